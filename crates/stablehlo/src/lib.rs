@@ -1,0 +1,1 @@
+//! # shardc-stablehlo: reading and writing programs

@@ -1,0 +1,77 @@
+//! Attributes that shardc carries but does not interpret.
+
+/// An attribute value. Kinds that no pass looks into are [`Attr::Raw`] text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Attr {
+    /// `unit`, printed as the bare name.
+    Unit,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer and its type: `8 : i32`; the type text is empty where none was written.
+    Int(i64, Box<str>),
+    /// A string, unescaped.
+    Str(Box<str>),
+    /// `[a, b]`.
+    Array(Vec<Attr>),
+    /// `{name = value}`.
+    Dict(AttrDict),
+    /// `@name`.
+    Symbol(Box<str>),
+    /// Anything else, verbatim and with aliases expanded.
+    Raw(Box<str>),
+}
+
+/// Named attributes in the order in which they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AttrDict(Vec<(Box<str>, Attr)>);
+
+impl AttrDict {
+    /// An empty dictionary; it does not allocate.
+    #[must_use]
+    pub const fn new() -> Self {
+        AttrDict(Vec::new())
+    }
+
+    /// The value of `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Attr> {
+        self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
+    }
+
+    /// Sets `name`, in place where it is present, else at the end.
+    pub fn set(&mut self, name: &str, attr: Attr) {
+        match self.0.iter_mut().find(|(n, _)| &**n == name) {
+            Some((_, old)) => *old = attr,
+            None => self.0.push((name.into(), attr)),
+        }
+    }
+
+    /// Removes and returns the value of `name`.
+    pub fn remove(&mut self, name: &str) -> Option<Attr> {
+        let at = self.0.iter().position(|(n, _)| &**n == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Names and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
+        self.0.iter().map(|(name, attr)| (&**name, attr))
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(Box<str>, Attr)> for AttrDict {
+    fn from_iter<I: IntoIterator<Item = (Box<str>, Attr)>>(iter: I) -> Self {
+        AttrDict(iter.into_iter().collect())
+    }
+}

@@ -1,0 +1,154 @@
+//! Errors and warnings as data. Nothing in the library prints them; a front end renders them.
+
+use std::fmt;
+
+/// A range of bytes in the program's source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// No place in the text: the item was made by a builder or a pass.
+    pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
+
+    /// The bytes from `start` to `end`; [`Span::NONE`] beyond 4 GiB.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Span {
+        match (u32::try_from(start), u32::try_from(end)) {
+            (Ok(start), Ok(end)) => Span { start, end },
+            _ => Span::NONE,
+        }
+    }
+
+    /// Whether this names a place.
+    #[must_use]
+    pub fn is_some(self) -> bool {
+        self != Span::NONE
+    }
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// The result is right, but not what the user would expect.
+    Warning,
+    /// There is no result.
+    Error,
+}
+
+/// Who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The program or the options are wrong: the user mends them.
+    InvalidInput,
+    /// The program is right, but shardc cannot do this yet; the message names what would make it work.
+    Unsupported,
+    /// shardc broke a promise: please report it.
+    Internal,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Warning or error.
+    pub severity: Severity,
+    /// Who has to act.
+    pub class: Class,
+    /// A stable code: `SH0101`.
+    pub code: &'static str,
+    /// One sentence without a full stop.
+    pub message: String,
+    /// Where in the source text; [`Span::NONE`] if nowhere.
+    pub span: Span,
+    /// Where in the user's own program (`file.py:12:5`), if the module says so.
+    pub user_loc: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Further places and facts.
+    pub notes: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// A diagnostic of `class` with code and message, nowhere in particular.
+    #[must_use]
+    pub fn new(severity: Severity, class: Class, code: &'static str, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity,
+            class,
+            code,
+            message: message.into(),
+            span: Span::NONE,
+            user_loc: None,
+            hint: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// An error in the input.
+    #[must_use]
+    pub fn invalid(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, Class::InvalidInput, code, message)
+    }
+
+    /// An error: something that shardc does not do yet.
+    #[must_use]
+    pub fn unsupported(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, Class::Unsupported, code, message)
+    }
+
+    /// An error in shardc itself.
+    #[must_use]
+    pub fn internal(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, Class::Internal, code, message)
+    }
+
+    /// A warning.
+    #[must_use]
+    pub fn warning(class: Class, code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, class, code, message)
+    }
+
+    /// The same at a place in the source.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        self.span = span;
+        self
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with one more fact.
+    #[must_use]
+    pub fn note(mut self, span: Span, note: impl Into<String>) -> Self {
+        self.notes.push((span, note.into()));
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{severity}[{}]: {}", self.code, self.message)?;
+        if let Some(loc) = &self.user_loc {
+            write!(f, " (at {loc})")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}

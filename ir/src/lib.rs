@@ -1,0 +1,52 @@
+//! # shardc-ir: what a program is
+//!
+//! A [`Module`] is a StableHLO program: functions whose bodies are [`Region`]s of operations in SSA form,
+//! together with device [`Mesh`]es and [`TensorSharding`]s. Everything lives in arenas and is named by typed
+//! 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...): no `Rc`, no pointers between operations.
+//!
+//! * What an operation *is* ([`OpKind`], operands, results) is kept apart from where it *stands*
+//!   ([`Region::ops`]), so that passes reorder and insert by editing a list of handles.
+//! * Types, shardings and source locations are interned: comparing two is comparing two integers.
+//! * Shardings are not attributes of operations. They live in one dense side table, [`Module::shardings`],
+//!   keyed by value.
+//! * Attributes that a pass reads are typed payloads of [`OpKind`]; all others are carried verbatim in
+//!   [`AttrDict`]s and come out as they went in.
+//!
+//! ## Invariants
+//!
+//! [`verify()`] checks the numbered invariants listed in its module documentation. A verified module is what
+//! every pass takes and returns; on a verified module handle access cannot fail.
+//!
+//! This crate does no input or output, reads no environment and has no global state.
+
+mod attr;
+mod builder;
+mod constant;
+mod diagnostic;
+mod dtype;
+mod entities;
+mod infer;
+mod loc;
+mod mesh;
+mod module;
+mod op;
+mod opname;
+mod sharding;
+mod types;
+pub mod verify;
+
+pub use attr::{Attr, AttrDict};
+pub use builder::Builder;
+pub use constant::Dense;
+pub use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
+pub use diagnostic::{Class, Diagnostic, Severity, Span};
+pub use dtype::{DType, DTypeClass};
+pub use entities::{FuncId, LocId, MeshId, OpId, RegionId, ShardingId, TypeId, ValueId};
+pub use infer::{InferError, infer_types};
+pub use loc::{Loc, LocTable};
+pub use mesh::{AxisRef, Mesh, SubAxis};
+pub use module::{Func, Module, Op, Region, Uses, Value, ValueDef, Visibility};
+pub use op::*;
+pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
+pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
+pub use verify::verify;

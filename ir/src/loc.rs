@@ -1,0 +1,92 @@
+//! MLIR source locations: where in the user's Python or Rust an operation comes from.
+
+use cranelift_entity::EntityRef;
+use indexmap::IndexSet;
+
+use crate::LocId;
+
+/// A location, as in MLIR's builtin dialect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Loc {
+    /// `loc(unknown)`.
+    Unknown,
+    /// `"file.py":12:5`.
+    File {
+        /// Path as written.
+        file: Box<str>,
+        /// Line, from 1.
+        line: u32,
+        /// Column, from 1.
+        col: u32,
+        /// The rest of a range (`to 12:9`), verbatim.
+        to: Option<Box<str>>,
+    },
+    /// `"name"(child)`.
+    Name {
+        /// The name, unescaped.
+        name: Box<str>,
+        /// The location that carries the name.
+        child: Option<LocId>,
+    },
+    /// `callsite(callee at caller)`.
+    CallSite {
+        /// The place in the called function.
+        callee: LocId,
+        /// The place of the call.
+        caller: LocId,
+    },
+    /// `fused<metadata>[a, b]`.
+    Fused {
+        /// The metadata attribute, verbatim.
+        metadata: Option<Box<str>>,
+        /// The locations.
+        children: Vec<LocId>,
+    },
+    /// Any other location, verbatim.
+    Raw(Box<str>),
+}
+
+/// Interned locations.
+#[derive(Clone, Debug, Default)]
+pub struct LocTable {
+    set: IndexSet<Loc>,
+}
+
+impl LocTable {
+    /// The handle of `loc`.
+    pub fn intern(&mut self, loc: Loc) -> LocId {
+        LocId::new(self.set.insert_full(loc).0)
+    }
+
+    /// The location behind a handle.
+    #[must_use]
+    pub fn get(&self, id: LocId) -> &Loc {
+        &self.set[id.index()]
+    }
+
+    /// Number of distinct locations.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// The innermost file position that a location names: `(file, line, column)`.
+    #[must_use]
+    pub fn file_position(&self, id: LocId) -> Option<(&str, u32, u32)> {
+        match self.get(id) {
+            Loc::Unknown | Loc::Raw(_) => None,
+            Loc::File { file, line, col, .. } => Some((file, *line, *col)),
+            Loc::Name { child, .. } => child.and_then(|c| self.file_position(c)),
+            Loc::CallSite { callee, caller } => {
+                self.file_position(*callee).or_else(|| self.file_position(*caller))
+            }
+            Loc::Fused { children, .. } => children.iter().find_map(|&c| self.file_position(c)),
+        }
+    }
+}

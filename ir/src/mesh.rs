@@ -1,0 +1,199 @@
+//! Device meshes: named axes over devices, and the arithmetic of coordinates and replica groups.
+//!
+//! A *position* is a device's row-major index over the axes (the first axis is the most significant); the
+//! *device id* is what the runtime calls that device. They differ only where the mesh lists explicit ids.
+
+use indexmap::IndexMap;
+use smallvec::SmallVec;
+
+use crate::AttrDict;
+
+/// Part of an axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor.
+/// Written `"x":(pre)size` in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SubAxis {
+    /// Product of the sizes of the parts that are more major.
+    pub pre: u32,
+    /// Size of this part.
+    pub size: u32,
+}
+
+/// An axis of a mesh, or part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AxisRef {
+    /// Index of the axis in its mesh.
+    pub axis: u16,
+    /// The part, if not the whole axis.
+    pub sub: Option<SubAxis>,
+}
+
+impl AxisRef {
+    /// The whole axis with this index.
+    #[must_use]
+    pub fn whole(axis: usize) -> Self {
+        AxisRef { axis: axis as u16, sub: None }
+    }
+}
+
+/// Devices arranged along named axes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mesh {
+    /// Size of each axis by name, major to minor.
+    pub axes: IndexMap<Box<str>, i64>,
+    /// Device id at each position, where they are not `0..size`.
+    pub device_ids: Option<Vec<i64>>,
+    /// Discardable attributes of the mesh operation.
+    pub attrs: AttrDict,
+}
+
+impl Mesh {
+    /// A mesh with these axes and device ids in order.
+    #[must_use]
+    pub fn new<'a>(axes: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
+        Mesh { axes: axes.into_iter().map(|(n, s)| (n.into(), s)).collect(), ..Mesh::default() }
+    }
+
+    /// Number of devices. A mesh without axes is one device.
+    #[must_use]
+    pub fn num_devices(&self) -> usize {
+        self.axes.values().map(|&n| n as usize).product()
+    }
+
+    /// A mesh of exactly one device that it names: `<[], device_ids=[3]>`.
+    #[must_use]
+    pub fn is_maximal(&self) -> bool {
+        self.axes.is_empty() && self.device_ids.as_ref().is_some_and(|ids| ids.len() == 1)
+    }
+
+    /// Number of parts that `axis` splits a dimension into.
+    #[must_use]
+    pub fn axis_size(&self, axis: AxisRef) -> i64 {
+        match axis.sub {
+            Some(sub) => i64::from(sub.size),
+            None => self.full_size(axis),
+        }
+    }
+
+    /// Size of the whole axis that `axis` is or is part of.
+    #[must_use]
+    pub fn full_size(&self, axis: AxisRef) -> i64 {
+        self.axes[usize::from(axis.axis)]
+    }
+
+    /// Name of the whole axis that `axis` is or is part of.
+    #[must_use]
+    pub fn axis_name(&self, axis: AxisRef) -> &str {
+        self.axes.get_index(usize::from(axis.axis)).map_or("?", |(name, _)| name)
+    }
+
+    /// Text of an axis for people and manifests: `data`, or `data:(2)4` for a part.
+    #[must_use]
+    pub fn axis_text(&self, axis: AxisRef) -> String {
+        match axis.sub {
+            Some(sub) => format!("{}:({}){}", self.axis_name(axis), sub.pre, sub.size),
+            None => self.axis_name(axis).to_owned(),
+        }
+    }
+
+    /// Product of the sizes of `axes`.
+    #[must_use]
+    pub fn axes_size(&self, axes: &[AxisRef]) -> i64 {
+        axes.iter().map(|&a| self.axis_size(a)).product()
+    }
+
+    /// How a position gives its coordinate along `axis`: `(position / stride) % size`.
+    #[must_use]
+    pub fn stride(&self, axis: AxisRef) -> i64 {
+        let minor: i64 = self.axes.values().skip(usize::from(axis.axis) + 1).product();
+        match axis.sub {
+            Some(sub) => minor * (self.full_size(axis) / (i64::from(sub.pre) * i64::from(sub.size))),
+            None => minor,
+        }
+    }
+
+    /// Coordinate along `axis` of the device at `position`.
+    #[must_use]
+    pub fn coordinate(&self, position: usize, axis: AxisRef) -> i64 {
+        (position as i64 / self.stride(axis)) % self.axis_size(axis)
+    }
+
+    /// Index, over `axes` from major to minor, of the device at `position`.
+    #[must_use]
+    pub fn linear_coordinate(&self, position: usize, axes: &[AxisRef]) -> i64 {
+        axes.iter().fold(0, |index, &a| index * self.axis_size(a) + self.coordinate(position, a))
+    }
+
+    /// Device id at `position`.
+    #[must_use]
+    pub fn device_at(&self, position: usize) -> i64 {
+        self.device_ids.as_ref().map_or(position as i64, |ids| ids[position])
+    }
+
+    /// Replica groups of a collective over `axes`: each group holds the devices that differ only along
+    /// `axes`, in the order of their index over `axes`; groups are ordered by their first position.
+    #[must_use]
+    pub fn replica_groups(&self, axes: &[AxisRef]) -> Vec<Vec<i64>> {
+        let size = self.axes_size(axes) as usize;
+        let mut groups = Vec::with_capacity(self.num_devices() / size.max(1));
+        let offsets: Vec<usize> = (0..size)
+            .map(|mut index| {
+                let mut offset = 0;
+                for &a in axes.iter().rev() {
+                    let n = self.axis_size(a) as usize;
+                    offset += (index % n) * self.stride(a) as usize;
+                    index /= n;
+                }
+                offset
+            })
+            .collect();
+        for position in 0..self.num_devices() {
+            if axes.iter().all(|&a| self.coordinate(position, a) == 0) {
+                groups.push(offsets.iter().map(|o| self.device_at(position + o)).collect());
+            }
+        }
+        groups
+    }
+
+    /// Axes of size one split nothing.
+    #[must_use]
+    pub fn is_trivial(&self, axis: AxisRef) -> bool {
+        self.axis_size(axis) == 1
+    }
+
+    /// Every whole axis, major to minor.
+    #[must_use]
+    pub fn all_axes(&self) -> SmallVec<[AxisRef; 4]> {
+        (0..self.axes.len()).map(AxisRef::whole).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sub(axis: u16, pre: u32, size: u32) -> AxisRef {
+        AxisRef { axis, sub: Some(SubAxis { pre, size }) }
+    }
+
+    #[test]
+    fn replica_groups_follow_the_order_of_the_axes() {
+        let mesh = Mesh::new([("x", 2), ("y", 4)]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(0)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1), AxisRef::whole(0)]), [[0, 4, 1, 5, 2, 6, 3, 7]]);
+    }
+
+    #[test]
+    fn sub_axes_split_an_axis_major_to_minor() {
+        let mesh = Mesh::new([("x", 8)]);
+        assert_eq!(mesh.replica_groups(&[sub(0, 1, 2)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(mesh.replica_groups(&[sub(0, 2, 4)]), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        assert_eq!(mesh.coordinate(6, sub(0, 2, 2)), 1);
+    }
+
+    #[test]
+    fn device_ids_permute_groups() {
+        let mesh = Mesh { device_ids: Some(vec![3, 2, 1, 0]), ..Mesh::new([("x", 2), ("y", 2)]) };
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]), [[3, 2], [1, 0]]);
+    }
+}

@@ -1,0 +1,311 @@
+//! The module: arenas of operations, values and regions, and the functions over them.
+
+use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
+use indexmap::IndexMap;
+use smallvec::SmallVec;
+
+use crate::{
+    AttrDict, FuncId, LocId, LocTable, Mesh, MeshId, OpId, OpKind, RegionId, ShardingId, ShardingTable, Span,
+    TensorType, TypeId, TypeTable, ValueId,
+};
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// What it computes.
+    pub kind: OpKind,
+    /// The values that it reads.
+    pub operands: SmallVec<[ValueId; 3]>,
+    /// The values that it makes.
+    pub results: SmallVec<[ValueId; 1]>,
+    /// Its regions.
+    pub regions: SmallVec<[RegionId; 1]>,
+    /// Attributes that shardc carries but does not read.
+    pub attrs: AttrDict,
+    /// Where it stands in the source text.
+    pub span: Span,
+    /// The location that the text gives it, if any.
+    pub loc: PackedOption<LocId>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// Result `index` of an operation.
+    Result(OpId, u32),
+    /// Argument `index` of a region.
+    Arg(RegionId, u32),
+}
+
+/// A value.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Its type.
+    pub ty: TypeId,
+    /// Where it comes from.
+    pub def: ValueDef,
+}
+
+/// A region: one block. StableHLO has no control flow between blocks, so the two are one here.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// Arguments.
+    pub args: Vec<ValueId>,
+    /// Operations in order; the last is the terminator ([`OpKind::Return`]).
+    pub ops: Vec<OpId>,
+}
+
+/// Who may call a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// Nothing written.
+    #[default]
+    Default,
+    /// `public`.
+    Public,
+    /// `private`.
+    Private,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Func {
+    /// Name, without `@`.
+    pub name: Box<str>,
+    /// Who may call it.
+    pub visibility: Visibility,
+    /// The body; its arguments are the parameters. `None` for a declaration.
+    pub body: Option<RegionId>,
+    /// Types of the parameters; for a definition, the types of the body's arguments.
+    pub params: Vec<TypeId>,
+    /// Types of the results.
+    pub results: Vec<TypeId>,
+    /// Attributes of each parameter, its sharding excepted (see [`Module::shardings`]).
+    pub arg_attrs: Vec<AttrDict>,
+    /// Attributes of each result, its sharding excepted.
+    pub res_attrs: Vec<AttrDict>,
+    /// Sharding of each result, where annotated or inferred.
+    pub res_shardings: Vec<PackedOption<ShardingId>>,
+    /// Location of each parameter, where given; empty if none is.
+    pub arg_locs: Vec<PackedOption<LocId>>,
+    /// Other attributes of the function.
+    pub attrs: AttrDict,
+    /// Where it stands in the source text.
+    pub span: Span,
+    /// The location that the text gives it, if any.
+    pub loc: PackedOption<LocId>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Name (`@jit_f`), without `@`.
+    pub name: Option<Box<str>>,
+    /// Attributes of the module.
+    pub attrs: AttrDict,
+    /// Meshes; names are in [`Module::mesh_names`].
+    pub meshes: PrimaryMap<MeshId, Mesh>,
+    /// The mesh with each name, without `@`, in order of appearance.
+    pub mesh_names: IndexMap<Box<str>, MeshId>,
+    /// Functions in order of appearance.
+    pub funcs: PrimaryMap<FuncId, Func>,
+    /// The function with each name.
+    pub func_names: IndexMap<Box<str>, FuncId>,
+    /// All operations, also those that no region lists any more.
+    pub ops: PrimaryMap<OpId, Op>,
+    /// All values.
+    pub values: PrimaryMap<ValueId, Value>,
+    /// All regions.
+    pub regions: PrimaryMap<RegionId, Region>,
+    /// Interned types.
+    pub types: TypeTable,
+    /// Interned locations.
+    pub locs: LocTable,
+    /// Interned shardings and the sharding of each value.
+    pub shardings: ShardingTable,
+    /// `{-# ... #-}` at the end of the file, verbatim.
+    pub resources: Option<Box<str>>,
+    /// The location that the text gives the module, if any.
+    pub loc: PackedOption<LocId>,
+}
+
+impl Module {
+    /// An empty module.
+    #[must_use]
+    pub fn new() -> Self {
+        Module::default()
+    }
+
+    /// Adds a mesh under a name. A second mesh of one name replaces the first in [`Module::mesh_names`].
+    pub fn add_mesh(&mut self, name: &str, mesh: Mesh) -> MeshId {
+        let id = self.meshes.push(mesh);
+        self.mesh_names.insert(name.into(), id);
+        id
+    }
+
+    /// Name of a mesh.
+    #[must_use]
+    pub fn mesh_name(&self, mesh: MeshId) -> &str {
+        self.mesh_names.iter().find(|(_, id)| **id == mesh).map_or("?", |(name, _)| name)
+    }
+
+    /// Adds a function.
+    pub fn add_func(&mut self, func: Func) -> FuncId {
+        let name = func.name.clone();
+        let id = self.funcs.push(func);
+        self.func_names.insert(name, id);
+        id
+    }
+
+    /// The entry function: `main`, else the only public one, else the only one.
+    #[must_use]
+    pub fn entry(&self) -> Option<FuncId> {
+        if let Some(&id) = self.func_names.get("main") {
+            return Some(id);
+        }
+        let mut public = self.funcs.iter().filter(|(_, f)| f.visibility != Visibility::Private);
+        match (public.next(), public.next()) {
+            (Some((id, _)), None) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Adds an empty region with arguments of these types.
+    pub fn add_region(&mut self, arg_types: &[TypeId]) -> RegionId {
+        let region = self.regions.push(Region::default());
+        for (i, &ty) in arg_types.iter().enumerate() {
+            let arg = self.values.push(Value { ty, def: ValueDef::Arg(region, i as u32) });
+            self.regions[region].args.push(arg);
+        }
+        region
+    }
+
+    /// Adds an operation and its results; no region lists it yet.
+    pub fn add_op(
+        &mut self,
+        kind: OpKind,
+        operands: &[ValueId],
+        result_types: &[TypeId],
+        regions: &[RegionId],
+    ) -> OpId {
+        let id = OpId::new(self.ops.len());
+        let results = result_types
+            .iter()
+            .enumerate()
+            .map(|(i, &ty)| self.values.push(Value { ty, def: ValueDef::Result(id, i as u32) }))
+            .collect();
+        self.ops.push(Op {
+            kind,
+            operands: SmallVec::from_slice(operands),
+            results,
+            regions: SmallVec::from_slice(regions),
+            attrs: AttrDict::new(),
+            span: Span::NONE,
+            loc: PackedOption::default(),
+        })
+    }
+
+    /// The tensor type of a value; `None` for tokens, tuples and others.
+    #[must_use]
+    pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {
+        self.types.as_tensor(self.values[value].ty)
+    }
+
+    /// Rank of a tensor value; 0 for other values.
+    #[must_use]
+    pub fn rank(&self, value: ValueId) -> usize {
+        self.tensor(value).map_or(0, TensorType::rank)
+    }
+
+    /// Shape of a tensor value; empty for other values.
+    #[must_use]
+    pub fn shape(&self, value: ValueId) -> &[i64] {
+        self.tensor(value).map_or(&[], |t| &t.shape)
+    }
+
+    /// The operation that makes a value; `None` for an argument.
+    #[must_use]
+    pub fn def_op(&self, value: ValueId) -> Option<OpId> {
+        match self.values[value].def {
+            ValueDef::Result(op, _) => Some(op),
+            ValueDef::Arg(..) => None,
+        }
+    }
+
+    /// The terminator of a region, if it has one.
+    #[must_use]
+    pub fn terminator(&self, region: RegionId) -> Option<OpId> {
+        let last = *self.regions[region].ops.last()?;
+        matches!(self.ops[last].kind, OpKind::Return).then_some(last)
+    }
+
+    /// Every operation under `region`, in order, an operation before those of its regions.
+    #[must_use]
+    pub fn walk(&self, region: RegionId) -> Vec<OpId> {
+        let mut out = Vec::new();
+        let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
+        while let Some((region, at)) = stack.pop() {
+            let Some(&op) = self.regions[region].ops.get(at) else { continue };
+            out.push(op);
+            stack.push((region, at + 1));
+            stack.extend(self.ops[op].regions.iter().rev().map(|&r| (r, 0)));
+        }
+        out
+    }
+
+    /// The function bodies in order.
+    pub fn bodies(&self) -> impl Iterator<Item = RegionId> {
+        self.funcs.values().filter_map(|f| f.body)
+    }
+
+    /// Where each value is used, for the operations that a function body lists.
+    #[must_use]
+    pub fn uses(&self) -> Uses {
+        let ops: Vec<OpId> = self.bodies().flat_map(|body| self.walk(body)).collect();
+        Uses::new(self, &ops)
+    }
+
+    /// Text that names where an operation comes from in the user's own program, if the module knows.
+    #[must_use]
+    pub fn user_loc(&self, op: OpId) -> Option<String> {
+        let (file, line, col) = self.locs.file_position(self.ops[op].loc.expand()?)?;
+        Some(format!("{file}:{line}:{col}"))
+    }
+}
+
+/// Uses of each value: a compact table, made once, valid until an operand changes.
+#[derive(Clone, Debug)]
+pub struct Uses {
+    first: Vec<u32>,
+    list: Vec<(OpId, u32)>,
+}
+
+impl Uses {
+    fn new(module: &Module, ops: &[OpId]) -> Uses {
+        let mut first = vec![0u32; module.values.len() + 1];
+        for &op in ops {
+            for &v in &module.ops[op].operands {
+                first[v.index() + 1] += 1;
+            }
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        let mut next = first.clone();
+        let mut list = vec![(OpId::new(0), 0); first.last().copied().unwrap_or(0) as usize];
+        for &op in ops {
+            for (i, &v) in module.ops[op].operands.iter().enumerate() {
+                list[next[v.index()] as usize] = (op, i as u32);
+                next[v.index()] += 1;
+            }
+        }
+        Uses { first, list }
+    }
+
+    /// The operations that read `value`, with the operand number, in program order.
+    #[must_use]
+    pub fn of(&self, value: ValueId) -> &[(OpId, u32)] {
+        let range = |i: usize| self.first.get(i).copied().unwrap_or(self.list.len() as u32) as usize;
+        &self.list[range(value.index())..range(value.index() + 1)]
+    }
+}

@@ -1,0 +1,240 @@
+//! Shardings of tensors: which mesh axes split which dimension.
+//!
+//! The representation is Shardy's axis-based one (`docs/sharding_representation.md` of openxla/shardy). A
+//! dimension of size `n` split `k` ways gives each device `ceil(n / k)`; the tail of the last blocks is padding
+//! whose value is unspecified.
+
+use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
+use indexmap::IndexSet;
+use smallvec::SmallVec;
+
+use crate::{AxisRef, DYNAMIC, Mesh, MeshId, Shape, ShardingId, ValueId};
+
+/// Axes from major to minor.
+pub type AxisList = SmallVec<[AxisRef; 2]>;
+
+/// How one dimension is split.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DimSharding {
+    /// The axes that split it, major to minor.
+    pub axes: AxisList,
+    /// Whether propagation may add axes (`?` in text).
+    pub open: bool,
+    /// User priority (`p0` in text), lower first.
+    pub priority: Option<u32>,
+}
+
+impl DimSharding {
+    /// Split by `axes`, closed.
+    #[must_use]
+    pub fn closed(axes: &[AxisRef]) -> Self {
+        DimSharding { axes: AxisList::from_slice(axes), open: false, priority: None }
+    }
+
+    /// Split by `axes`, open to more.
+    #[must_use]
+    pub fn open(axes: &[AxisRef]) -> Self {
+        DimSharding { axes: AxisList::from_slice(axes), open: true, priority: None }
+    }
+}
+
+/// The sharding of one tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorSharding {
+    /// The mesh that the axes belong to.
+    pub mesh: MeshId,
+    /// One entry per dimension.
+    pub dims: SmallVec<[DimSharding; 4]>,
+    /// Axes along which propagation must leave the tensor replicated.
+    pub replicated: AxisList,
+    /// Axes along which the value is a pending sum: the tensor is the sum of what the devices hold.
+    pub unreduced: AxisList,
+}
+
+impl TensorSharding {
+    /// Every dimension closed and unsplit.
+    #[must_use]
+    pub fn replicated(mesh: MeshId, rank: usize) -> Self {
+        Self::from_dims(mesh, (0..rank).map(|_| DimSharding::default()))
+    }
+
+    /// Every dimension unsplit and open to propagation.
+    #[must_use]
+    pub fn open(mesh: MeshId, rank: usize) -> Self {
+        Self::from_dims(mesh, (0..rank).map(|_| DimSharding::open(&[])))
+    }
+
+    /// From dimension shardings, nothing replicated or unreduced.
+    pub fn from_dims(mesh: MeshId, dims: impl IntoIterator<Item = DimSharding>) -> Self {
+        TensorSharding {
+            mesh,
+            dims: dims.into_iter().collect(),
+            replicated: AxisList::new(),
+            unreduced: AxisList::new(),
+        }
+    }
+
+    /// From the axes of each dimension, all closed.
+    pub fn from_axes<'a>(mesh: MeshId, dims: impl IntoIterator<Item = &'a [AxisRef]>) -> Self {
+        Self::from_dims(mesh, dims.into_iter().map(DimSharding::closed))
+    }
+
+    /// Number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Axes that split dimension `dim`.
+    #[must_use]
+    pub fn axes(&self, dim: usize) -> &[AxisRef] {
+        &self.dims[dim].axes
+    }
+
+    /// Number of blocks that dimension `dim` is split into.
+    #[must_use]
+    pub fn shards(&self, mesh: &Mesh, dim: usize) -> i64 {
+        mesh.axes_size(self.axes(dim))
+    }
+
+    /// Whether no dimension is split (pending sums do not count).
+    #[must_use]
+    pub fn is_unsplit(&self) -> bool {
+        self.dims.iter().all(|d| d.axes.is_empty())
+    }
+
+    /// Whether both place the same data on each device: the same axes on each dimension and the same pending
+    /// sums. Openness, priorities and explicitly replicated axes do not matter.
+    #[must_use]
+    pub fn same_placement(&self, other: &Self) -> bool {
+        self.mesh == other.mesh
+            && self.unreduced == other.unreduced
+            && self.dims.len() == other.dims.len()
+            && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
+    }
+
+    /// Every axis that splits a dimension, in order of dimensions.
+    pub fn split_axes(&self) -> impl Iterator<Item = AxisRef> {
+        self.dims.iter().flat_map(|d| d.axes.iter().copied())
+    }
+
+    /// What each device holds of a tensor with this global shape: `ceil(n / k)` per dimension.
+    #[must_use]
+    pub fn local_shape(&self, mesh: &Mesh, global: &[i64]) -> Shape {
+        global
+            .iter()
+            .zip(&self.dims)
+            .map(|(&n, d)| if n == DYNAMIC { n } else { div_ceil(n, mesh.axes_size(&d.axes)) })
+            .collect()
+    }
+
+    /// The same placement with every dimension closed and without priorities or replicated axes.
+    #[must_use]
+    pub fn closed(&self) -> Self {
+        TensorSharding {
+            unreduced: self.unreduced.clone(),
+            ..Self::from_axes(self.mesh, self.dims.iter().map(|d| d.axes.as_slice()))
+        }
+    }
+
+    /// The text of the sharding as sdy writes it, without the mesh: `[{"data"}, {?}]`.
+    #[must_use]
+    pub fn display(&self, mesh: &Mesh) -> String {
+        let mut out = String::from("[");
+        for (i, dim) in self.dims.iter().enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            out.push('{');
+            push_axes(&mut out, mesh, &dim.axes);
+            if dim.open {
+                out.push_str(if dim.axes.is_empty() { "?" } else { ", ?" });
+            }
+            out.push('}');
+            if let Some(priority) = dim.priority {
+                out.push_str(&format!("p{priority}"));
+            }
+        }
+        out.push(']');
+        for (name, axes) in [("replicated", &self.replicated), ("unreduced", &self.unreduced)] {
+            if !axes.is_empty() {
+                out.push_str(&format!(", {name}={{"));
+                push_axes(&mut out, mesh, axes);
+                out.push('}');
+            }
+        }
+        out
+    }
+}
+
+fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
+    for (i, &axis) in axes.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        out.push('"');
+        out.push_str(mesh.axis_name(axis));
+        out.push('"');
+        if let Some(sub) = axis.sub {
+            out.push_str(&format!(":({}){}", sub.pre, sub.size));
+        }
+    }
+}
+
+fn div_ceil(n: i64, k: i64) -> i64 {
+    (n + k - 1) / k
+}
+
+/// Interned shardings and the sharding of each value.
+#[derive(Clone, Debug, Default)]
+pub struct ShardingTable {
+    pool: IndexSet<TensorSharding>,
+    of: SecondaryMap<ValueId, PackedOption<ShardingId>>,
+}
+
+impl ShardingTable {
+    /// The handle of `sharding`.
+    pub fn intern(&mut self, sharding: TensorSharding) -> ShardingId {
+        ShardingId::new(self.pool.insert_full(sharding).0)
+    }
+
+    /// The sharding behind a handle.
+    #[must_use]
+    pub fn get(&self, id: ShardingId) -> &TensorSharding {
+        &self.pool[id.index()]
+    }
+
+    /// The sharding of a value, if it has one.
+    #[must_use]
+    pub fn of(&self, value: ValueId) -> Option<ShardingId> {
+        self.of[value].expand()
+    }
+
+    /// The sharding of a value, if it has one.
+    #[must_use]
+    pub fn sharding_of(&self, value: ValueId) -> Option<&TensorSharding> {
+        self.of(value).map(|id| self.get(id))
+    }
+
+    /// Sets or clears the sharding of a value.
+    pub fn set(&mut self, value: ValueId, sharding: Option<ShardingId>) {
+        self.of[value] = sharding.into();
+    }
+
+    /// Forgets the sharding of every value.
+    pub fn clear_values(&mut self) {
+        self.of.clear();
+    }
+
+    /// Number of distinct shardings.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// Whether no sharding was interned yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pool.is_empty()
+    }
+}

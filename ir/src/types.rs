@@ -1,0 +1,144 @@
+//! Types of values, interned in a [`TypeTable`].
+
+use std::fmt;
+
+use cranelift_entity::EntityRef;
+use indexmap::IndexSet;
+use smallvec::SmallVec;
+
+use crate::{DType, TypeId};
+
+/// The size of a dimension that is not known at compile time (`?` in text).
+pub const DYNAMIC: i64 = i64::MIN;
+
+/// Sizes of a tensor's dimensions, outermost first.
+pub type Shape = SmallVec<[i64; 6]>;
+
+/// A ranked tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TensorType {
+    /// Sizes in elements; [`DYNAMIC`] where unknown.
+    pub shape: Shape,
+    /// Element type.
+    pub dtype: DType,
+    /// Encoding attribute (`#stablehlo.bounds<...>`), verbatim.
+    pub encoding: Option<Box<str>>,
+}
+
+impl TensorType {
+    /// A tensor without encoding.
+    #[must_use]
+    pub fn new(shape: &[i64], dtype: DType) -> Self {
+        TensorType { shape: Shape::from_slice(shape), dtype, encoding: None }
+    }
+
+    /// Number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether every dimension is known.
+    #[must_use]
+    pub fn is_static(&self) -> bool {
+        self.shape.iter().all(|&n| n != DYNAMIC)
+    }
+
+    /// Number of elements; `None` where a dimension is dynamic or the product overflows.
+    #[must_use]
+    pub fn num_elements(&self) -> Option<i64> {
+        self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
+    }
+
+    /// Size in bytes on the host (sub-byte elements take one byte each); `None` where not known.
+    #[must_use]
+    pub fn num_bytes(&self) -> Option<i64> {
+        self.num_elements()?.checked_mul(self.dtype.bytes() as i64)
+    }
+}
+
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tensor<")?;
+        for &n in &self.shape {
+            if n == DYNAMIC { f.write_str("?x")? } else { write!(f, "{n}x")? }
+        }
+        f.write_str(self.dtype.as_str())?;
+        if let Some(encoding) = &self.encoding {
+            write!(f, ", {encoding}")?;
+        }
+        f.write_str(">")
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A ranked tensor.
+    Tensor(TensorType),
+    /// `!stablehlo.token`: orders side effects.
+    Token,
+    /// A tuple.
+    Tuple(Vec<TypeId>),
+    /// Any other type, verbatim.
+    Other(Box<str>),
+}
+
+/// Interned types. Equal types have equal handles.
+#[derive(Clone, Debug, Default)]
+pub struct TypeTable {
+    set: IndexSet<Type>,
+}
+
+impl TypeTable {
+    /// The handle of `ty`.
+    pub fn intern(&mut self, ty: Type) -> TypeId {
+        TypeId::new(self.set.insert_full(ty).0)
+    }
+
+    /// The handle of the tensor type with this shape and element type.
+    pub fn tensor(&mut self, shape: &[i64], dtype: DType) -> TypeId {
+        self.intern(Type::Tensor(TensorType::new(shape, dtype)))
+    }
+
+    /// The type behind a handle.
+    #[must_use]
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.set[id.index()]
+    }
+
+    /// The tensor type behind a handle, `None` for tokens, tuples and others.
+    #[must_use]
+    pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
+        match self.get(id) {
+            Type::Tensor(tensor) => Some(tensor),
+            Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+        }
+    }
+
+    /// Number of distinct types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    /// Whether no type was interned yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// The text of a type, as MLIR prints it.
+    #[must_use]
+    pub fn display(&self, id: TypeId) -> String {
+        match self.get(id) {
+            Type::Tensor(tensor) => tensor.to_string(),
+            Type::Token => "!stablehlo.token".to_owned(),
+            Type::Tuple(items) => {
+                let items: Vec<_> = items.iter().map(|&t| self.display(t)).collect();
+                format!("tuple<{}>", items.join(", "))
+            }
+            Type::Other(text) => text.to_string(),
+        }
+    }
+}

@@ -2,4 +2,8 @@
 //!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
+mod axes;
+mod cost;
+mod forward;
+pub mod reshard;
 pub mod rule;

@@ -3,3 +3,4 @@
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
 pub mod rule;
+pub mod rules;

@@ -7,3 +7,4 @@ mod cost;
 mod forward;
 pub mod reshard;
 pub mod rule;
+pub mod rules;

@@ -5,6 +5,10 @@
 mod axes;
 mod cost;
 mod forward;
+pub mod localize;
+pub mod plan;
+pub mod reducer;
 pub mod reshard;
 pub mod rule;
 pub mod rules;
+pub mod structure;

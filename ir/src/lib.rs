@@ -32,6 +32,7 @@ mod module;
 mod op;
 mod opname;
 mod sharding;
+mod spmd;
 mod types;
 pub mod verify;
 
@@ -48,5 +49,6 @@ pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
+pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
 pub use verify::verify;

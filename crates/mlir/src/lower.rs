@@ -36,7 +36,7 @@ pub(crate) fn lower<'c>(
     let locs = Locs::new(&mut attrs, module, options.locations)?;
     let manual = match options.spmd_mode {
         SpmdMode::Replica => None,
-        SpmdMode::Partition => Some(Manual { one: attrs.string("{manual}") }),
+        SpmdMode::Partition => Some(attrs.string("{manual}")),
     };
     let context = &session.context;
     let mut lowerer = Lowerer { context, module, attrs, locs, manual, values: SecondaryMap::new() };
@@ -59,17 +59,13 @@ pub(crate) fn lower<'c>(
     Ok(out)
 }
 
-/// The mark of a value that is what one device holds.
-struct Manual<'c> {
-    one: Attribute<'c>,
-}
-
 struct Lowerer<'m, 'c, 'a> {
     context: &'c Context,
     module: &'m Module,
     attrs: Attrs<'c>,
     locs: Locs<'c>,
-    manual: Option<Manual<'c>>,
+    /// The mark of a value that is what one device holds, where such marks are wanted.
+    manual: Option<Attribute<'c>>,
     values: SecondaryMap<ValueId, Option<Value<'c, 'a>>>,
 }
 
@@ -179,8 +175,8 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let mut any = false;
         for i in 0..count {
             let mut entries = Vec::new();
-            if let Some(manual) = &self.manual {
-                entries.push((self.attrs.name("mhlo.sharding")?, manual.one));
+            if let Some(manual) = self.manual {
+                entries.push((self.attrs.name("mhlo.sharding")?, manual));
             }
             if let Some(dict) = dicts.get(i) {
                 self.carried(dict, &mut entries)?;
@@ -378,14 +374,12 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             }
         }
         // A terminator has no counterpart in XLA that could carry a mark.
-        if let Some(manual) = &self.manual
+        if let Some(manual) = self.manual
             && !matches!(op.kind, OpKind::Return)
         {
-            let mark = match op.results.len() {
-                0 | 1 => manual.one,
-                n => self.attrs.string(&format!("{{{}}}", vec!["{manual}"; n].join(", "))),
-            };
-            out.push((self.attrs.name("mhlo.sharding")?, mark));
+            // One mark for all results: XLA drops values from the tuple of a loop, after which a mark for each
+            // would be one too many.
+            out.push((self.attrs.name("mhlo.sharding")?, manual));
         }
         self.carried(&op.attrs, &mut out)?;
         Ok(out)

@@ -109,7 +109,7 @@ fn every_operation_and_value_of_the_signature_is_manual_among_partitions() {
     let text = to_generic_text(&module, &options).unwrap();
     assert!(text.contains(r#"arg_attrs = [{mhlo.sharding = "{manual}"}]"#), "{text}");
     assert!(text.contains(r#"res_attrs = [{mhlo.sharding = "{manual}"}]"#), "{text}");
-    assert!(text.contains(r#"{mhlo.sharding = "{{manual}, {manual}}"}"#), "{text}");
+    assert!(text.contains(r#"(%arg0, %arg0) {mhlo.sharding = "{manual}"}"#), "{text}");
     assert!(text.contains("mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32"), "{text}");
     let replicas = to_generic_text(&module, &quiet()).unwrap();
     assert!(!replicas.contains("manual"), "{replicas}");

@@ -2,5 +2,6 @@
 //!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
+pub mod inline;
 pub mod rule;
 pub mod rules;

@@ -5,10 +5,13 @@
 mod axes;
 mod cost;
 mod forward;
+pub mod inline;
 pub mod localize;
+pub mod partition;
 pub mod plan;
 pub mod reducer;
 pub mod reshard;
 pub mod rule;
 pub mod rules;
 pub mod structure;
+mod sweep;

@@ -32,6 +32,7 @@ mod module;
 mod op;
 mod opname;
 mod sharding;
+mod spmd;
 #[cfg(test)]
 mod testing;
 mod types;
@@ -50,5 +51,6 @@ pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
+pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
 pub use verify::verify;

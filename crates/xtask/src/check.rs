@@ -77,7 +77,7 @@ impl Step {
             Step::Clippy => {
                 process::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
             }
-            Step::Test => tests(cargo),
+            Step::Test => tests(workspace, cargo),
             Step::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
                 "doc",
                 "--workspace",
@@ -90,11 +90,19 @@ impl Step {
 
 /// nextest, where it is installed, runs tests side by side and stops none for another's crash; it leaves out the
 /// examples in documentation.
-fn tests(cargo: impl Fn() -> Command) -> Result<()> {
+fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
     if which("cargo-nextest").is_none() {
         return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]));
     }
-    process::run(cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
+    // nextest starts a process for each test; those that run `shardc` need not each ask cargo whether it is built.
+    process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]))?;
+    let shardc = workspace.program(false, "shardc");
+    process::run(cargo().env("SHARDC_BIN", shardc).args([
+        "nextest",
+        "run",
+        "--workspace",
+        "--no-fail-fast",
+    ]))?;
     process::run(cargo().args(["test", "--workspace", "--doc"]))
 }
 

@@ -49,20 +49,23 @@ fn system_packages() -> Result<()> {
         return Ok(());
     }
     println!("installing Debian packages, some 2 GB unpacked: {}", missing.join(" "));
-    if !missing.iter().all(|p| has_candidate(p)) {
-        process::run(&mut as_root("apt-get", &["update"])?)?;
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend(&missing);
+    let known = missing.iter().all(|p| has_candidate(p));
+    // Old lists may name files that the server has no more; then the install fails, and new lists help.
+    if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
+        return Ok(());
     }
+    process::run(&mut as_root("apt-get", &["update"])?)?;
     let unknown: Vec<&str> = missing.iter().copied().filter(|p| !has_candidate(p)).collect();
     if !unknown.is_empty() {
         bail!(
-            "apt knows no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at https://apt.llvm.org",
+            "apt knows no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at \
+             https://apt.llvm.org",
             unknown.join(", ")
         );
     }
-    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
-    arguments.extend(&missing);
-    process::run(&mut as_root("apt-get", &arguments)?)
-        .context("installing Debian packages (if a file was not found, `apt-get update` renews the lists)")
+    process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
 }
 
 /// Where there is no apt: go on if LLVM is there, else say what to do.

@@ -2,7 +2,17 @@
 //!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
+mod axes;
+mod cost;
+mod forward;
 pub mod inline;
+pub mod localize;
+pub mod partition;
+pub mod plan;
 pub mod propagate;
+pub mod reducer;
+pub mod reshard;
 pub mod rule;
 pub mod rules;
+pub mod structure;
+mod sweep;

@@ -196,7 +196,7 @@ impl<'m> Engine<'m> {
             if found.any(|(_, other)| other != sharding) {
                 self.report.warnings.push(Diagnostic::warning(
                     Class::InvalidInput,
-                    "SH0503",
+                    "SH0613",
                     "members of a sharding group have different shardings; the group has no effect on those",
                 ));
             }

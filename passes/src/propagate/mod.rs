@@ -100,7 +100,7 @@ pub fn propagate(
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
-        return Err(vec![Diagnostic::invalid("SH0501", "the module has no entry function with a body")]);
+        return Err(vec![Diagnostic::invalid("SH0611", "the module has no entry function with a body")]);
     };
     prepare::check(module, func, body)?;
     prepare::drop_trivial_axes(module, func, body);

@@ -14,7 +14,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
         if let Err(what) = check_one(module, module.shardings.get(id), rank) {
-            errors.push(Diagnostic::invalid("SH0502", what).at(span));
+            errors.push(Diagnostic::invalid("SH0612", what).at(span));
         }
     };
     let rank = |value: ValueId| module.tensor(value).map(|t| t.rank());

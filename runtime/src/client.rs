@@ -11,6 +11,10 @@ use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::Plugin;
 
+/// The most virtual devices that a client takes: each costs threads and memory, and the plugin has no limit of its
+/// own but the machine's end.
+const MAX_CPU_DEVICES: usize = 4096;
+
 /// What a client is created with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientOptions {
@@ -71,12 +75,12 @@ impl Client {
     pub fn new(plugin: &Plugin, options: ClientOptions) -> Result<Client> {
         let mut values = Vec::new();
         if let Some(count) = options.cpu_device_count {
-            if count == 0 {
-                return Err(RuntimeError::Argument("a client needs at least one device".to_owned()));
+            if count == 0 || count > MAX_CPU_DEVICES {
+                return Err(RuntimeError::Argument(format!(
+                    "{count} virtual devices: a client takes 1 to {MAX_CPU_DEVICES}"
+                )));
             }
-            let count = i64::try_from(count)
-                .map_err(|_| RuntimeError::Argument(format!("{count} virtual devices are too many")))?;
-            values.push(("cpu_device_count", count));
+            values.push(("cpu_device_count", count as i64));
         }
         let raw = Arc::new(RawClient::create(plugin.api(), &values)?);
         let platform_name = raw.platform_name()?;

@@ -292,6 +292,10 @@ impl RuntimeError {
                 "install one with `shardc plugin install {kind}`, or name the file in SHARDC_PJRT_{}",
                 kind.to_uppercase()
             )),
+            RuntimeError::PluginLoad { reason, .. } if reason.contains("lockfile") => Some(
+                "another process has the TPU plugin loaded; where there is no TPU to share, set ALLOW_MULTIPLE_LIBTPU_LOAD=1"
+                    .to_owned(),
+            ),
             RuntimeError::PluginLoad { .. } => Some("`shardc plugin doctor` shows what is wrong with it".to_owned()),
             RuntimeError::PluginLacks { .. } => Some("install a newer plugin".to_owned()),
             RuntimeError::NotInstallable { kind, .. } => {

@@ -41,6 +41,7 @@ fn tpu_in_a_child() {
         (ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
     ] {
         let Some(request) = request("tpu:v5e:2x4", program, options) else { return };
+        assert_eq!(aot::device_count(&request.target, &request.plugin).unwrap(), Some(8));
         let report = in_child(&request).unwrap();
         assert_eq!((report.devices, report.bytes_sent()), (8, 28), "{report:?}");
         assert_eq!(report.collectives["all-reduce"].count, 1);

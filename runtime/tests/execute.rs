@@ -222,11 +222,13 @@ fn bad_arguments_are_errors() {
 }
 
 #[test]
-fn a_client_needs_devices() {
+fn a_client_takes_some_devices_and_not_all_numbers() {
     let Some(found) = common::found(PluginKind::Cpu) else { return };
     let plugin = Plugin::load(&found.path).unwrap();
-    let none = Client::new(&plugin, ClientOptions { cpu_device_count: Some(0) });
-    assert_eq!(none.unwrap_err().code(), "RT0301");
+    for count in [0, usize::MAX] {
+        let error = Client::new(&plugin, ClientOptions { cpu_device_count: Some(count) }).unwrap_err();
+        assert_eq!(error.code(), "RT0301");
+    }
 }
 
 #[test]

@@ -7,8 +7,7 @@
 mod child;
 mod target;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +73,30 @@ impl CompileReport {
     }
 }
 
+/// How many devices a target has: `None` where that is for the program to say (virtual devices on the CPU) or for
+/// the machine (GPUs). A TPU chip is one device or two, by its generation, so the grid does not tell.
+///
+/// # Errors
+///
+/// The plugin does not load, or does not know the topology.
+pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
+    let Some(name) = target.topology() else { return Ok(None) };
+    Ok(Some(topology(target, name, &Plugin::load(plugin)?)?.1.len()))
+}
+
+/// The devices of a target that need not be there, and their numbers.
+fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(RawTopology, Vec<i32>)> {
+    let topology = RawTopology::create(plugin.api(), name).map_err(|error| match error {
+        RuntimeError::Pjrt { message, .. } => {
+            RuntimeError::Target { text: target.to_string(), reason: message }
+        }
+        other => other,
+    })?;
+    let mut ids: Vec<i32> = topology.devices()?.into_iter().map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    Ok((topology, ids))
+}
+
 /// Compiles in this process.
 ///
 /// For `cpu` and `cuda` this starts a client, with as many virtual devices as the program needs on the CPU; for `tpu`
@@ -93,15 +116,7 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
     };
     match request.target.topology() {
         Some(name) => {
-            let topology =
-                Arc::new(RawTopology::create(plugin.api(), name).map_err(|error| match error {
-                    RuntimeError::Pjrt { message, .. } => {
-                        RuntimeError::Target { text: request.target.to_string(), reason: message }
-                    }
-                    other => other,
-                })?);
-            let mut ids: Vec<i32> = topology.devices()?.into_iter().map(|(id, _)| id).collect();
-            ids.sort_unstable();
+            let (topology, ids) = topology(&request.target, name, &plugin)?;
             let wanted = request.options.num_devices();
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
             // The compiler wants every device of a v5e slice, and a partial one of any kind is hardly meant.

@@ -62,13 +62,6 @@ impl Target {
     pub fn topology(&self) -> Option<&str> {
         self.topology.as_deref()
     }
-
-    /// How many chips the target's grid has, where it has one. A chip of some generations is two devices.
-    #[must_use]
-    pub fn chips(&self) -> Option<usize> {
-        let (_, grid) = self.topology.as_deref()?.split_once(':')?;
-        grid.split('x').try_fold(1usize, |all, n| all.checked_mul(n.parse().ok()?))
-    }
 }
 
 impl fmt::Display for Target {
@@ -97,7 +90,6 @@ mod tests {
         for text in ["cpu", "cuda", "tpu:v5e:4x4", "tpu:tpu7x:2x2x2"] {
             assert_eq!(Target::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Target::parse("tpu:v5p:4x4x2").unwrap().chips(), Some(32));
         for text in [
             "",
             "tpu",

@@ -138,10 +138,15 @@ impl Plugin {
 pub(crate) const QUIET: &[(&str, &str)] =
     &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
 
-/// What the TPU plugin wants to know of a TPU, where there is none: that it need not ask the network, and something
-/// in place of the answer, without which it complains. Compilation for a named topology takes nothing from it.
-pub(crate) const NO_TPU: &[(&str, &str)] =
-    &[("TPU_SKIP_MDS_QUERY", "1"), ("TPU_WORKER_HOSTNAMES", "localhost"), ("TPU_ACCELERATOR_TYPE", "v4-8")];
+/// What the TPU plugin wants to know of a TPU, where there is none: that it need not ask the network, something in
+/// place of the answer, without which it complains, and that there is nothing to lock, so that processes may compile
+/// side by side. Compilation for a named topology takes nothing from it.
+pub(crate) const NO_TPU: &[(&str, &str)] = &[
+    ("TPU_SKIP_MDS_QUERY", "1"),
+    ("TPU_WORKER_HOSTNAMES", "localhost"),
+    ("TPU_ACCELERATOR_TYPE", "v4-8"),
+    ("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
+];
 
 /// Whether this machine has a TPU, by its device files.
 fn has_tpu() -> bool {

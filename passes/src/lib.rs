@@ -2,6 +2,7 @@
 //!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
+pub mod annotate;
 mod axes;
 mod cost;
 mod forward;

@@ -26,7 +26,7 @@ fn end(sub: SubAxis) -> u32 {
 }
 
 /// Whether both split the same elements apart somewhere.
-pub(super) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
+pub(crate) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis
         && match (a.sub, b.sub) {
             (Some(a), Some(b)) => a.pre < end(b) && b.pre < end(a),

@@ -23,6 +23,7 @@ mod priority;
 mod projection;
 mod schedule;
 
+pub(crate) use axes::overlaps;
 pub use factors::Strategy;
 
 use shardc_ir::{AxisRef, Diagnostic, Module, OpId, ValueId};

@@ -6,6 +6,7 @@
 
 mod bench;
 mod check;
+mod conformance;
 mod demo;
 mod plugins;
 mod process;
@@ -51,6 +52,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
+    /// Run the test files of Shardy and StableHLO with `shardc opt`; print the share that passes.
+    #[command(
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance shardy/transforms/propagation -v"
+    )]
+    Conformance(conformance::ConformanceArgs),
     /// Measure shardc beside Shardy on the same file, in turns; print medians and their ratio.
     #[command(
         after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
@@ -71,6 +77,7 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&workspace, args.tpu),
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
+        Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
     });
     match done {

@@ -21,6 +21,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         name: _,
         attrs: _,
         meshes,
+        mesh_places: _,
         mesh_names,
         funcs,
         func_names,
@@ -113,7 +114,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         }
     }
     for (id, region) in regions {
-        let Region { args, ops: listed } = region;
+        let Region { args, ops: listed, arg_locs: _ } = region;
         if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
             bad(format!("an argument or operation of {id}"));
         }

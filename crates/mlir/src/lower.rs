@@ -363,13 +363,12 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
                 out.push((self.attrs.name("callee")?, self.attrs.symbol(callee)));
             }
             OpKind::Opaque(spec) => self.carried(&spec.props, &mut out)?,
-            kind => {
-                for (name, text) in crate::properties::properties(module, id) {
-                    let value = self.attrs.parse(text.as_ref())?;
-                    push_new(&mut out, self.attrs.name(name.as_ref())?, value);
-                }
-                if let OpKind::CustomCall(call) = kind {
-                    self.carried(&call.props, &mut out)?;
+            _ => {
+                for (name, text) in shardc_stablehlo::properties(module, id) {
+                    if !is_sharding(&name) {
+                        let value = self.attrs.parse(&text)?;
+                        push_new(&mut out, self.attrs.name(&name)?, value);
+                    }
                 }
             }
         }

@@ -22,7 +22,8 @@ fn real_programs_lower() {
     };
     let mut lowered = 0;
     for suite in ["jax", "torch_xla"] {
-        let mut files: Vec<_> = fs::read_dir(corpus.join(suite)).unwrap().map(|f| f.unwrap().path()).collect();
+        let mut files: Vec<_> =
+            fs::read_dir(corpus.join(suite)).unwrap().map(|f| f.unwrap().path()).collect();
         files.sort();
         for file in files {
             let small = fs::metadata(&file).unwrap().len() < LARGEST;
@@ -30,7 +31,8 @@ fn real_programs_lower() {
                 continue;
             }
             let text = fs::read_to_string(&file).unwrap();
-            let module = shardc_stablehlo::parse(&text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+            let module =
+                shardc_stablehlo::parse(&text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
             let only_global = module
                 .bodies()
                 .flat_map(|body| module.walk(body))

@@ -243,7 +243,10 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let mut regions = Vec::with_capacity(op.regions.len());
         for &r in &op.regions {
             let region = Region::new();
-            let locs = vec![location; module.regions[r].args.len()];
+            let given = &module.regions[r];
+            let locs = (0..given.args.len())
+                .map(|i| given.arg_locs.get(i).map_or(location, |&loc| self.locs.of(loc)))
+                .collect();
             self.region(r, locs, &region, Parent::StableHlo, depth + 1)?;
             regions.push(region);
         }

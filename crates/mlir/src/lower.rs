@@ -243,7 +243,10 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let mut regions = Vec::with_capacity(op.regions.len());
         for &r in &op.regions {
             let region = Region::new();
-            let locs = vec![location; module.regions[r].args.len()];
+            let given = &module.regions[r];
+            let locs = (0..given.args.len())
+                .map(|i| given.arg_locs.get(i).map_or(location, |&loc| self.locs.of(loc)))
+                .collect();
             self.region(r, locs, &region, Parent::StableHlo, depth + 1)?;
             regions.push(region);
         }
@@ -363,13 +366,12 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
                 out.push((self.attrs.name("callee")?, self.attrs.symbol(callee)));
             }
             OpKind::Opaque(spec) => self.carried(&spec.props, &mut out)?,
-            kind => {
-                for (name, text) in crate::properties::properties(module, id) {
-                    let value = self.attrs.parse(text.as_ref())?;
-                    push_new(&mut out, self.attrs.name(name.as_ref())?, value);
-                }
-                if let OpKind::CustomCall(call) = kind {
-                    self.carried(&call.props, &mut out)?;
+            _ => {
+                for (name, text) in shardc_stablehlo::properties(module, id) {
+                    if !is_sharding(&name) {
+                        let value = self.attrs.parse(&text)?;
+                        push_new(&mut out, self.attrs.name(&name)?, value);
+                    }
                 }
             }
         }

@@ -21,8 +21,8 @@ pub(super) fn check(report: &mut Report<'_>) {
         name: _,
         attrs: _,
         meshes,
-        mesh_places: _,
         mesh_names,
+        mesh_places,
         funcs,
         func_names,
         ops,
@@ -53,6 +53,11 @@ pub(super) fn check(report: &mut Report<'_>) {
     let sharding_ok = |s: ShardingId| s.index() < shardings.len();
     if !loc_ok(*loc) {
         bad("the location of the module".to_owned());
+    }
+    for (mesh, place) in mesh_places.iter() {
+        if !loc_ok(place.loc) {
+            bad(format!("the location of {mesh}"));
+        }
     }
     for (id, func) in funcs {
         let Func {
@@ -114,9 +119,12 @@ pub(super) fn check(report: &mut Report<'_>) {
         }
     }
     for (id, region) in regions {
-        let Region { args, ops: listed, arg_locs: _ } = region;
+        let Region { args, arg_locs, ops: listed } = region;
         if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
             bad(format!("an argument or operation of {id}"));
+        }
+        if !arg_locs.iter().all(|&l| loc_ok(l)) {
+            bad(format!("a location of {id}"));
         }
     }
     for i in 0..shardings.len() {

@@ -16,6 +16,7 @@
 //! MLIR's complaints, if there are any, come back as [`Diagnostic`]s with codes `SH05xx`.
 
 mod attrs;
+mod booleans;
 mod constant;
 mod ffi;
 mod locs;
@@ -63,7 +64,8 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
     let lowered = lower::lower(&session, module, options)?;
-    let mut text = String::from_utf8_lossy(&ffi::print_generic(&lowered, options.locations)).into_owned();
+    let text = ffi::print_generic(&lowered, options.locations);
+    let mut text = booleans::spell_out(String::from_utf8_lossy(&text).into_owned());
     if !text.ends_with('\n') {
         text.push('\n');
     }

@@ -155,6 +155,22 @@ fn constants_keep_their_elements() {
 }
 
 #[test]
+fn large_boolean_constants_are_lists_in_text() {
+    let mut module = Module::new();
+    func(&mut module, "main", &[], |b, _| {
+        let ty = b.module.types.tensor(&[2, 64], DType::I1);
+        let elements = (0..128u8).map(|i| u8::from(i % 3 == 0)).collect();
+        vec![b.op1(OpKind::Constant(Dense::elements(elements)), &[], ty)]
+    });
+    let text = to_generic_text(&module, &quiet()).unwrap();
+    let row = |start: usize| {
+        let items: Vec<_> = (start..start + 64).map(|i| if i % 3 == 0 { "true" } else { "false" }).collect();
+        format!("[{}]", items.join(", "))
+    };
+    assert!(text.contains(&format!("dense<[{}, {}]> : tensor<2x64xi1>", row(0), row(64))), "{text}");
+}
+
+#[test]
 fn constants_that_do_not_fit_their_type_are_refused() {
     for (shape, dtype, value) in [
         (&[2i64][..], DType::I32, Dense::elements(vec![1, 0, 0, 0])),

@@ -42,7 +42,7 @@ impl Localizer<'_> {
                 let name = self.module.ops[place.at].kind.name().to_owned();
                 self.fail(
                     Diagnostic::unsupported(
-                        "SH0501",
+                        "SH0410",
                         format!("{name} over {dtype} cannot be done in parts of uneven size"),
                     )
                     .at(self.module.ops[place.at].span)

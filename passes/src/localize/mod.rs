@@ -31,7 +31,7 @@ use crate::structure::{has_program_regions, program_ops, program_regions};
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
 /// # Errors
-/// The module is not as the planner leaves it (internal), or an element type has no identity that a mask needs (`SH0501`).
+/// The module is not as the planner leaves it (internal), or an element type has no identity that a mask needs (`SH0410`).
 pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
@@ -272,7 +272,7 @@ impl Localizer<'_> {
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.module.ops[op].kind.name().to_owned();
                 self.fail(
-                    Diagnostic::internal("SH0590", format!("{name} reached localization"))
+                    Diagnostic::internal("SH0490", format!("{name} reached localization"))
                         .at(self.module.ops[op].span),
                 );
             }

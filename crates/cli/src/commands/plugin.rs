@@ -1,0 +1,66 @@
+//! `shardc plugin`
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+use shardc::runtime::plugin::{self, Health, InstallProgress};
+use shardc::runtime::{Environment, PluginKind};
+
+use super::runtime_error;
+use crate::args::{Kind, PluginArgs, PluginCommand};
+use crate::table::Table;
+
+#[expect(clippy::print_stdout, reason = "what was found is this command's output")]
+pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
+    let environment = Environment::from_process();
+    match &args.command {
+        PluginCommand::List => {
+            let found = plugin::list(&environment);
+            if found.is_empty() {
+                println!("no plugin was found; `shardc plugin install cpu` fetches one");
+            }
+            let mut table = Table::new(&["kind", "found in", "file"]);
+            for f in &found {
+                table.row(vec![f.kind.as_str().into(), f.source.to_string(), f.path.display().to_string()]);
+            }
+            if !found.is_empty() {
+                print!("{table}");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        PluginCommand::Install { kind } => install(*kind, &environment),
+        PluginCommand::Doctor => {
+            let mut healthy = true;
+            for check in plugin::doctor(&environment) {
+                println!("{check}");
+                healthy &= !matches!(check.health, Health::Broken { .. });
+            }
+            Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the plugin's place is this command's output")]
+fn install(kind: Kind, environment: &Environment) -> Result<ExitCode> {
+    let kind = match kind {
+        Kind::Cpu => PluginKind::Cpu,
+        Kind::Tpu => PluginKind::Tpu,
+    };
+    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    let found = plugin::install(kind, environment, &mut |progress| match progress {
+        InstallProgress::Downloading { received, total, .. } => {
+            bar.set_length(total.unwrap_or(received));
+            bar.set_position(received);
+        }
+        InstallProgress::AlreadyInstalled
+        | InstallProgress::Looking { .. }
+        | InstallProgress::Unpacking
+        | InstallProgress::Installed => {}
+    })
+    .map_err(runtime_error)?;
+    bar.finish_and_clear();
+    println!("{}", found.path.display());
+    Ok(ExitCode::SUCCESS)
+}

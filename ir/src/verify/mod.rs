@@ -18,8 +18,8 @@
 //! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]).
 //! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that the operation or
 //!   function around it gives or takes.
-//! * **I9** (SH0209) Functions. Names are unique; parameters, arguments of the body, attributes, shardings and
-//!   locations agree in number and type.
+//! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and
+//!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
 //! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse.
 //! * **I11** (SH0211) Meshes. Axis sizes are positive; device ids are a permutation of `0..n`, save that a mesh
 //!   of one named device may name any.

@@ -27,9 +27,10 @@
 //!   of it; no axis, nor any part of one, is used twice in one sharding, replicated and unreduced axes included.
 //!   A sharding on a mesh of one named device splits nothing.
 //! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with
-//!   their shardings: in number, mesh, local types and numbers of parts.
+//!   their shardings: in number, mesh, local types and axes. What is inside a manual computation does not use its
+//!   manual axes.
 //! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
-//!   and, where the number of devices is known, in range; all devices take part, save in a broadcast.
+//!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 
 mod funcs;
@@ -38,6 +39,7 @@ mod handles;
 mod mesh;
 mod ops;
 mod placement;
+mod scope;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -58,16 +60,19 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
     if report.errors.is_empty()
-        && let Some(order) = structure::check(&mut report)
+        && let Some(program) = structure::check(&mut report)
     {
-        funcs::check(&mut report, &order);
-        let meshes_ok = mesh::check(&mut report, &order);
-        for &op in &order {
+        funcs::check(&mut report, &program.order);
+        let meshes_ok = mesh::check(&mut report, &program.order);
+        for &op in &program.order {
             ops::check(&mut report, op);
             groups::check(&mut report, op);
             if meshes_ok {
                 placement::check(&mut report, op);
             }
+        }
+        if meshes_ok {
+            scope::check(&mut report, &program);
         }
     }
     if report.errors.is_empty() { Ok(()) } else { Err(report.errors) }

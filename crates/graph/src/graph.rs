@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shardc_ir::{
     Attr, AttrDict, DType, Dense, Func, Loc, LocId, MeshId, Module, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, TensorType, TypeId, Value, ValueDef, ValueId, Visibility, infer_types,
-    verify,
+    ShardingId, Span, TensorSharding, TensorType, TypeId, ValueDef, ValueId, Visibility, infer_types, verify,
 };
 
 use crate::error::Here;
@@ -81,9 +80,7 @@ impl Graph {
             return Err(ErrorKind::Name { what: "parameters", name: name.to_owned() }.here());
         }
         let ty = self.module.types.tensor(shape, dtype);
-        let index = self.module.regions[self.body].args.len() as u32;
-        let value = self.module.values.push(Value { ty, def: ValueDef::Arg(self.body, index) });
-        self.module.regions[self.body].args.push(value);
+        let value = self.module.add_arg(self.body, ty);
         self.names.push(name.into());
         // The name of a parameter is the name of its location, as JAX writes it; the line comes below it.
         let line = self.caller_loc();

@@ -65,7 +65,11 @@ fn with_op(kind: OpKind, results: &str, regions: impl FnOnce(&mut Module) -> Vec
 #[test]
 fn i1_handles() {
     type Edit = fn(&mut Small);
-    let broken: [(&str, Edit); 9] = [
+    let broken: [(&str, Edit); 11] = [
+        ("the location of mesh0", |s| s.module.mesh_places[s.mesh].loc = LocId::new(99).into()),
+        ("the location of an argument of region0", |s| {
+            s.module.regions[s.body].arg_locs.push(LocId::new(99).into());
+        }),
         ("a value of op0", |s| s.module.ops[s.add].operands[0] = ValueId::new(99)),
         ("a region of op0", |s| s.module.ops[s.add].regions.push(RegionId::new(99))),
         ("a mesh or sharding of op0", |s| {

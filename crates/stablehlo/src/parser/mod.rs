@@ -59,6 +59,8 @@ struct Parser<'a> {
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     locs: FxHashMap<&'a str, LocId>,
+    /// How deeply each interned location is nested.
+    loc_depths: Vec<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -104,6 +106,7 @@ impl<'a> Parser<'a> {
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
+            loc_depths: Vec::new(),
             errors: Vec::new(),
             depth: 0,
         }

@@ -218,8 +218,12 @@ pub(crate) fn push_generic(
     result_type: Option<shardc_ir::TypeId>,
 ) {
     match (val, ty) {
-        (Val::Int(v), AttrType::I32) => drop(write!(out, "{v} : i32")),
-        (Val::Int(v), _) => drop(write!(out, "{v} : i64")),
+        (Val::Int(v), AttrType::I32) => {
+            let _ = write!(out, "{v} : i32");
+        }
+        (Val::Int(v), _) => {
+            let _ = write!(out, "{v} : i64");
+        }
         (Val::Bool(v), _) => out.push_str(if *v { "true" } else { "false" }),
         (Val::Ints(v), _) => {
             out.push_str(if v.is_empty() { "array<i64" } else { "array<i64: " });
@@ -240,7 +244,9 @@ pub(crate) fn push_generic(
             let at = words.iter().position(|w| w == word).unwrap_or(0);
             let _ = write!(out, "{at} : i32");
         }
-        (Val::Word(word), AttrType::Word(kind)) => drop(write!(out, "#stablehlo<{kind} {word}>")),
+        (Val::Word(word), AttrType::Word(kind)) => {
+            let _ = write!(out, "#stablehlo<{kind} {word}>");
+        }
         (Val::Word(word), _) => out.push_str(word),
         (Val::Str(text), AttrType::Symbol) => push_symbol(out, text),
         (Val::Str(text), _) => push_string(out, text),
@@ -250,7 +256,9 @@ pub(crate) fn push_generic(
         }
         (Val::Precisions(list), _) => {
             out.push('[');
-            push_list(out, list, |out, p| drop(write!(out, "#stablehlo<precision {}>", p.as_str())));
+            push_list(out, list, |out, p| {
+                let _ = write!(out, "#stablehlo<precision {}>", p.as_str());
+            });
             out.push(']');
         }
         (Val::Dot(spec), _) => {

@@ -240,15 +240,20 @@ impl<'a> Parser<'a> {
         let mut nearest: Option<(usize, &str)> = None;
         for known in &self.scope {
             let distance = edit_distance(name, known);
-            if self.names.contains_key(known) && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
+            let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            // Names that differ in their number only are different values, not misspelt ones.
+            let numbers = name[..letters(name)] == known[..letters(known)];
+            if !numbers
+                && self.names.contains_key(known)
+                && distance <= 1
+                && nearest.is_none_or(|(d, _)| distance < d)
+            {
                 nearest = Some((distance, known));
             }
         }
         match nearest {
-            Some((_, known)) if !name.bytes().all(|b| b.is_ascii_digit()) => {
-                error.hint(format!("did you mean `%{known}`?")).into()
-            }
-            _ => error
+            Some((_, known)) => error.hint(format!("did you mean `%{known}`?")).into(),
+            None => error
                 .hint("a value must be defined above its use, in the same region or one around it")
                 .into(),
         }

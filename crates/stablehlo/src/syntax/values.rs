@@ -148,7 +148,7 @@ fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
         Some(first) if rows.iter().flatten().all(|v| v == first) => push_int(out, first),
         Some(_) => {
             out.push('[');
-            push_list(out, rows, |out, row| push_ints(out, row));
+            push_list(out, rows, push_ints);
             out.push(']');
         }
         None => {}
@@ -227,12 +227,12 @@ pub(crate) fn push_generic(
         (Val::Bool(v), _) => out.push_str(if *v { "true" } else { "false" }),
         (Val::Ints(v), _) => {
             out.push_str(if v.is_empty() { "array<i64" } else { "array<i64: " });
-            push_list(out, v, |out, v| push_int(out, v));
+            push_list(out, v, push_int);
             out.push('>');
         }
         (Val::Bools(v), _) => {
             out.push_str(if v.is_empty() { "array<i1" } else { "array<i1: " });
-            push_list(out, v, |out, v| push_int(out, v));
+            push_list(out, v, push_int);
             out.push('>');
         }
         (Val::Pairs(v), _) => {

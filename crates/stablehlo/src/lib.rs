@@ -9,6 +9,7 @@
 //! inherent attributes as MLIR text to whoever builds MLIR operations.
 
 pub mod codes;
+mod diagnostics;
 mod floats;
 mod lexer;
 mod parser;
@@ -19,6 +20,7 @@ use std::borrow::Cow;
 
 use shardc_ir::{Module, OpId, OpKind};
 
+pub use diagnostics::render;
 pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op};
 

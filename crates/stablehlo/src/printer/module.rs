@@ -23,6 +23,7 @@ impl<'m> Printer<'m> {
         let module = self.module;
         let generic = self.options.form == PrintForm::Generic;
         if generic {
+            self.number_all();
             self.push("\"builtin.module\"() ");
             if let Some(name) = &module.name {
                 self.push("<{sym_name = ");

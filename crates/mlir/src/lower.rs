@@ -272,16 +272,15 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             K::ShardingConstraint(_) | K::Reshard(_) | K::PropagationBarrier { .. } => Plan::Forward,
             K::ShardingGroup { .. } => Plan::Skip,
             K::MeshCollective(_) | K::ManualComputation(_) => {
-                return Err(Diagnostic::internal(
-                    "SH0501",
-                    format!("`{}` is about global values and cannot be lowered", op.kind.name()),
-                )
-                .hint("partition the program first"));
+                return Err(global(&format!("`{}`", op.kind.name())));
             }
             K::Return => Plan::Emit(match parent {
                 Parent::Func => "func.return",
                 Parent::StableHlo => "stablehlo.return",
             }),
+            K::CustomCall(call) if CROSSINGS.contains(&&*call.target) => {
+                return Err(global(&format!("`@{}`", call.target)));
+            }
             K::CustomCall(call) if &*call.target == "Sharding" && self.is_identity(id) => Plan::Forward,
             K::Opaque(spec) => {
                 let name = &*spec.name;
@@ -413,6 +412,14 @@ enum Plan<'m> {
     Forward,
     /// An operation of this name.
     Emit(&'m str),
+}
+
+/// Calls with which GSPMD goes from global values to those of one device and back.
+const CROSSINGS: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
+
+fn global(what: &str) -> Diagnostic {
+    Diagnostic::internal("SH0501", format!("{what} is about global values and cannot be lowered"))
+        .hint("partition the program first")
 }
 
 /// Attributes that speak of global values: they mean nothing in what one device runs.

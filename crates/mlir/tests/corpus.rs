@@ -33,10 +33,12 @@ fn real_programs_lower() {
             let text = fs::read_to_string(&file).unwrap();
             let module =
                 shardc_stablehlo::parse(&text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
-            let only_global = module
-                .bodies()
-                .flat_map(|body| module.walk(body))
-                .any(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)));
+            let only_global =
+                module.bodies().flat_map(|body| module.walk(body)).any(|op| match &module.ops[op].kind {
+                    OpKind::ManualComputation(_) => true,
+                    OpKind::CustomCall(call) => &*call.target == "SPMDFullToShardShape",
+                    _ => false,
+                });
             for spmd_mode in [SpmdMode::Replica, SpmdMode::Partition] {
                 let options = LowerOptions { spmd_mode, ..LowerOptions::default() };
                 match to_bytecode(&module, &options) {

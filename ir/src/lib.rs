@@ -48,7 +48,7 @@ pub use entities::{FuncId, LocId, MeshId, OpId, RegionId, ShardingId, TypeId, Va
 pub use infer::{InferError, check_result_types, infer_types};
 pub use loc::{Loc, LocTable};
 pub use mesh::{AxisRef, Mesh, SubAxis};
-pub use module::{Func, Module, Op, Region, Uses, Value, ValueDef, Visibility};
+pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;

@@ -1,6 +1,6 @@
 //! The module: arenas of operations, values and regions, and the functions over them.
 
-use cranelift_entity::{EntityRef, PrimaryMap, packed_option::PackedOption};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
@@ -51,6 +51,8 @@ pub struct Value {
 pub struct Region {
     /// Arguments.
     pub args: Vec<ValueId>,
+    /// Location of each argument, where given; empty if none is.
+    pub arg_locs: Vec<PackedOption<LocId>>,
     /// Operations in order; the last is the terminator ([`OpKind::Return`]).
     pub ops: Vec<OpId>,
 }
@@ -96,6 +98,15 @@ pub struct Func {
     pub loc: PackedOption<LocId>,
 }
 
+/// Where the text defines a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeshPlace {
+    /// Number of functions above it.
+    pub funcs_above: u32,
+    /// The location that the text gives it, if any.
+    pub loc: PackedOption<LocId>,
+}
+
 /// A program.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
@@ -107,6 +118,8 @@ pub struct Module {
     pub meshes: PrimaryMap<MeshId, Mesh>,
     /// The mesh with each name, without `@`, in order of appearance.
     pub mesh_names: IndexMap<Box<str>, MeshId>,
+    /// Where the text defines each mesh, where it does.
+    pub mesh_places: SecondaryMap<MeshId, MeshPlace>,
     /// Functions in order of appearance.
     pub funcs: PrimaryMap<FuncId, Func>,
     /// The function with each name.
@@ -178,6 +191,14 @@ impl Module {
             self.regions[region].args.push(arg);
         }
         region
+    }
+
+    /// Adds an argument to a region.
+    pub fn add_arg(&mut self, region: RegionId, ty: TypeId) -> ValueId {
+        let index = self.regions[region].args.len() as u32;
+        let arg = self.values.push(Value { ty, def: ValueDef::Arg(region, index) });
+        self.regions[region].args.push(arg);
+        arg
     }
 
     /// Adds an operation and its results; no region lists it yet.

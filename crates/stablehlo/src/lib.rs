@@ -1,1 +1,53 @@
-//! # shardc-stablehlo: reading and writing programs
+//! # shardc-stablehlo: StableHLO text
+//!
+//! [`parse`] reads the text that JAX, PyTorch/XLA and MLIR's own tools print (the `func`, `stablehlo`, `chlo` and
+//! `sdy` dialects, in pretty or generic form) into a [`Module`]; [`print()`] writes it back, byte for byte in MLIR's
+//! layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
+//!
+//! What is known about an operation's syntax stands in one place, [`syntax`]: names, inherent attributes and pieces
+//! of the pretty form. Reader and writers are driven by it, and so is [`properties`], which gives an operation's
+//! inherent attributes as MLIR text to whoever builds MLIR operations.
+
+pub mod codes;
+mod floats;
+mod lexer;
+mod parser;
+mod printer;
+mod syntax;
+
+use std::borrow::Cow;
+
+use shardc_ir::{Module, OpId, OpKind};
+
+pub use parser::parse;
+pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op};
+
+/// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
+/// values, sorted by name. A unit attribute has the value `unit`.
+#[must_use]
+pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
+    let data = &module.ops[op];
+    let row = syntax::row(data.kind.name());
+    let result_type = data.results.first().map(|&r| module.values[r].ty);
+    let mut props: Vec<(Cow<'_, str>, String)> = syntax::kinds::attrs_of(module, &data.kind)
+        .into_iter()
+        .map(|(name, val)| {
+            let ty = row.and_then(|row| row.attr(name)).map_or(syntax::AttrType::Raw, |(_, ty)| ty);
+            let mut text = String::new();
+            syntax::values::push_generic(&mut text, module, ty, &val, result_type);
+            (Cow::Borrowed(name), text)
+        })
+        .collect();
+    let kept = match &data.kind {
+        OpKind::CustomCall(spec) => Some(&spec.props),
+        OpKind::Opaque(spec) => Some(&spec.props),
+        _ => None,
+    };
+    for (name, attr) in kept.into_iter().flat_map(shardc_ir::AttrDict::iter) {
+        let mut text = String::new();
+        printer::attrs::push_attr(&mut text, attr);
+        props.push((Cow::Borrowed(name), text));
+    }
+    props.sort();
+    props
+}

@@ -32,6 +32,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         shardings,
         resources: _,
         loc,
+        mesh_places: _,
     } = module;
     let mut bad = |what: String| report.internal(CODE, format!("{what} is out of range"));
     for (name, &mesh) in mesh_names {
@@ -113,7 +114,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         }
     }
     for (id, region) in regions {
-        let Region { args, ops: listed } = region;
+        let Region { args, ops: listed, arg_locs: _ } = region;
         if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
             bad(format!("an argument or operation of {id}"));
         }

@@ -37,7 +37,7 @@ func.func @reshape(%a: tensor<2x3x4xf32>, %b: tensor<6x4xf32>, %c: tensor<8x6xf3
   %1 = stablehlo.reshape %b : (tensor<6x4xf32>) -> tensor<12x2xf32>
   // rule: ([ij, k])->([i, jk]) {i=2, j=4, k=6}
   %2 = stablehlo.reshape %c : (tensor<8x6xf32>) -> tensor<2x24xf32>
-  // rule: ([i, kl])->([jl, m]) {i=5, j=2, k=2, l=2, m=5}
+  // rule: ([i, l])->([j, k]) {i=5, j=4, k=5, l=4}
   %3 = stablehlo.reshape %d : (tensor<5x4xf32>) -> tensor<4x5xf32>
   // rule: ([i, j])->([j, k]) {i=1, j=8, k=1}
   %4 = stablehlo.reshape %e : (tensor<1x8xf32>) -> tensor<8x1xf32>

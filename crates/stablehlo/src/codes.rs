@@ -1,0 +1,28 @@
+//! Stable codes of the diagnostics of this crate.
+
+/// The text does not follow the grammar.
+pub const SYNTAX: &str = "SH0101";
+/// A value is used that is not defined before.
+pub const UNKNOWN_VALUE: &str = "SH0102";
+/// A name is defined twice.
+pub const REDEFINITION: &str = "SH0103";
+/// A type written at a use differs from the type of the value.
+pub const TYPE_MISMATCH: &str = "SH0104";
+/// A wrong number of operands, results or regions.
+pub const COUNT: &str = "SH0105";
+/// An operation without a pretty form that shardc knows.
+pub const UNKNOWN_OP: &str = "SH0106";
+/// An attribute is missing or has the wrong form.
+pub const ATTRIBUTE: &str = "SH0107";
+/// A mesh or an axis is not known.
+pub const UNKNOWN_MESH: &str = "SH0108";
+/// Regions or attributes are nested too deeply.
+pub const NESTING: &str = "SH0109";
+/// A malformed type.
+pub const TYPE: &str = "SH0110";
+/// A malformed constant.
+pub const CONSTANT: &str = "SH0111";
+/// An alias is used that is not defined.
+pub const UNKNOWN_ALIAS: &str = "SH0112";
+/// Something that MLIR allows and shardc does not read.
+pub const NOT_READ: &str = "SH0113";

@@ -1,0 +1,372 @@
+//! A cursor over the bytes of MLIR text: blanks, comments, punctuation, names, numbers and strings.
+
+use std::borrow::Cow;
+
+use shardc_ir::{Diagnostic, Span};
+
+use crate::codes;
+
+/// Why reading stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something to tell the user.
+    Said(Box<Diagnostic>),
+    /// The consequence of an error that was already told.
+    Silent,
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure::Said(Box::new(diagnostic))
+    }
+}
+
+/// Result of a reading function.
+pub(crate) type Res<T> = Result<T, Failure>;
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    /// The whole text.
+    pub(crate) text: &'a str,
+    /// Byte offset of the next byte to read.
+    pub(crate) pos: usize,
+}
+
+/// Whether `b` may continue a bare identifier.
+pub(crate) fn is_ident(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
+}
+
+/// Whether `b` may start a bare identifier.
+pub(crate) fn is_ident_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_'
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Cursor { text, pos: 0 }
+    }
+
+    fn bytes(&self) -> &'a [u8] {
+        self.text.as_bytes()
+    }
+
+    /// The byte `ahead` bytes on, 0 beyond the end.
+    pub(crate) fn byte(&self, ahead: usize) -> u8 {
+        self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
+    }
+
+    /// The text between two offsets.
+    pub(crate) fn slice(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    /// Skips blanks and comments.
+    pub(crate) fn ws(&mut self) {
+        loop {
+            match self.byte(0) {
+                b' ' | b'\n' | b'\t' | b'\r' => self.pos += 1,
+                b'/' if self.byte(1) == b'/' => {
+                    while self.pos < self.text.len() && self.byte(0) != b'\n' {
+                        self.pos += 1;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Skips blanks; the next byte, 0 at the end.
+    pub(crate) fn peek(&mut self) -> u8 {
+        self.ws();
+        self.byte(0)
+    }
+
+    /// Whether only blanks are left.
+    pub(crate) fn at_end(&mut self) -> bool {
+        self.ws();
+        self.pos >= self.text.len()
+    }
+
+    /// Skips blanks and, if it comes next, punctuation.
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
+        self.ws();
+        let found = self.bytes()[self.pos..].starts_with(token.as_bytes());
+        if found {
+            self.pos += token.len();
+        }
+        found
+    }
+
+    /// Demands punctuation.
+    pub(crate) fn expect(&mut self, token: &str) -> Res<()> {
+        if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
+    }
+
+    /// Whether the bare word `word` comes next.
+    pub(crate) fn at_word(&mut self, word: &str) -> bool {
+        self.ws();
+        self.bytes()[self.pos..].starts_with(word.as_bytes()) && !is_ident(self.byte(word.len()))
+    }
+
+    /// Skips the bare word `word` if it comes next.
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        if found {
+            self.pos += word.len();
+        }
+        found
+    }
+
+    /// Demands the bare word `word`.
+    pub(crate) fn expect_word(&mut self, word: &str) -> Res<()> {
+        if self.eat_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
+    }
+
+    /// A bare identifier if one comes next.
+    pub(crate) fn opt_ident(&mut self) -> Option<&'a str> {
+        self.ws();
+        if !is_ident_start(self.byte(0)) {
+            return None;
+        }
+        let start = self.pos;
+        while is_ident(self.byte(0)) {
+            self.pos += 1;
+        }
+        Some(self.slice(start, self.pos))
+    }
+
+    /// A bare identifier; `what` names it in the error.
+    pub(crate) fn ident(&mut self, what: &str) -> Res<&'a str> {
+        self.opt_ident().ok_or_else(|| self.expected(what))
+    }
+
+    /// An integer, decimal or hexadecimal, perhaps negative.
+    pub(crate) fn int(&mut self) -> Res<i64> {
+        self.ws();
+        let start = self.pos;
+        let negative = self.byte(0) == b'-';
+        let mut at = self.pos + usize::from(negative);
+        let bytes = self.bytes();
+        let hex = bytes.get(at) == Some(&b'0')
+            && matches!(bytes.get(at + 1), Some(b'x' | b'X'))
+            && bytes.get(at + 2).is_some_and(u8::is_ascii_hexdigit);
+        let digits = if hex { at + 2 } else { at };
+        at = digits;
+        while bytes.get(at).is_some_and(|b| if hex { b.is_ascii_hexdigit() } else { b.is_ascii_digit() }) {
+            at += 1;
+        }
+        let text = self.slice(digits, at);
+        if text.is_empty() {
+            return Err(self.expected("an integer"));
+        }
+        let value = i128::from_str_radix(text, if hex { 16 } else { 10 }).unwrap_or(i128::MAX);
+        let value = if negative { -value } else { value };
+        self.pos = at;
+        i64::try_from(value).map_err(|_| {
+            Diagnostic::invalid(codes::SYNTAX, "this integer does not fit 64 bits")
+                .at(Span::new(start, at))
+                .into()
+        })
+    }
+
+    /// A string literal, still escaped, without its quotes.
+    pub(crate) fn raw_string(&mut self) -> Res<&'a str> {
+        self.ws();
+        let start = self.pos;
+        if self.byte(0) != b'"' {
+            return Err(self.expected("a string"));
+        }
+        let bytes = self.bytes();
+        let mut at = start + 1;
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
+                Some(b'\n') | None => {
+                    return Err(Diagnostic::invalid(codes::SYNTAX, "this string has no closing quote")
+                        .at(Span::new(start, start + 1))
+                        .into());
+                }
+                Some(_) => at += 1,
+            }
+        }
+        self.pos = at + 1;
+        Ok(self.slice(start + 1, at))
+    }
+
+    /// A string literal. `None` where its bytes are not UTF-8.
+    pub(crate) fn string(&mut self) -> Res<Option<Cow<'a, str>>> {
+        Ok(unescape(self.raw_string()?))
+    }
+
+    /// A string literal that must be text.
+    pub(crate) fn text_string(&mut self) -> Res<Cow<'a, str>> {
+        let start = self.pos;
+        match self.string()? {
+            Some(text) => Ok(text),
+            None => Err(Diagnostic::invalid(codes::SYNTAX, "this string is not UTF-8")
+                .at(Span::new(start, self.pos))
+                .into()),
+        }
+    }
+
+    /// A symbol, `@name` or `@"any text"`, without the `@`.
+    pub(crate) fn symbol(&mut self) -> Res<Cow<'a, str>> {
+        self.ws();
+        if self.byte(0) != b'@' {
+            return Err(self.expected("a symbol name such as `@main`"));
+        }
+        self.pos += 1;
+        if self.byte(0) == b'"' {
+            return self.text_string();
+        }
+        let start = self.pos;
+        while is_ident(self.byte(0)) || self.byte(0) == b'-' {
+            self.pos += 1;
+        }
+        if start == self.pos {
+            return Err(self.expected("a name after `@`"));
+        }
+        Ok(Cow::Borrowed(self.slice(start, self.pos)))
+    }
+
+    /// A value name without `%` and without result number; the cursor stands at the `%`.
+    pub(crate) fn value_name(&mut self) -> Res<&'a str> {
+        self.ws();
+        if self.byte(0) != b'%' {
+            return Err(self.expected("a value such as `%0`"));
+        }
+        self.pos += 1;
+        let start = self.pos;
+        if self.byte(0).is_ascii_digit() {
+            while self.byte(0).is_ascii_digit() {
+                self.pos += 1;
+            }
+        } else {
+            while is_ident(self.byte(0)) || self.byte(0) == b'-' {
+                self.pos += 1;
+            }
+        }
+        if start == self.pos {
+            return Err(self.expected("a name after `%`"));
+        }
+        Ok(self.slice(start, self.pos))
+    }
+
+    /// The span of the next token, for messages.
+    pub(crate) fn token_span(&mut self) -> Span {
+        self.ws();
+        let start = self.pos;
+        let bytes = self.bytes();
+        let mut end = start;
+        if bytes.get(end).is_some_and(|&b| is_ident(b) || matches!(b, b'%' | b'@' | b'#' | b'!' | b'^')) {
+            end += 1;
+            while bytes.get(end).is_some_and(|&b| is_ident(b)) {
+                end += 1;
+            }
+        } else if end < bytes.len() {
+            end += 1;
+            while !self.text.is_char_boundary(end) {
+                end += 1;
+            }
+        }
+        Span::new(start, end)
+    }
+
+    /// The error "expected `what`, found the next token".
+    pub(crate) fn expected(&mut self, what: &str) -> Failure {
+        let span = self.token_span();
+        let found = match self.slice(span.start as usize, span.end as usize) {
+            "" => "the end of the text".to_owned(),
+            text => format!("`{text}`"),
+        };
+        Diagnostic::invalid(codes::SYNTAX, format!("expected {what}, found {found}")).at(span).into()
+    }
+
+    /// Skips text up to the bracket that closes the one at the cursor, that bracket included.
+    pub(crate) fn skip_brackets(&mut self) -> Res<()> {
+        self.ws();
+        let start = self.pos;
+        let bytes = self.bytes();
+        let mut open: Vec<u8> = Vec::new();
+        let mut at = start;
+        loop {
+            match bytes.get(at) {
+                None => {
+                    return Err(Diagnostic::invalid(codes::SYNTAX, "this bracket is never closed")
+                        .at(Span::new(start, start + 1))
+                        .into());
+                }
+                Some(b'"') => {
+                    self.pos = at;
+                    self.raw_string()?;
+                    at = self.pos;
+                    continue;
+                }
+                Some(b'(') => open.push(b')'),
+                Some(b'[') => open.push(b']'),
+                Some(b'{') => open.push(b'}'),
+                Some(b'<') => open.push(b'>'),
+                Some(b'-') if bytes.get(at + 1) == Some(&b'>') => at += 1,
+                Some(&b @ (b')' | b']' | b'}' | b'>')) => {
+                    if open.pop() != Some(b) {
+                        return Err(Diagnostic::invalid(codes::SYNTAX, "this bracket closes nothing")
+                            .at(Span::new(at, at + 1))
+                            .into());
+                    }
+                }
+                Some(_) => {}
+            }
+            at += 1;
+            if open.is_empty() {
+                break;
+            }
+        }
+        self.pos = at;
+        Ok(())
+    }
+}
+
+/// The text that an escaped string stands for; `None` where that is not UTF-8.
+pub(crate) fn unescape(raw: &str) -> Option<Cow<'_, str>> {
+    if !raw.contains('\\') {
+        return Some(Cow::Borrowed(raw));
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut bytes = raw.bytes();
+    while let Some(b) = bytes.next() {
+        if b != b'\\' {
+            out.push(b);
+            continue;
+        }
+        match bytes.next()? {
+            b'n' => out.push(b'\n'),
+            b't' => out.push(b'\t'),
+            c @ (b'\\' | b'"') => out.push(c),
+            high => {
+                let high = (high as char).to_digit(16)?;
+                let low = (bytes.next()? as char).to_digit(16)?;
+                out.push((high * 16 + low) as u8);
+            }
+        }
+    }
+    String::from_utf8(out).ok().map(Cow::Owned)
+}
+
+/// Appends `text` as MLIR writes it between quotes.
+pub(crate) fn escape(out: &mut String, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for b in text.bytes() {
+        match b {
+            b'\\' => out.push_str("\\\\"),
+            b' '..=b'~' if b != b'"' => out.push(b as char),
+            _ => {
+                out.push('\\');
+                out.push(HEX[usize::from(b >> 4)] as char);
+                out.push(HEX[usize::from(b & 15)] as char);
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Attributes. A dictionary is first split into names and places; the operation then reads those that it knows
+//! from their places, and the others become [`Attr`] values.
+
+use std::borrow::Cow;
+
+use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
+use smallvec::SmallVec;
+
+use super::Parser;
+use crate::codes;
+use crate::lexer::{Res, is_ident, is_ident_start};
+
+/// An entry of a dictionary: its name and where its value stands (`None` for a unit attribute).
+#[derive(Clone, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) name_span: Span,
+    pub(super) value: Option<(usize, usize)>,
+}
+
+/// The entries of a dictionary.
+pub(super) type NamedList<'a> = SmallVec<[Named<'a>; 2]>;
+
+impl<'a> Parser<'a> {
+    /// `{a = 1, b}` if a brace comes next.
+    pub(super) fn opt_dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
+        if self.peek() == b'{' { self.dict(out) } else { Ok(()) }
+    }
+
+    /// `{a = 1, b}`.
+    pub(super) fn dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
+        self.expect("{")?;
+        self.list("}", |p| {
+            p.ws();
+            let start = p.pos;
+            let name = if p.byte(0) == b'"' {
+                p.text_string()?
+            } else {
+                Cow::Borrowed(p.ident("the name of an attribute")?)
+            };
+            let name_span = Span::new(start, p.pos);
+            if out.iter().any(|other| other.name == name) {
+                let message = format!("the attribute `{name}` is given twice");
+                return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(name_span).into());
+            }
+            let value = if p.eat("=") {
+                p.ws();
+                let start = p.pos;
+                p.skip_attr()?;
+                Some((start, p.pos))
+            } else {
+                None
+            };
+            out.push(Named { name, name_span, value });
+            Ok(())
+        })
+    }
+
+    /// Skips one attribute value.
+    pub(super) fn skip_attr(&mut self) -> Res<()> {
+        self.ws();
+        match self.byte(0) {
+            b'[' | b'{' => return self.skip_brackets(),
+            b'"' => {
+                self.raw_string()?;
+            }
+            b'@' => {
+                self.symbol()?;
+                while self.eat("::") {
+                    self.symbol()?;
+                }
+                return Ok(());
+            }
+            b'(' => {
+                self.skip_brackets()?;
+                self.expect("->")?;
+                return self.skip_attr();
+            }
+            b'-' | b'0'..=b'9' => {
+                self.cursor.pos += 1;
+                loop {
+                    match self.byte(0) {
+                        b'+' | b'-' if matches!(self.slice(self.pos - 1, self.pos), "e" | "E") => {}
+                        b'.' | b'_' => {}
+                        b if b.is_ascii_alphanumeric() => {}
+                        _ => break,
+                    }
+                    self.cursor.pos += 1;
+                }
+            }
+            b'#' | b'!' => {
+                self.cursor.pos += 1;
+                self.skip_name_and_body()?;
+            }
+            b if is_ident_start(b) => self.skip_name_and_body()?,
+            _ => return Err(self.expected("an attribute value")),
+        }
+        // Numbers, strings and `dense<...>` may give their type.
+        let pos = self.pos;
+        if self.eat(":") && self.byte(0) != b':' && self.at_type() {
+            self.skip_attr()?;
+        } else {
+            self.cursor.pos = pos;
+        }
+        Ok(())
+    }
+
+    fn skip_name_and_body(&mut self) -> Res<()> {
+        while is_ident(self.byte(0)) {
+            self.cursor.pos += 1;
+        }
+        if matches!(self.byte(0), b'<' | b'(' | b'[') { self.skip_brackets() } else { Ok(()) }
+    }
+
+    /// Runs `read` on the value of `named`, through an alias if it is one.
+    pub(super) fn at_value<T>(
+        &mut self,
+        named: &Named<'a>,
+        read: impl FnOnce(&mut Self) -> Res<T>,
+    ) -> Res<T> {
+        let Some((start, end)) = named.value else {
+            let message = format!("the attribute `{}` needs a value", named.name);
+            return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(named.name_span).into());
+        };
+        let mut at = start;
+        if let Some((alias, _)) = self.alias_at(self.slice(start, end)) {
+            match self.attr_aliases.get(alias) {
+                Some(&(target, _)) => at = target,
+                None => return Err(self.unknown_alias(alias, start)),
+            }
+        }
+        self.elsewhere(at, read)
+    }
+
+    fn unknown_alias(&self, alias: &str, start: usize) -> crate::lexer::Failure {
+        Diagnostic::invalid(codes::UNKNOWN_ALIAS, format!("the attribute alias `#{alias}` is not defined"))
+            .at(Span::new(start, start + alias.len() + 1))
+            .into()
+    }
+
+    /// The name of an alias (`#name` without dialect) at the start of `text`, and its length with the `#`.
+    fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
+        let rest = text.strip_prefix('#')?;
+        let end = rest.bytes().position(|b| !is_ident(b)).unwrap_or(rest.len());
+        let name = rest.get(..end)?;
+        let body = rest.as_bytes().get(end) == Some(&b'<');
+        (!name.is_empty() && !name.contains('.') && !body).then_some((name, end + 1))
+    }
+
+    /// `text` with attribute aliases replaced by what they stand for.
+    pub(super) fn expand_text(&mut self, text: &str) -> Res<String> {
+        let mut out = String::with_capacity(text.len());
+        self.expand_into(&mut out, text)?;
+        Ok(out)
+    }
+
+    fn expand_into(&mut self, out: &mut String, text: &str) -> Res<()> {
+        if self.attr_aliases.is_empty() || !text.contains('#') {
+            out.push_str(text);
+            return Ok(());
+        }
+        let bytes = text.as_bytes();
+        let (mut at, mut copied) = (0, 0);
+        while at < bytes.len() {
+            match bytes[at] {
+                b'"' => {
+                    at += 1;
+                    while at < bytes.len() && bytes[at] != b'"' {
+                        at += 1 + usize::from(bytes[at] == b'\\');
+                    }
+                }
+                b'#' => {
+                    let end = at + 1 + bytes[at + 1..].iter().take_while(|&&b| is_ident(b)).count();
+                    let target = self.attr_aliases.get(text.get(at + 1..end).unwrap_or("")).copied();
+                    if let Some((start, stop)) = target {
+                        out.push_str(text.get(copied..at).unwrap_or(""));
+                        let value = self.slice(start, stop);
+                        self.nested(|p| p.expand_into(out, value))?;
+                        copied = end;
+                    }
+                    at = end;
+                    continue;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        out.push_str(text.get(copied..).unwrap_or(""));
+        Ok(())
+    }
+
+    /// The value of an entry as an attribute that is carried.
+    pub(super) fn carried(&mut self, named: &Named<'a>) -> Res<Attr> {
+        match named.value {
+            None => Ok(Attr::Unit),
+            Some((start, end)) => self.carried_text(start, end),
+        }
+    }
+
+    fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
+        let text = self.slice(start, end);
+        self.elsewhere(start, |p| p.attr(text, end))
+    }
+
+    /// The attribute that ends at `end`; `text` is all of it.
+    fn attr(&mut self, text: &'a str, end: usize) -> Res<Attr> {
+        let attr = match self.byte(0) {
+            b'"' => match self.string()? {
+                Some(value) => Attr::Str(value.into()),
+                None => Attr::Raw(text.into()),
+            },
+            b'[' => {
+                self.cursor.pos += 1;
+                let mut items = Vec::new();
+                self.list("]", |p| {
+                    p.ws();
+                    let start = p.pos;
+                    p.skip_attr()?;
+                    items.push(p.carried_text(start, p.pos)?);
+                    Ok(())
+                })?;
+                Attr::Array(items)
+            }
+            b'{' => {
+                let mut entries = NamedList::new();
+                self.dict(&mut entries)?;
+                Attr::Dict(self.carry_all(&entries)?)
+            }
+            b'@' => Attr::Symbol(self.symbol()?.into()),
+            b'-' | b'0'..=b'9' => match text.split_once(" : ") {
+                Some((digits, ty)) => match digits.parse() {
+                    Ok(value) => Attr::Int(value, ty.into()),
+                    Err(_) => Attr::Raw(text.into()),
+                },
+                None => {
+                    text.parse().map_or_else(|_| Attr::Raw(text.into()), |value| Attr::Int(value, "".into()))
+                }
+            },
+            _ => match text {
+                "true" => Attr::Bool(true),
+                "false" => Attr::Bool(false),
+                "unit" => Attr::Unit,
+                _ => return Ok(Attr::Raw(self.expand_text(text)?.into())),
+            },
+        };
+        let whole = matches!(attr, Attr::Int(..) | Attr::Raw(_) | Attr::Bool(_) | Attr::Unit);
+        if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
+    }
+
+    /// Entries as attributes that are carried, in order.
+    pub(super) fn carry_all(&mut self, entries: &[Named<'a>]) -> Res<AttrDict> {
+        if entries.is_empty() {
+            return Ok(AttrDict::new());
+        }
+        entries.iter().map(|named| Ok((named.name.as_ref().into(), self.carried(named)?))).collect()
+    }
+}

@@ -1,0 +1,333 @@
+//! `dense<...> : type` constants.
+
+use std::collections::VecDeque;
+
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TypeId};
+use smallvec::SmallVec;
+
+use super::Parser;
+use crate::codes;
+use crate::floats;
+use crate::lexer::Res;
+
+/// The shape that a nested list has so far.
+#[derive(Default)]
+struct Nest {
+    sizes: Vec<Option<usize>>,
+    leaves: Option<usize>,
+}
+
+impl<'a> Parser<'a> {
+    /// `dense<...> : type` or `dense_resource<key> : type`.
+    pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
+        let start = self.peek_pos();
+        if self.eat_word("dense_resource") {
+            self.expect("<")?;
+            let key: Box<str> = if self.peek() == b'"' {
+                self.text_string()?.into()
+            } else {
+                self.ident("a resource key")?.into()
+            };
+            self.expect(">")?;
+            self.expect(":")?;
+            return Ok((Dense::Resource(key), self.ty()?));
+        }
+        if !self.at_word("dense") {
+            return Err(self.expected("`dense<...>`"));
+        }
+        self.expect_word("dense")?;
+        let body = self.pos;
+        self.skip_brackets()?;
+        let end = self.pos;
+        self.expect(":")?;
+        let (ty, ty_span) = self.spanned_ty()?;
+        let Some(tensor) = self.module.types.as_tensor(ty) else {
+            let shown = self.module.types.display(ty);
+            return Err(Diagnostic::unsupported(
+                codes::CONSTANT,
+                format!("a constant of type {shown} cannot be read"),
+            )
+            .at(ty_span)
+            .into());
+        };
+        let Some(count) = tensor.num_elements().and_then(|n| usize::try_from(n).ok()) else {
+            return Err(Diagnostic::invalid(codes::CONSTANT, "a constant needs a static shape")
+                .at(ty_span)
+                .into());
+        };
+        let dtype = tensor.dtype;
+        let shape: SmallVec<[i64; 6]> = tensor.shape.clone();
+        let dense = self.elsewhere(body, |p| {
+            p.expect("<")?;
+            p.elements(dtype, &shape, count, Span::new(start, end))
+        })?;
+        Ok((dense, ty))
+    }
+
+    fn elements(&mut self, dtype: DType, shape: &[i64], count: usize, span: Span) -> Res<Dense> {
+        if self.eat(">") {
+            return if count == 0 {
+                Ok(Dense::elements(Vec::new()))
+            } else {
+                let message = format!("this constant has no elements, its type has {count}");
+                Err(Diagnostic::invalid(codes::CONSTANT, message).at(span).into())
+            };
+        }
+        let mut bytes = Vec::new();
+        match self.peek() {
+            b'"' => {
+                let raw = self.raw_string()?;
+                let dense = hex_elements(dtype, count, raw)
+                    .map_err(|message| Diagnostic::invalid(codes::CONSTANT, message).at(span))?;
+                self.expect(">")?;
+                return Ok(dense);
+            }
+            b'[' => {
+                let mut nest = Nest::default();
+                self.nest(dtype, 0, &mut nest, &mut bytes)?;
+                let sizes: Vec<i64> = nest.sizes.iter().map(|s| s.unwrap_or(0) as i64).collect();
+                if sizes != shape {
+                    let message =
+                        format!("this list is {}, its type is {}", dims_text(&sizes), dims_text(shape));
+                    return Err(Diagnostic::invalid(codes::CONSTANT, message).at(span).into());
+                }
+            }
+            _ => {
+                self.element(dtype, &mut bytes)?;
+                self.expect(">")?;
+                return Ok(if count == 0 { Dense::elements(Vec::new()) } else { Dense::splat(&bytes) });
+            }
+        }
+        self.expect(">")?;
+        Ok(compact(dtype, bytes))
+    }
+
+    fn nest(&mut self, dtype: DType, level: usize, nest: &mut Nest, bytes: &mut Vec<u8>) -> Res<()> {
+        let start = self.peek_pos();
+        self.expect("[")?;
+        if nest.sizes.len() == level {
+            nest.sizes.push(None);
+        }
+        let mut count = 0;
+        self.list("]", |p| {
+            count += 1;
+            if p.peek() == b'[' {
+                return p.nested(|p| p.nest(dtype, level + 1, nest, bytes));
+            }
+            if *nest.leaves.get_or_insert(level) != level || nest.sizes.len() > level + 1 {
+                return Err(p.expected("lists of equal depth"));
+            }
+            p.element(dtype, bytes)
+        })?;
+        let size = nest.sizes[level].get_or_insert(count);
+        if *size != count {
+            let message =
+                format!("this list has {count} elements, an earlier one of the same level has {size}");
+            return Err(Diagnostic::invalid(codes::CONSTANT, message).at(Span::new(start, self.pos)).into());
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, dtype: DType, bytes: &mut Vec<u8>) -> Res<()> {
+        match dtype {
+            DType::C64 | DType::C128 => {
+                let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+                self.expect("(")?;
+                self.element(part, bytes)?;
+                self.expect(",")?;
+                self.element(part, bytes)?;
+                self.expect(")")
+            }
+            _ if dtype.is_float() => {
+                let bits = self.float(dtype)?;
+                bytes.extend_from_slice(&bits.to_le_bytes()[..dtype.bytes()]);
+                Ok(())
+            }
+            _ => {
+                let value = self.integer(dtype)?;
+                bytes.extend_from_slice(&value.to_le_bytes()[..dtype.bytes()]);
+                Ok(())
+            }
+        }
+    }
+
+    fn number_text(&mut self) -> &'a str {
+        self.ws();
+        let start = self.pos;
+        if matches!(self.byte(0), b'-' | b'+') {
+            self.cursor.pos += 1;
+        }
+        loop {
+            match self.byte(0) {
+                b'+' | b'-' if matches!(self.slice(self.pos - 1, self.pos), "e" | "E") => {}
+                b if b.is_ascii_alphanumeric() || b == b'.' => {}
+                _ => break,
+            }
+            self.cursor.pos += 1;
+        }
+        self.slice(start, self.pos)
+    }
+
+    fn float(&mut self, dtype: DType) -> Res<u64> {
+        let span = self.token_span();
+        let start = self.peek_pos();
+        let text = self.number_text();
+        let bits = match text.strip_prefix("0x") {
+            Some(hex) => {
+                u64::from_str_radix(hex, 16).ok().filter(|&v| dtype.bits() == 64 || v >> dtype.bits() == 0)
+            }
+            None if text.bytes().any(|b| b.is_ascii_alphabetic() && !matches!(b, b'e' | b'E')) => None,
+            None => text.parse().ok().and_then(|value| floats::encode(dtype, value)),
+        };
+        bits.ok_or_else(|| {
+            let span = if text.is_empty() { span } else { Span::new(start, self.pos) };
+            Diagnostic::invalid(codes::CONSTANT, format!("expected an element of type {dtype}"))
+                .at(span)
+                .hint("write a float as `1.000000e+00` or its bits as `0x3F800000`")
+                .into()
+        })
+    }
+
+    fn integer(&mut self, dtype: DType) -> Res<u64> {
+        let span = self.token_span();
+        if dtype == DType::I1 {
+            if self.eat_word("true") {
+                return Ok(1);
+            }
+            if self.eat_word("false") {
+                return Ok(0);
+            }
+        }
+        let start = self.peek_pos();
+        let text = self.number_text();
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let value = match digits.strip_prefix("0x") {
+            Some(hex) => i128::from_str_radix(hex, 16),
+            None => digits.parse::<i128>(),
+        };
+        let bits = dtype.bits();
+        let range = match dtype.class() {
+            DTypeClass::Unsigned => 0..1i128 << bits,
+            _ => -(1i128 << (bits - 1))..1i128 << bits,
+        };
+        let value = value.ok().map(|v| if negative { -v } else { v }).filter(|v| range.contains(v));
+        match value {
+            // Signed elements narrower than a byte are kept sign-extended in their byte.
+            Some(value) if dtype == DType::I1 => Ok((value & 1) as u64),
+            Some(value) if dtype.class() == DTypeClass::Signed => {
+                let shift = 128 - bits;
+                Ok(((value << shift) >> shift) as u64)
+            }
+            Some(value) => Ok(value as u64),
+            None => {
+                let span = if text.is_empty() { span } else { Span::new(start, self.pos) };
+                Err(Diagnostic::invalid(codes::CONSTANT, format!("expected an element of type {dtype}"))
+                    .at(span)
+                    .into())
+            }
+        }
+    }
+
+    /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>` as rows; a vector is one row.
+    pub(super) fn matrix(&mut self) -> Res<Vec<Vec<i64>>> {
+        let start = self.peek_pos();
+        let (dense, ty) = self.dense()?;
+        let span = Span::new(start, self.pos);
+        let rows = self.module.types.as_tensor(ty).and_then(|tensor| {
+            let (rows, columns) = match tensor.shape[..] {
+                [] => (1, 1),
+                [n] => (1, n),
+                [rows, columns] => (rows, columns),
+                _ => return None,
+            };
+            let mut values: VecDeque<i64> =
+                int_elements(&dense, tensor.dtype, tensor.num_elements()?)?.into();
+            let columns = usize::try_from(columns).ok()?;
+            Some((0..rows).map(|_| values.drain(..columns.min(values.len())).collect()).collect())
+        });
+        rows.ok_or_else(|| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "expected a list or a matrix of integers").at(span).into()
+        })
+    }
+
+    /// Replica groups: a matrix.
+    pub(super) fn groups(&mut self) -> Res<Vec<Vec<i64>>> {
+        if self.peek() == b'#' {
+            let span = self.token_span();
+            return Err(Diagnostic::unsupported(
+                codes::NOT_READ,
+                "replica groups given by mesh axes cannot be read yet",
+            )
+            .at(span)
+            .hint("write them as `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`")
+            .into());
+        }
+        self.matrix()
+    }
+}
+
+/// Elements of an integer constant.
+fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
+    if !dtype.is_integer() && dtype != DType::I1 {
+        return None;
+    }
+    let width = dtype.bytes();
+    let int = |bytes: &[u8]| {
+        let mut wide =
+            [if dtype.class() == DTypeClass::Signed && bytes.last()? & 0x80 != 0 { 0xFF } else { 0 }; 8];
+        wide.get_mut(..width)?.copy_from_slice(bytes);
+        Some(i64::from_le_bytes(wide))
+    };
+    match dense {
+        Dense::Splat(bytes) => Some(vec![int(bytes)?; usize::try_from(count).ok()?]),
+        Dense::Elements(bytes) => bytes.chunks_exact(width).map(int).collect(),
+        Dense::Resource(_) => None,
+    }
+}
+
+/// One element where all are equal, as MLIR keeps them.
+fn compact(dtype: DType, bytes: Vec<u8>) -> Dense {
+    let width = dtype.bytes();
+    let first = bytes.get(..width).unwrap_or(&[]);
+    if !first.is_empty() && bytes.chunks_exact(width).all(|element| element == first) {
+        Dense::splat(first)
+    } else {
+        Dense::elements(bytes)
+    }
+}
+
+/// Elements from `0x` and their bytes. Booleans may be packed eight to a byte; the length tells.
+fn hex_elements(dtype: DType, count: usize, raw: &str) -> Result<Dense, String> {
+    let hex = raw.strip_prefix("0x").ok_or("expected a string of bytes that starts with 0x")?;
+    let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
+    let bytes: Option<Vec<u8>> =
+        hex.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?)).collect();
+    let bytes = bytes.ok_or("this string of bytes must have two hexadecimal digits for each byte")?;
+    let width = dtype.bytes();
+    if Some(bytes.len()) == count.checked_mul(width) {
+        return Ok(compact(dtype, bytes));
+    }
+    if dtype == DType::I1 && bytes.len() == count.div_ceil(8) {
+        if let [0x00 | 0xFF] = bytes[..] {
+            return Ok(Dense::splat(&[bytes[0] & 1]));
+        }
+        let unpacked = (0..count).map(|i| (bytes[i / 8] >> (i % 8)) & 1).collect();
+        return Ok(compact(dtype, unpacked));
+    }
+    if bytes.len() == width {
+        return Ok(Dense::splat(&bytes));
+    }
+    Err(format!(
+        "this string has {} bytes, {count} elements of type {dtype} take {}",
+        bytes.len(),
+        count * width
+    ))
+}
+
+fn dims_text(dims: &[i64]) -> String {
+    let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
+    if dims.is_empty() { "a scalar".to_owned() } else { dims.join("x") }
+}

@@ -1,0 +1,126 @@
+//! Source locations.
+
+use shardc_ir::{Diagnostic, Loc, LocId, PackedOption, Span};
+
+use super::Parser;
+use crate::codes;
+use crate::lexer::Res;
+
+impl<'a> Parser<'a> {
+    /// `loc(...)` if it comes next.
+    pub(super) fn opt_loc(&mut self) -> Res<PackedOption<LocId>> {
+        let pos = self.pos;
+        if self.eat_word("loc") {
+            if self.eat("(") {
+                let loc = self.loc()?;
+                self.expect(")")?;
+                return Ok(loc.into());
+            }
+            self.cursor.pos = pos;
+        }
+        Ok(PackedOption::default())
+    }
+
+    fn u32_number(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        let value = self.int()?;
+        u32::try_from(value).map_err(|_| {
+            Diagnostic::invalid(codes::SYNTAX, "a line or column number must be from 0 to 4294967295")
+                .at(span)
+                .into()
+        })
+    }
+
+    /// What stands in `loc(...)`.
+    fn loc(&mut self) -> Res<LocId> {
+        self.nested(|p| {
+            let loc = match p.peek() {
+                b'#' => return p.loc_alias(),
+                b'"' => p.file_or_name()?,
+                _ if p.eat_word("unknown") => Loc::Unknown,
+                _ if p.eat_word("callsite") => {
+                    p.expect("(")?;
+                    let callee = p.loc()?;
+                    p.expect_word("at")?;
+                    let caller = p.loc()?;
+                    p.expect(")")?;
+                    Loc::CallSite { callee, caller }
+                }
+                _ if p.eat_word("fused") => {
+                    let metadata = if p.peek() == b'<' {
+                        let start = p.pos + 1;
+                        p.skip_brackets()?;
+                        let text = p.slice(start, p.pos - 1);
+                        Some(p.expand_text(text)?.into())
+                    } else {
+                        None
+                    };
+                    p.expect("[")?;
+                    let mut children = Vec::new();
+                    p.list("]", |p| {
+                        children.push(p.loc()?);
+                        Ok(())
+                    })?;
+                    Loc::Fused { metadata, children }
+                }
+                _ => return Err(p.expected("a location")),
+            };
+            Ok(p.module.locs.intern(loc))
+        })
+    }
+
+    fn file_or_name(&mut self) -> Res<Loc> {
+        let name: Box<str> = self.text_string()?.into();
+        if self.eat(":") {
+            let line = self.u32_number()?;
+            self.expect(":")?;
+            let col = self.u32_number()?;
+            let to = if self.at_word("to") {
+                let start = self.peek_pos();
+                self.eat_word("to");
+                while matches!(self.byte(0), b' ' | b':' | b'0'..=b'9') {
+                    self.cursor.pos += 1;
+                }
+                Some(self.slice(start, self.pos).trim_end().into())
+            } else {
+                None
+            };
+            return Ok(Loc::File { file: name, line, col, to });
+        }
+        let child = if self.eat("(") {
+            let child = self.loc()?;
+            self.expect(")")?;
+            Some(child)
+        } else {
+            None
+        };
+        Ok(Loc::Name { name, child })
+    }
+
+    fn loc_alias(&mut self) -> Res<LocId> {
+        let span = self.token_span();
+        let full = self.slice(span.start as usize, span.end as usize);
+        self.cursor.pos = span.end as usize;
+        let name = full.trim_start_matches('#');
+        if let Some(&loc) = self.locs.get(name) {
+            return Ok(loc);
+        }
+        let Some(&(at, end)) = self.attr_aliases.get(name) else {
+            let message = format!("the location alias `{full}` is not defined");
+            return Err(Diagnostic::invalid(codes::UNKNOWN_ALIAS, message).at(span).into());
+        };
+        let loc = if self.slice(at, end).starts_with("loc(") {
+            self.elsewhere(at + "loc(".len(), Self::loc)?
+        } else {
+            let text = self.slice(at, end);
+            self.module.locs.intern(Loc::Raw(text.into()))
+        };
+        self.locs.insert(name, loc);
+        Ok(loc)
+    }
+
+    /// Where the module says that an operation comes from, for messages.
+    pub(super) fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.pos)
+    }
+}

@@ -1,0 +1,299 @@
+//! The reader: recursive descent over the bytes of the text, straight into a [`Module`].
+//!
+//! * [`module`]: the top level, functions and meshes; aliases, which may stand before or after the module.
+//! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
+//! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
+//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`loc`]: what their names say.
+//!
+//! After an error in an operation reading goes on behind it; the names that it would have defined are known as
+//! *poisoned*, so that their uses raise no further errors.
+
+mod attrs;
+mod dense;
+mod loc;
+mod module;
+mod pretty;
+mod region;
+mod sdy;
+mod types;
+mod values;
+
+use std::ops::{Deref, DerefMut};
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Diagnostic, LocId, Module, Span, TypeId, ValueId};
+
+use crate::codes;
+use crate::lexer::{Cursor, Failure, Res};
+
+/// Most errors that are told for one text.
+const MAX_ERRORS: usize = 20;
+
+/// Deepest nesting of regions, attributes, types and locations.
+const MAX_DEPTH: u32 = 48;
+
+/// What a value name stands for: `count` values from `first` on, or nothing after an error.
+#[derive(Clone, Copy, Debug)]
+struct Def {
+    first: Option<ValueId>,
+    count: u32,
+    span: Span,
+}
+
+/// An operand: a value and where it is named.
+#[derive(Clone, Copy, Debug)]
+struct Operand {
+    value: ValueId,
+    span: Span,
+}
+
+/// The reader's state.
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    module: Module,
+    types: FxHashMap<&'a str, TypeId>,
+    names: FxHashMap<&'a str, Def>,
+    /// Names in the order of their definition, to forget them at the end of their region.
+    scope: Vec<&'a str>,
+    /// Where the value of each `#alias` starts and ends.
+    attr_aliases: FxHashMap<&'a str, (usize, usize)>,
+    type_aliases: FxHashMap<&'a str, (usize, usize)>,
+    locs: FxHashMap<&'a str, LocId>,
+    errors: Vec<Diagnostic>,
+    depth: u32,
+}
+
+impl<'a> Deref for Parser<'a> {
+    type Target = Cursor<'a>;
+
+    fn deref(&self) -> &Cursor<'a> {
+        &self.cursor
+    }
+}
+
+impl<'a> DerefMut for Parser<'a> {
+    fn deref_mut(&mut self) -> &mut Cursor<'a> {
+        &mut self.cursor
+    }
+}
+
+/// Reads a module.
+///
+/// # Errors
+/// The text does not follow the grammar, or names, types and counts do not fit together: all errors that could be
+/// told apart, at least one.
+pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    if text.len() >= u32::MAX as usize {
+        return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
+    }
+    let mut parser = Parser::new(text);
+    if let Err(failure) = parser.top_level() {
+        parser.report(failure);
+    }
+    if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) }
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Parser {
+            cursor: Cursor::new(text),
+            module: Module::new(),
+            types: FxHashMap::default(),
+            names: FxHashMap::default(),
+            scope: Vec::new(),
+            attr_aliases: FxHashMap::default(),
+            type_aliases: FxHashMap::default(),
+            locs: FxHashMap::default(),
+            errors: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    fn report(&mut self, failure: Failure) {
+        if let Failure::Said(diagnostic) = failure {
+            self.errors.push(*diagnostic);
+        }
+    }
+
+    fn too_many_errors(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS
+    }
+
+    /// Runs `read` one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+        if self.depth >= MAX_DEPTH {
+            let span = self.token_span();
+            return Err(Diagnostic::unsupported(
+                codes::NESTING,
+                format!("nested more than {MAX_DEPTH} levels deep"),
+            )
+            .at(span)
+            .into());
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Runs `read` with the cursor at `at`, then puts the cursor back.
+    fn elsewhere<T>(&mut self, at: usize, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+        let pos = std::mem::replace(&mut self.cursor.pos, at);
+        let result = self.nested(read);
+        self.cursor.pos = pos;
+        result
+    }
+
+    /// Reads items separated by commas up to `close`; the opening bracket was read.
+    fn list(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Res<()>) -> Res<()> {
+        if self.eat(close) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if self.eat(close) {
+                return Ok(());
+            }
+            if !self.eat(",") {
+                return Err(self.expected(&format!("`,` or `{close}`")));
+            }
+        }
+    }
+
+    fn define(&mut self, name: &'a str, def: Def) -> Res<()> {
+        if let Some(old) = self.names.get(name) {
+            return Err(Diagnostic::invalid(codes::REDEFINITION, format!("`%{name}` is defined twice"))
+                .at(def.span)
+                .note(old.span, "first defined here")
+                .hint("each value has one definition; rename one of them")
+                .into());
+        }
+        self.names.insert(name, def);
+        self.scope.push(name);
+        Ok(())
+    }
+
+    /// Runs `read` in a region's scope: names that it defines end with it. A region that is isolated from above
+    /// does not see the names outside.
+    fn scoped<T>(&mut self, isolated: bool, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+        let hidden = if isolated { Some(std::mem::take(&mut self.names)) } else { None };
+        let mark = self.scope.len();
+        let result = self.nested(read);
+        match hidden {
+            Some(names) => {
+                self.names = names;
+                self.scope.truncate(mark);
+            }
+            None => {
+                for name in self.scope.drain(mark..) {
+                    self.names.remove(name);
+                }
+            }
+        }
+        result
+    }
+
+    /// Reads the use of a value: `%0`, `%1#2`.
+    fn operand(&mut self) -> Res<Operand> {
+        self.ws();
+        let start = self.pos;
+        let name = self.value_name()?;
+        let name_end = self.pos;
+        let index = if self.byte(0) == b'#' {
+            self.cursor.pos += 1;
+            Some(self.int()?)
+        } else {
+            None
+        };
+        let span = Span::new(start, self.pos);
+        let Some(def) = self.names.get(name).copied() else {
+            return Err(self.unknown_value(name, Span::new(start, name_end)));
+        };
+        let Some(first) = def.first else { return Err(Failure::Silent) };
+        let at = match index {
+            None if def.count == 1 => 0,
+            None => {
+                let message = format!("`%{name}` names {} results, say which", def.count);
+                return Err(Diagnostic::invalid(codes::COUNT, message)
+                    .at(span)
+                    .note(def.span, "defined here")
+                    .hint(format!("write `%{name}#0` for the first"))
+                    .into());
+            }
+            Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
+            Some(at) => {
+                let message = format!("`%{name}` has {} results, there is no number {at}", def.count);
+                return Err(Diagnostic::invalid(codes::COUNT, message)
+                    .at(span)
+                    .note(def.span, "defined here")
+                    .into());
+            }
+        };
+        Ok(Operand { value: ValueId::from_u32(first.as_u32() + at), span })
+    }
+
+    fn unknown_value(&self, name: &str, span: Span) -> Failure {
+        let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
+        let mut nearest: Option<(usize, &str)> = None;
+        for known in &self.scope {
+            let distance = edit_distance(name, known);
+            if self.names.contains_key(known) && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
+                nearest = Some((distance, known));
+            }
+        }
+        match nearest {
+            Some((_, known)) if !name.bytes().all(|b| b.is_ascii_digit()) => {
+                error.hint(format!("did you mean `%{known}`?")).into()
+            }
+            _ => error
+                .hint("a value must be defined above its use, in the same region or one around it")
+                .into(),
+        }
+    }
+
+    /// Where and as what `value` was defined, for messages.
+    fn def_span(&self, value: ValueId) -> Option<Span> {
+        self.names.values().find_map(|def| {
+            let first = def.first?.as_u32();
+            (first..first + def.count).contains(&value.as_u32()).then_some(def.span)
+        })
+    }
+
+    /// Demands that `operand` has the type that is written for it.
+    fn check_type(&self, operand: Operand, ty: TypeId, span: Span) -> Res<()> {
+        let actual = self.module.values[operand.value].ty;
+        if actual == ty {
+            return Ok(());
+        }
+        let name = self.slice(operand.span.start as usize, operand.span.end as usize);
+        let (actual, written) = (self.module.types.display(actual), self.module.types.display(ty));
+        let mut error = Diagnostic::invalid(
+            codes::TYPE_MISMATCH,
+            format!("`{name}` is a {actual}, but this operation takes it as {written}"),
+        )
+        .at(operand.span)
+        .note(span, format!("written as {written} here"))
+        .hint("correct the type written here or at the definition");
+        if let Some(def) = self.def_span(operand.value) {
+            error = error.note(def, format!("defined as {actual} here"));
+        }
+        Err(error.into())
+    }
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 1 {
+        return 2;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,548 @@
+//! Pretty forms: piece by piece from the table, and those with code of their own.
+
+use shardc_ir::{
+    BinaryOp, CustomCallSpec, DType, Diagnostic, OpKind, PackedOption, ReductionKind, Span, Type, TypeId,
+};
+use smallvec::SmallVec;
+
+use super::attrs::NamedList;
+use super::region::{ArgDecl, Deferred, OpState, plural, take_custom_call_props};
+use super::types::{SpannedTypes, TypeList};
+use super::{Operand, Parser};
+use crate::codes;
+use crate::lexer::Res;
+use crate::syntax::kinds::Given;
+use crate::syntax::table::{self, Own, Pretty};
+use crate::syntax::{AttrType, Piece, Row, Val, row};
+
+/// Where the operands and types of an operation are read to.
+#[derive(Default)]
+struct Signature {
+    operands: SmallVec<[Operand; 4]>,
+    results: TypeList,
+}
+
+impl<'a> Parser<'a> {
+    /// An operation in pretty form; its name was read.
+    pub(super) fn pretty_op(&mut self, name: &'a str, span: Span) -> Res<OpState<'a>> {
+        let name = match name {
+            "call" => "func.call",
+            "return" => "func.return",
+            other => other,
+        };
+        let key = if matches!(name, "func.return" | "sdy.return") { "stablehlo.return" } else { name };
+        let Some(row) = row(key) else { return Err(self.unknown_op(name, span)) };
+        match row.pretty {
+            Pretty::Pieces(pieces) => self.pieces(row, pieces, span),
+            Pretty::Own(own) => match own {
+                Own::Constant => self.constant(),
+                Own::Reduce => self.reduce(span),
+                Own::While => self.while_op(span),
+                Own::Call => self.call(span),
+                Own::Return => self.return_op(span),
+                Own::CustomCall => self.custom_call(span),
+                Own::OptimizationBarrier => self.optimization_barrier(span),
+                Own::ManualComputation => self.manual_computation(span),
+            },
+            Pretty::None => Err(Diagnostic::invalid(codes::SYNTAX, format!("{name} has no pretty form"))
+                .at(span)
+                .hint(format!("write it as \"{name}\"(%0, ...) <{{...}}> : (type, ...) -> type"))
+                .into()),
+        }
+    }
+
+    fn unknown_op(&self, name: &str, span: Span) -> crate::lexer::Failure {
+        let error =
+            Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
+                .at(span);
+        let mut near: Vec<&str> =
+            table::names().filter(|known| super::edit_distance(name, known) <= 1).collect();
+        let suffix = format!(".{name}");
+        near.extend(table::names().filter(|known| known.ends_with(&suffix)));
+        near.sort_unstable();
+        match near.first() {
+            Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
+            None => error
+                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; it is then kept as it is")
+                .into(),
+        }
+    }
+
+    fn literal(&mut self, text: &str) -> Res<()> {
+        for token in text.split_whitespace() {
+            self.expect(token)?;
+        }
+        Ok(())
+    }
+
+    /// Operands separated by commas, perhaps none.
+    fn operands(&mut self, out: &mut SmallVec<[Operand; 4]>) -> Res<()> {
+        while self.peek() == b'%' {
+            out.push(self.operand()?);
+            let pos = self.pos;
+            if !self.eat(",") || self.peek() != b'%' {
+                self.cursor.pos = pos;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn pieces(&mut self, row: &'static Row, pieces: &'static [Piece], span: Span) -> Res<OpState<'a>> {
+        let mut signature = Signature::default();
+        let mut given = Given::default();
+        let mut deferred = Deferred::new();
+        let mut attrs = NamedList::new();
+        for &piece in pieces {
+            match piece {
+                Piece::L(text) => self.literal(text)?,
+                Piece::One => {
+                    let operand = self.operand()?;
+                    signature.operands.push(operand);
+                }
+                Piece::All => self.operands(&mut signature.operands)?,
+                Piece::A(name) => self.piece_attr(row, name, &mut given, &mut deferred)?,
+                Piece::Opt(text, name) => {
+                    let mut tokens = text.split_whitespace();
+                    if tokens.next().is_some_and(|token| self.eat(token)) {
+                        for token in tokens {
+                            self.expect(token)?;
+                        }
+                        self.piece_attr(row, name, &mut given, &mut deferred)?;
+                    }
+                }
+                Piece::Lead(name) => {
+                    if crate::lexer::is_ident_start(self.peek()) {
+                        self.piece_attr(row, name, &mut given, &mut deferred)?;
+                    }
+                }
+                Piece::Dict => self.opt_dict(&mut attrs)?,
+                Piece::Ranges => self.ranges(&mut given)?,
+                Piece::DotDims => {
+                    let mut spec = self.pretty_dot()?;
+                    let precision = std::mem::take(&mut spec.precision);
+                    if !precision.is_empty() {
+                        given.0.push(("precision_config", Val::Precisions(precision)));
+                    }
+                    if let Some(algorithm) = spec.algorithm.take() {
+                        given.0.push(("algorithm", Val::Raw(algorithm)));
+                    }
+                    given.0.push(("dot_dimension_numbers", Val::Dot(Box::new(spec))));
+                }
+                Piece::Window => self.pretty_window(&mut given.0)?,
+                Piece::ExpMant => self.exponent_mantissa(&mut given)?,
+                Piece::Same
+                | Piece::Functional
+                | Piece::Result
+                | Piece::Operand
+                | Piece::Select
+                | Piece::Complex
+                | Piece::Arrow
+                | Piece::Tuple => self.types_piece(piece, row.name, span, &mut signature)?,
+            }
+        }
+        self.read_deferred(&mut given, &deferred)?;
+        self.known_attrs(row, &mut attrs, &mut given, &mut Deferred::new())?;
+        let kind = self.kind(row.name, span, &mut given)?;
+        let mut state = OpState::new(kind);
+        state.operands = signature.operands;
+        state.results = signature.results;
+        state.attrs = attrs;
+        Ok(state)
+    }
+
+    fn piece_attr(
+        &mut self,
+        row: &'static Row,
+        name: &str,
+        given: &mut Given,
+        deferred: &mut Deferred,
+    ) -> Res<()> {
+        let Some((name, ty)) = row.attr(name) else { return Ok(()) };
+        match ty {
+            AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
+                deferred.push((name, ty, self.peek_pos()));
+                if !matches!(self.byte(0), b'[' | b'{') {
+                    return Err(self.expected("a list of axes"));
+                }
+                self.skip_axes()?;
+            }
+            _ => {
+                let value = self.pretty_value(ty)?;
+                given.0.push((name, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips a list of axes, which may hold `->`.
+    fn skip_axes(&mut self) -> Res<()> {
+        self.skip_brackets()
+    }
+
+    fn ranges(&mut self, given: &mut Given) -> Res<()> {
+        let (mut start, mut limit, mut stride) = (SmallVec::new(), SmallVec::new(), SmallVec::new());
+        self.expect("[")?;
+        self.list("]", |p| {
+            start.push(p.int()?);
+            p.expect(":")?;
+            limit.push(p.int()?);
+            stride.push(if p.eat(":") { p.int()? } else { 1 });
+            Ok(())
+        })?;
+        given.0.push(("start_indices", Val::Ints(start)));
+        given.0.push(("limit_indices", Val::Ints(limit)));
+        given.0.push(("strides", Val::Ints(stride)));
+        Ok(())
+    }
+
+    fn exponent_mantissa(&mut self, given: &mut Given) -> Res<()> {
+        let span = self.token_span();
+        let word = self.ident("a format such as `e8m7`")?;
+        let parts = word.strip_prefix('e').and_then(|rest| rest.split_once('m'));
+        let parts = parts.and_then(|(e, m)| Some((e.parse::<u32>().ok()?, m.parse::<u32>().ok()?)));
+        let Some((exponent, mantissa)) = parts else {
+            let message = format!("`{word}` is not a format such as `e8m7`");
+            return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());
+        };
+        given.0.push(("exponent_bits", Val::Int(i64::from(exponent))));
+        given.0.push(("mantissa_bits", Val::Int(i64::from(mantissa))));
+        Ok(())
+    }
+
+    fn functional_into(&mut self, name: &str, span: Span, signature: &mut Signature) -> Res<()> {
+        let (types, results) = self.functional_type()?;
+        self.check_operands(name, span, &signature.operands, &types)?;
+        signature.results = results;
+        Ok(())
+    }
+
+    fn types_piece(&mut self, piece: Piece, name: &str, span: Span, signature: &mut Signature) -> Res<()> {
+        let functional = self.peek() == b'(';
+        match piece {
+            Piece::Same | Piece::Select | Piece::Complex if functional => {
+                self.functional_into(name, span, signature)
+            }
+            Piece::Functional => self.functional_into(name, span, signature),
+            Piece::Same | Piece::Result | Piece::Operand => {
+                let (ty, ty_span) = self.spanned_ty()?;
+                for &operand in &signature.operands {
+                    self.check_type(operand, ty, ty_span)?;
+                }
+                if piece != Piece::Operand {
+                    signature.results.push(ty);
+                }
+                Ok(())
+            }
+            Piece::Select => {
+                let predicate = self.spanned_ty()?;
+                self.expect(",")?;
+                let ty = self.spanned_ty()?;
+                let types: SpannedTypes = [predicate, ty, ty].into_iter().collect();
+                self.check_operands(name, span, &signature.operands, &types)?;
+                signature.results.push(ty.0);
+                Ok(())
+            }
+            Piece::Complex => {
+                let (ty, ty_span) = self.spanned_ty()?;
+                let part = self.real_type(ty, ty_span)?;
+                for &operand in &signature.operands {
+                    self.check_type(operand, part, ty_span)?;
+                }
+                signature.results.push(ty);
+                Ok(())
+            }
+            Piece::Arrow => {
+                let mut types = SpannedTypes::new();
+                if self.eat("(") {
+                    self.list(")", |p| {
+                        types.push(p.spanned_ty()?);
+                        Ok(())
+                    })?;
+                } else {
+                    types.push(self.spanned_ty()?);
+                    while self.eat(",") {
+                        types.push(self.spanned_ty()?);
+                    }
+                }
+                self.check_operands(name, span, &signature.operands, &types)?;
+                self.expect("->")?;
+                signature.results = self.result_types()?;
+                Ok(())
+            }
+            _ => {
+                let (ty, ty_span) = self.spanned_ty()?;
+                let items: SpannedTypes = match self.module.types.get(ty) {
+                    Type::Tuple(items) => items.iter().map(|&item| (item, ty_span)).collect(),
+                    Type::Tensor(_) | Type::Token | Type::Other(_) => {
+                        return Err(Diagnostic::invalid(codes::TYPE, "expected a tuple type")
+                            .at(ty_span)
+                            .into());
+                    }
+                };
+                self.check_operands(name, span, &signature.operands, &items)?;
+                signature.results.push(ty);
+                Ok(())
+            }
+        }
+    }
+
+    /// The tensor type of the parts of a complex tensor.
+    fn real_type(&mut self, ty: TypeId, span: Span) -> Res<TypeId> {
+        let part = self.module.types.as_tensor(ty).and_then(|tensor| {
+            let dtype = match tensor.dtype {
+                DType::C64 => DType::F32,
+                DType::C128 => DType::F64,
+                _ => return None,
+            };
+            Some(shardc_ir::TensorType { dtype, ..tensor.clone() })
+        });
+        match part {
+            Some(part) => Ok(self.module.types.intern(Type::Tensor(part))),
+            None => {
+                Err(Diagnostic::invalid(codes::TYPE, "expected a tensor of complex elements").at(span).into())
+            }
+        }
+    }
+
+    fn constant(&mut self) -> Res<OpState<'a>> {
+        let mut attrs = NamedList::new();
+        self.opt_dict(&mut attrs)?;
+        let (dense, ty) = self.dense()?;
+        let mut state = OpState::new(OpKind::Constant(dense));
+        state.attrs = attrs;
+        state.results.push(ty);
+        Ok(state)
+    }
+
+    fn call(&mut self, span: Span) -> Res<OpState<'a>> {
+        let callee = self.symbol()?;
+        let mut state = OpState::new(OpKind::Call { callee: callee.into() });
+        self.expect("(")?;
+        self.operands(&mut state.operands)?;
+        self.expect(")")?;
+        self.tail("func.call", span, state)
+    }
+
+    /// `{attrs} : (T, U) -> V`.
+    fn tail(&mut self, name: &str, span: Span, mut state: OpState<'a>) -> Res<OpState<'a>> {
+        self.opt_dict(&mut state.attrs)?;
+        self.expect(":")?;
+        let (types, results) = self.functional_type()?;
+        self.check_operands(name, span, &state.operands, &types)?;
+        state.results = results;
+        Ok(state)
+    }
+
+    fn custom_call(&mut self, span: Span) -> Res<OpState<'a>> {
+        let target = self.symbol()?;
+        let spec = CustomCallSpec { target: target.into(), ..CustomCallSpec::default() };
+        let mut state = OpState::new(OpKind::CustomCall(Box::new(spec)));
+        self.expect("(")?;
+        self.operands(&mut state.operands)?;
+        self.expect(")")?;
+        let mut state = self.tail("stablehlo.custom_call", span, state)?;
+        let mut props = NamedList::new();
+        take_custom_call_props(&mut state.attrs, &mut props);
+        self.keep_props(&mut state.kind, &props)?;
+        Ok(state)
+    }
+
+    fn return_op(&mut self, span: Span) -> Res<OpState<'a>> {
+        let mut state = OpState::new(OpKind::Return);
+        self.opt_dict(&mut state.attrs)?;
+        self.operands(&mut state.operands)?;
+        self.opt_dict(&mut state.attrs)?;
+        if state.operands.is_empty() {
+            return Ok(state);
+        }
+        self.expect(":")?;
+        let types = self.type_list()?;
+        self.check_operands("return", span, &state.operands, &types)?;
+        Ok(state)
+    }
+
+    fn type_list(&mut self) -> Res<SpannedTypes> {
+        let mut types = SpannedTypes::new();
+        types.push(self.spanned_ty()?);
+        while self.eat(",") {
+            types.push(self.spanned_ty()?);
+        }
+        Ok(types)
+    }
+
+    fn optimization_barrier(&mut self, span: Span) -> Res<OpState<'a>> {
+        let mut state = OpState::new(OpKind::OptimizationBarrier);
+        self.opt_dict(&mut state.attrs)?;
+        if self.eat("(") {
+            self.expect(")")?;
+            return Ok(state);
+        }
+        self.operands(&mut state.operands)?;
+        if state.operands.is_empty() {
+            return Ok(state);
+        }
+        self.expect(":")?;
+        let types = self.type_list()?;
+        self.check_operands("stablehlo.optimization_barrier", span, &state.operands, &types)?;
+        state.results = types.iter().map(|&(ty, _)| ty).collect();
+        Ok(state)
+    }
+
+    fn while_op(&mut self, span: Span) -> Res<OpState<'a>> {
+        let mut state = OpState::new(OpKind::While);
+        let mut names: SmallVec<[(&'a str, Span); 8]> = SmallVec::new();
+        self.expect("(")?;
+        self.list(")", |p| {
+            let start = p.peek_pos();
+            let name = p.value_name()?;
+            names.push((name, p.span_from(start)));
+            p.expect("=")?;
+            state.operands.push(p.operand()?);
+            Ok(())
+        })?;
+        if !names.is_empty() {
+            self.expect(":")?;
+            let types = self.type_list()?;
+            self.check_operands("stablehlo.while", span, &state.operands, &types)?;
+            state.results = types.iter().map(|&(ty, _)| ty).collect();
+        }
+        if self.eat_word("attributes") {
+            self.dict(&mut state.attrs)?;
+        }
+        let none = PackedOption::default();
+        let args: Vec<ArgDecl<'a>> = names
+            .iter()
+            .zip(&state.results)
+            .map(|(&(name, span), &ty)| ArgDecl { name, span, ty, loc: none })
+            .collect();
+        self.expect_word("cond")?;
+        state.regions.push(self.region(&args, false)?);
+        self.expect_word("do")?;
+        state.regions.push(self.region(&args, false)?);
+        Ok(state)
+    }
+
+    fn reduce(&mut self, span: Span) -> Res<OpState<'a>> {
+        let mut state = OpState::new(OpKind::OptimizationBarrier);
+        let mut inits: SmallVec<[Operand; 4]> = SmallVec::new();
+        loop {
+            self.expect("(")?;
+            state.operands.push(self.operand()?);
+            self.expect_word("init")?;
+            self.expect(":")?;
+            inits.push(self.operand()?);
+            self.expect(")")?;
+            if !self.eat(",") {
+                break;
+            }
+        }
+        let inputs = state.operands.len();
+        state.operands.extend(inits);
+        let applied = if self.eat_word("applies") {
+            let span = self.token_span();
+            let name = self.ident("an operation")?;
+            match BinaryOp::parse(name).filter(|op| op.is_commutative()) {
+                Some(op) => Some(op),
+                None => {
+                    return Err(Diagnostic::invalid(
+                        codes::SYNTAX,
+                        format!("`{name}` cannot stand after `applies`"),
+                    )
+                    .at(span)
+                    .hint("use a commutative operation such as stablehlo.add, or write the region out")
+                    .into());
+                }
+            }
+        } else {
+            None
+        };
+        self.expect_word("across")?;
+        self.expect_word("dimensions")?;
+        self.expect("=")?;
+        let dims = self.int_list()?;
+        let mut given = Given::default();
+        given.0.push(("dimensions", Val::Ints(dims)));
+        state.kind = self.kind("stablehlo.reduce", span, &mut given)?;
+        let mut state = self.tail("stablehlo.reduce", span, state)?;
+        if let Some(op) = applied {
+            state.loc = self.opt_loc()?;
+            let region = self.applied_region(&state, op, span)?;
+            state.regions.push(region);
+            return Ok(state);
+        }
+        self.expect_word("reducer")?;
+        let (mut args, mut accumulators): (Vec<ArgDecl<'a>>, Vec<ArgDecl<'a>>) = (Vec::new(), Vec::new());
+        while self.eat("(") {
+            args.push(self.arg_decl()?);
+            self.expect(",")?;
+            accumulators.push(self.arg_decl()?);
+            self.expect(")")?;
+        }
+        if args.len() != inputs {
+            let message = format!(
+                "the reducer has {} of arguments for {}",
+                plural(args.len(), "pair"),
+                plural(inputs, "input")
+            );
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(span).into());
+        }
+        args.extend(accumulators);
+        state.regions.push(self.region(&args, false)?);
+        Ok(state)
+    }
+
+    /// The region that `applies op` stands for.
+    fn applied_region(&mut self, state: &OpState<'a>, op: BinaryOp, span: Span) -> Res<shardc_ir::RegionId> {
+        let dtype =
+            state.operands.first().and_then(|o| self.module.tensor(o.value)).map(|tensor| tensor.dtype);
+        let Some(dtype) = dtype else {
+            return Err(Diagnostic::invalid(codes::TYPE, "stablehlo.reduce takes tensors").at(span).into());
+        };
+        let ty = self.module.types.tensor(&[], dtype);
+        let region = self.module.add_region(&[ty, ty]);
+        let args = self.module.regions[region].args.clone();
+        let inner = self.module.add_op(OpKind::Binary(op), &args, &[ty], &[]);
+        let results = self.module.ops[inner].results.clone();
+        let ret = self.module.add_op(OpKind::Return, &results, &[], &[]);
+        for op in [inner, ret] {
+            self.module.ops[op].span = span;
+            self.module.ops[op].loc = state.loc;
+        }
+        self.module.regions[region].ops = vec![inner, ret];
+        debug_assert!(op.is_commutative() || ReductionKind::from_op(op).is_some());
+        Ok(region)
+    }
+
+    fn manual_computation(&mut self, span: Span) -> Res<OpState<'a>> {
+        let mut given = Given::default();
+        let mut operands = SmallVec::new();
+        self.expect("(")?;
+        self.operands(&mut operands)?;
+        self.expect(")")?;
+        for name in ["in_shardings", "out_shardings"] {
+            self.expect_word(name)?;
+            self.expect("=")?;
+            let list = self.shardings()?;
+            given.0.push((name, Val::Shardings(list)));
+        }
+        self.expect_word("manual_axes")?;
+        self.expect("=")?;
+        let mut deferred = Deferred::new();
+        deferred.push(("manual_axes", AttrType::ManualAxes, self.peek_pos()));
+        self.skip_brackets()?;
+        self.read_deferred(&mut given, &deferred)?;
+        let mut args = Vec::new();
+        self.expect("(")?;
+        self.list(")", |p| {
+            args.push(p.arg_decl()?);
+            Ok(())
+        })?;
+        let kind = self.kind("sdy.manual_computation", span, &mut given)?;
+        let region = self.region(&args, true)?;
+        let mut state = OpState::new(kind);
+        state.operands = operands;
+        state.regions.push(region);
+        self.tail("sdy.manual_computation", span, state)
+    }
+}

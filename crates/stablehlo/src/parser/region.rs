@@ -1,0 +1,592 @@
+//! Regions, operations in generic form, and what all operations have in common.
+
+use shardc_ir::{AttrDict, Diagnostic, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span, TypeId};
+use smallvec::SmallVec;
+
+use super::attrs::{Named, NamedList};
+use super::types::{SpannedTypes, TypeList};
+use super::{Def, Operand, Parser};
+use crate::codes;
+use crate::lexer::{Failure, Res};
+use crate::syntax::kinds::{self, Given};
+use crate::syntax::{AttrType, Row, Val, row};
+
+/// An argument of a region, as declared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArgDecl<'a> {
+    pub(super) name: &'a str,
+    pub(super) span: Span,
+    pub(super) ty: TypeId,
+    pub(super) loc: PackedOption<LocId>,
+}
+
+/// Names that an operation gives to its results: name, number of values, place.
+type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
+
+/// An operation that was read but not yet made.
+#[derive(Debug)]
+pub(super) struct OpState<'a> {
+    pub(super) kind: OpKind,
+    pub(super) operands: SmallVec<[Operand; 4]>,
+    pub(super) results: TypeList,
+    pub(super) regions: SmallVec<[RegionId; 2]>,
+    /// Discardable attributes.
+    pub(super) attrs: NamedList<'a>,
+    /// A location that stands before the end of the operation.
+    pub(super) loc: PackedOption<LocId>,
+}
+
+impl<'a> OpState<'a> {
+    pub(super) fn new(kind: OpKind) -> Self {
+        OpState {
+            kind,
+            operands: SmallVec::new(),
+            results: TypeList::new(),
+            regions: SmallVec::new(),
+            attrs: NamedList::new(),
+            loc: PackedOption::default(),
+        }
+    }
+}
+
+/// An axis attribute that can be read once the operation's mesh is known: name, type, where it starts.
+pub(super) type Deferred = SmallVec<[(&'static str, AttrType, usize); 1]>;
+
+/// Attributes of a custom call that belong to the operation itself.
+const CUSTOM_CALL_PROPS: &[&str] = &[
+    "api_version",
+    "backend_config",
+    "called_computations",
+    "custom_call_schedule",
+    "has_side_effect",
+    "operand_layouts",
+    "output_operand_aliases",
+    "result_layouts",
+];
+
+impl<'a> Parser<'a> {
+    /// `%name: type loc(...)`.
+    pub(super) fn arg_decl(&mut self) -> Res<ArgDecl<'a>> {
+        let start = self.peek_pos();
+        let name = self.value_name()?;
+        let span = self.span_from(start);
+        self.expect(":")?;
+        let ty = self.ty()?;
+        let loc = self.opt_loc()?;
+        Ok(ArgDecl { name, span, ty, loc })
+    }
+
+    /// `{ ... }` with arguments that were declared before it, or with a block label of its own.
+    pub(super) fn region(&mut self, args: &[ArgDecl<'a>], isolated: bool) -> Res<RegionId> {
+        self.ws();
+        let start = self.pos;
+        self.expect("{")?;
+        self.scoped(isolated, |p| {
+            let region = p.module.add_region(&[]);
+            p.add_args(region, args)?;
+            if args.is_empty() && p.peek() == b'^' {
+                let mut args = Vec::new();
+                p.cursor.pos += 1;
+                p.ident("a block name")?;
+                if p.eat("(") {
+                    p.list(")", |p| {
+                        args.push(p.arg_decl()?);
+                        Ok(())
+                    })?;
+                }
+                p.expect(":")?;
+                p.add_args(region, &args)?;
+            }
+            p.ops(region, start)?;
+            Ok(region)
+        })
+    }
+
+    fn add_args(&mut self, region: RegionId, args: &[ArgDecl<'a>]) -> Res<()> {
+        for arg in args {
+            let value = self.module.add_arg(region, arg.ty);
+            self.define(arg.name, Def { first: Some(value), count: 1, span: arg.span })?;
+        }
+        if args.iter().any(|arg| arg.loc.is_some()) {
+            self.module.regions[region].arg_locs = args.iter().map(|arg| arg.loc).collect();
+        }
+        Ok(())
+    }
+
+    fn ops(&mut self, region: RegionId, open: usize) -> Res<()> {
+        let mut ops = Vec::new();
+        while !self.eat("}") {
+            if self.at_end() {
+                return Err(Diagnostic::invalid(codes::SYNTAX, "this region is never closed")
+                    .at(Span::new(open, open + 1))
+                    .hint("a `}` is missing")
+                    .into());
+            }
+            if self.byte(0) == b'^' {
+                let span = self.token_span();
+                return Err(Diagnostic::unsupported(codes::NOT_READ, "a region may have one block only")
+                    .at(span)
+                    .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks")
+                    .into());
+            }
+            let start = self.pos;
+            match self.op() {
+                Ok(op) => ops.push(op),
+                Err(failure) => {
+                    self.report(failure);
+                    if self.too_many_errors() {
+                        return Err(Failure::Silent);
+                    }
+                    self.skip_op(start);
+                }
+            }
+        }
+        self.module.regions[region].ops = ops;
+        Ok(())
+    }
+
+    /// After an error: goes behind the operation that starts at `start`, or to the brace that closes its region.
+    pub(super) fn skip_op(&mut self, start: usize) {
+        self.cursor.pos = start;
+        let mut depth = 0i32;
+        loop {
+            match self.byte(0) {
+                0 if self.pos >= self.cursor.text.len() => return,
+                b'"' => {
+                    if self.raw_string().is_err() {
+                        self.cursor.pos += 1;
+                    }
+                    continue;
+                }
+                b'/' if self.byte(1) == b'/' => {
+                    self.ws();
+                    continue;
+                }
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' => depth -= 1,
+                b'}' if depth <= 0 => return,
+                b'}' => depth -= 1,
+                b'\n' if depth <= 0 => {
+                    let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
+                    if !goes_on {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            self.cursor.pos += 1;
+        }
+    }
+
+    /// One operation.
+    fn op(&mut self) -> Res<OpId> {
+        let names = self.result_names()?;
+        self.ws();
+        let start = self.pos;
+        let result = self.op_after_names(&names, start);
+        if result.is_err() {
+            for &(name, count, span) in &names {
+                if !self.names.contains_key(name) {
+                    self.names.insert(name, Def { first: None, count, span });
+                    self.scope.push(name);
+                }
+            }
+        }
+        result
+    }
+
+    fn op_after_names(&mut self, names: &ResultNames<'a>, start: usize) -> Res<OpId> {
+        let (state, span) = if self.byte(0) == b'"' {
+            let name = self.raw_string()?;
+            let span = self.span_from(start);
+            (self.generic_op(name, span)?, span)
+        } else {
+            let name = self.ident("an operation")?;
+            let span = self.span_from(start);
+            (self.pretty_op(name, span)?, span)
+        };
+        let loc = self.opt_loc()?;
+        self.finish(state, names, span, loc)
+    }
+
+    fn result_names(&mut self) -> Res<ResultNames<'a>> {
+        let mut names = ResultNames::new();
+        if self.peek() != b'%' {
+            return Ok(names);
+        }
+        loop {
+            let start = self.peek_pos();
+            let name = self.value_name()?;
+            let span = self.span_from(start);
+            let count = if self.eat(":") {
+                let span = self.token_span();
+                match u32::try_from(self.int()?) {
+                    Ok(count @ 1..) => count,
+                    _ => {
+                        let message = "the number of results must be at least 1";
+                        return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
+                    }
+                }
+            } else {
+                1
+            };
+            names.push((name, count, span));
+            if !self.eat(",") {
+                break;
+            }
+        }
+        if !self.eat("=") {
+            return Err(self.expected("`=`"));
+        }
+        Ok(names)
+    }
+
+    /// Makes the operation and defines its results.
+    fn finish(
+        &mut self,
+        state: OpState<'a>,
+        names: &ResultNames<'a>,
+        span: Span,
+        loc: PackedOption<LocId>,
+    ) -> Res<OpId> {
+        let OpState { kind, operands, results, regions, attrs, loc: inner_loc } = state;
+        if let Some(count) = kinds::operand_count(&kind)
+            && count != operands.len()
+        {
+            let message =
+                format!("{} takes {}, found {}", kind.name(), plural(count, "operand"), operands.len());
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(span).into());
+        }
+        let named: usize = names.iter().map(|&(_, count, _)| count as usize).sum();
+        if named != 0 && named != results.len() {
+            let message = format!(
+                "this operation has {}, but {} named",
+                plural(results.len(), "result"),
+                if named == 1 { "1 is".to_owned() } else { format!("{named} are") },
+            );
+            let hint = match (names.first(), results.len()) {
+                (Some((name, ..)), 2..) => format!("write `%{name}:{} =`", results.len()),
+                _ => "leave the names out".to_owned(),
+            };
+            let at = names.first().map_or(span, |&(_, _, at)| at);
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(at).hint(hint).into());
+        }
+        let values: SmallVec<[_; 4]> = operands.iter().map(|o| o.value).collect();
+        let (attrs, shardings) = self.split_sharding(&attrs, results.len())?;
+        let op = self.module.add_op(kind, &values, &results, &regions);
+        self.module.ops[op].attrs = attrs;
+        self.module.ops[op].span = span;
+        self.module.ops[op].loc = if loc.is_some() { loc } else { inner_loc };
+        for (i, sharding) in shardings.into_iter().enumerate() {
+            let value = self.module.ops[op].results[i];
+            self.module.shardings.set(value, Some(sharding));
+        }
+        let mut at = 0;
+        for &(name, count, span) in names {
+            let first = self.module.ops[op].results.get(at).copied();
+            self.define(name, Def { first, count, span })?;
+            at += count as usize;
+        }
+        Ok(op)
+    }
+
+    /// Takes `sdy.sharding` of the results out of discardable attributes.
+    fn split_sharding(
+        &mut self,
+        attrs: &[Named<'a>],
+        results: usize,
+    ) -> Res<(AttrDict, Vec<shardc_ir::ShardingId>)> {
+        let mut shardings = Vec::new();
+        let mut dict = AttrDict::new();
+        for named in attrs {
+            if named.name == "sdy.sharding" && results > 0 {
+                shardings = self.at_value(named, |p| {
+                    if p.eat("#sdy.sharding_per_value<") {
+                        let list = p.shardings()?;
+                        p.expect(">")?;
+                        Ok(list)
+                    } else {
+                        p.expect("#sdy.sharding")?;
+                        Ok(vec![p.sharding()?])
+                    }
+                })?;
+                if shardings.len() != results {
+                    let message = format!(
+                        "{} given for {}",
+                        plural(shardings.len(), "sharding"),
+                        plural(results, "result")
+                    );
+                    return Err(Diagnostic::invalid(codes::COUNT, message).at(named.name_span).into());
+                }
+            } else {
+                dict.set(&named.name, self.carried(named)?);
+            }
+        }
+        Ok((dict, shardings))
+    }
+
+    /// Takes `sdy.sharding` out of the attributes of a function's argument or result.
+    pub(super) fn split_value_sharding(
+        &mut self,
+        attrs: &[Named<'a>],
+    ) -> Res<(AttrDict, Option<shardc_ir::ShardingId>)> {
+        let mut sharding = None;
+        let mut dict = AttrDict::new();
+        for named in attrs {
+            if named.name == "sdy.sharding" {
+                sharding = Some(self.at_value(named, |p| {
+                    p.expect("#sdy.sharding")?;
+                    p.sharding()
+                })?);
+            } else {
+                dict.set(&named.name, self.carried(named)?);
+            }
+        }
+        Ok((dict, sharding))
+    }
+
+    /// An operation in generic form; its name was read.
+    fn generic_op(&mut self, name: &'a str, span: Span) -> Res<OpState<'a>> {
+        if matches!(name, "func.func" | "builtin.module" | "sdy.mesh") {
+            return Err(Diagnostic::unsupported(
+                codes::NOT_READ,
+                format!("{name} may stand at the top level only"),
+            )
+            .at(span)
+            .into());
+        }
+        self.expect("(")?;
+        let mut operands = SmallVec::new();
+        self.list(")", |p| {
+            operands.push(p.operand()?);
+            Ok(())
+        })?;
+        if self.peek() == b'[' {
+            return Err(Diagnostic::unsupported(codes::NOT_READ, "branches between blocks cannot be read")
+                .at(span)
+                .into());
+        }
+        let mut props = NamedList::new();
+        if self.eat("<") {
+            self.dict(&mut props)?;
+            self.expect(">")?;
+        }
+        let mut regions = SmallVec::new();
+        if self.eat("(") {
+            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            self.list(")", |p| {
+                regions.push(p.region(&[], isolated)?);
+                Ok(())
+            })?;
+        }
+        let mut attrs = NamedList::new();
+        self.opt_dict(&mut attrs)?;
+        self.expect(":")?;
+        let (types, results) = self.functional_type()?;
+        self.check_operands(name, span, &operands, &types)?;
+        let mut given = Given::default();
+        let known = row(name);
+        let mut kept_props = NamedList::new();
+        if let Some(row) = known {
+            let mut deferred = Deferred::new();
+            self.known_attrs(row, &mut props, &mut given, &mut deferred)?;
+            self.known_attrs(row, &mut attrs, &mut given, &mut deferred)?;
+            self.read_deferred(&mut given, &deferred)?;
+        }
+        if name == "stablehlo.custom_call" {
+            take_custom_call_props(&mut attrs, &mut props);
+            kept_props = props;
+        } else if known.is_none() || known.is_some_and(|row| is_opaque(row.name)) {
+            kept_props = props;
+        } else {
+            attrs.extend(props);
+        }
+        let mut kind = self.kind(name, span, &mut given)?;
+        self.keep_props(&mut kind, &kept_props)?;
+        Ok(OpState { kind, operands, results, regions, attrs, loc: PackedOption::default() })
+    }
+
+    /// Puts inherent attributes that no pass reads into the kinds that keep them.
+    pub(super) fn keep_props(&mut self, kind: &mut OpKind, props: &[Named<'a>]) -> Res<()> {
+        let carried = self.carry_all(props)?;
+        let target = match kind {
+            OpKind::CustomCall(spec) => &mut spec.props,
+            OpKind::Opaque(spec) => &mut spec.props,
+            _ => return Ok(()),
+        };
+        for (name, attr) in carried.iter() {
+            target.set(name, attr.clone());
+        }
+        Ok(())
+    }
+
+    /// Moves the attributes that `row` lists out of `named`, reading their values.
+    pub(super) fn known_attrs(
+        &mut self,
+        row: &'static Row,
+        named: &mut NamedList<'a>,
+        given: &mut Given,
+        deferred: &mut Deferred,
+    ) -> Res<()> {
+        let mut at = 0;
+        while at < named.len() {
+            let Some((name, ty)) = row.attr(&named[at].name) else {
+                at += 1;
+                continue;
+            };
+            let entry = named.remove(at);
+            if ty == AttrType::Unit && entry.value.is_none() {
+                given.0.push((name, Val::Unit));
+                continue;
+            }
+            match ty {
+                AttrType::Raw => {
+                    let Some((start, end)) = entry.value else { continue };
+                    let text = self.slice(start, end);
+                    let text = self.expand_text(text)?;
+                    given.0.push((name, Val::Raw(text.into())));
+                }
+                AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
+                    let start = self.at_value(&entry, |p| {
+                        p.expect("#sdy<")?;
+                        p.ident("an attribute name")?;
+                        Ok(p.peek_pos())
+                    })?;
+                    deferred.push((name, ty, start));
+                }
+                _ => {
+                    let value = self.at_value(&entry, |p| p.generic_value(ty))?;
+                    given.0.push((name, value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the axes that wait for their mesh, which a sharding of the operation names.
+    pub(super) fn read_deferred(&mut self, given: &mut Given, deferred: &Deferred) -> Res<()> {
+        if deferred.is_empty() {
+            return Ok(());
+        }
+        let sharding = given.0.iter().find_map(|(_, val)| match val {
+            Val::Sharding(id) => Some(*id),
+            Val::Shardings(ids) => ids.first().copied(),
+            _ => None,
+        });
+        let mesh = sharding.map(|id| self.module.shardings.get(id).mesh);
+        for &(name, ty, start) in deferred {
+            let value = self.elsewhere(start, |p| {
+                let Some(mesh) = mesh else {
+                    p.expect("{")?;
+                    if !p.eat("}") {
+                        return Err(p.expected("no axes, as no sharding names their mesh"));
+                    }
+                    return Ok(Val::ManualAxes(shardc_ir::AxisList::new(), None));
+                };
+                Ok(match ty {
+                    AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
+                    AttrType::AxesPerDim => Val::AxesPerDim(p.axes_per_dim(mesh)?, mesh),
+                    AttrType::AllToAll => {
+                        p.expect("[")?;
+                        let axes = p.axes(mesh)?;
+                        p.expect(":")?;
+                        let from = p.dim_number()?;
+                        p.expect("->")?;
+                        let to = p.dim_number()?;
+                        if p.peek() == b',' {
+                            let span = p.token_span();
+                            let message = "an sdy.all_to_all of several dimensions cannot be read yet";
+                            return Err(Diagnostic::unsupported(codes::NOT_READ, message)
+                                .at(span)
+                                .hint("write one sdy.all_to_all for each pair of dimensions")
+                                .into());
+                        }
+                        p.expect("]")?;
+                        Val::AllToAll(axes, from, to, mesh)
+                    }
+                    _ => Val::ManualAxes(p.axes(mesh)?, Some(mesh)),
+                })
+            })?;
+            given.0.push((name, value));
+        }
+        Ok(())
+    }
+
+    fn dim_number(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        u32::try_from(self.int()?).map_err(|_| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
+        })
+    }
+
+    /// The kind of the operation, or an error at its name.
+    pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
+        kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
+        })
+    }
+
+    /// Demands that operands have the types written for them.
+    pub(super) fn check_operands(
+        &self,
+        name: &str,
+        span: Span,
+        operands: &[Operand],
+        types: &SpannedTypes,
+    ) -> Res<()> {
+        if operands.len() != types.len() {
+            let message = format!(
+                "{name} has {}, but {} given",
+                plural(operands.len(), "operand"),
+                if types.len() == 1 {
+                    "1 operand type is".to_owned()
+                } else {
+                    format!("{} operand types are", types.len())
+                }
+            );
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(span).into());
+        }
+        for (&operand, &(ty, span)) in operands.iter().zip(types) {
+            self.check_type(operand, ty, span)?;
+        }
+        Ok(())
+    }
+
+    /// A function's body in generic form, where the parameters are declared by the block label.
+    pub(super) fn generic_body(&mut self, func: &mut Func) -> Res<()> {
+        self.expect("(")?;
+        if self.eat("{") {
+            if self.eat("}") {
+                return self.expect(")");
+            }
+            self.cursor.pos -= 1;
+            while self.byte(0) != b'{' {
+                self.cursor.pos -= 1;
+            }
+        }
+        func.body = Some(self.region(&[], true)?);
+        self.expect(")")
+    }
+}
+
+/// Moves the attributes that belong to the custom call itself from `attrs` to `props`.
+pub(super) fn take_custom_call_props<'a>(attrs: &mut NamedList<'a>, props: &mut NamedList<'a>) {
+    let mut at = 0;
+    while at < attrs.len() {
+        if CUSTOM_CALL_PROPS.contains(&attrs[at].name.as_ref()) {
+            props.push(attrs.remove(at));
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// Whether operations of this name are kept as [`OpKind::Opaque`] though their syntax is known.
+pub(super) fn is_opaque(name: &str) -> bool {
+    name == "chlo.top_k" || name.starts_with("stablehlo.batch_norm")
+}
+
+/// `1 operand`, `2 operands`.
+pub(super) fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,252 @@
+//! Meshes, axes and shardings of the `sdy` dialect.
+
+use shardc_ir::{
+    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ShardingId, Span, SubAxis, TensorSharding,
+};
+use smallvec::SmallVec;
+
+use super::Parser;
+use super::attrs::NamedList;
+use crate::codes;
+use crate::lexer::Res;
+
+impl<'a> Parser<'a> {
+    /// `<["x"=2, "y"=4], device_ids=[...]>`.
+    pub(super) fn mesh_body(&mut self) -> Res<Mesh> {
+        self.expect("<")?;
+        self.expect("[")?;
+        let mut mesh = Mesh::default();
+        self.list("]", |p| {
+            let start = p.peek_pos();
+            let name = p.text_string()?;
+            p.expect("=")?;
+            let size = p.int()?;
+            let span = Span::new(start, p.pos);
+            if size < 1 || size > i64::from(u32::MAX) {
+                let message = format!("the size {size} of the axis \"{name}\" must be at least 1");
+                return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
+            }
+            if mesh.axes.insert(name.as_ref().into(), size).is_some() {
+                let message = format!("this mesh has two axes called \"{name}\"");
+                return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
+            }
+            Ok(())
+        })?;
+        if self.eat(",") {
+            self.expect_word("device_ids")?;
+            self.expect("=")?;
+            let ids = self.int_list()?;
+            mesh.device_ids = Some(ids.to_vec());
+        }
+        self.expect(">")?;
+        Ok(mesh)
+    }
+
+    /// `sdy.mesh @name = <...> {...}`; the keyword was read.
+    pub(super) fn mesh_op(&mut self) -> Res<()> {
+        let start = self.peek_pos();
+        let name = self.symbol()?;
+        let span = Span::new(start, self.pos);
+        self.expect("=")?;
+        let mut mesh = self.mesh_body()?;
+        let mut attrs = NamedList::new();
+        self.opt_dict(&mut attrs)?;
+        mesh.attrs = self.carry_all(&attrs)?;
+        self.add_mesh(&name, mesh, span)
+    }
+
+    /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
+    pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
+        match self.module.mesh_names.get(name) {
+            None => {
+                self.module.add_mesh(name, mesh);
+                Ok(())
+            }
+            Some(&id) if self.module.meshes[id] == mesh => Ok(()),
+            Some(_) => {
+                Err(Diagnostic::invalid(codes::REDEFINITION, format!("the mesh @{name} is defined twice"))
+                    .at(span)
+                    .into())
+            }
+        }
+    }
+
+    /// A mesh that a sharding names, wherever in the text it is defined.
+    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+        if let Some(&id) = self.module.mesh_names.get(name) {
+            return Ok(id);
+        }
+        let mut from = self.pos;
+        while let Some(found) = self.cursor.text.get(from..).and_then(|rest| rest.find("sdy.mesh @")) {
+            let at = from + found + "sdy.mesh".len();
+            let here = self.elsewhere(at, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
+            if here {
+                self.elsewhere(at, Self::mesh_op)?;
+                if let Some(&id) = self.module.mesh_names.get(name) {
+                    return Ok(id);
+                }
+            }
+            from = at;
+        }
+        let known: Vec<String> = self.module.mesh_names.keys().map(|name| format!("@{name}")).collect();
+        let error =
+            Diagnostic::invalid(codes::UNKNOWN_MESH, format!("the mesh @{name} is not defined")).at(span);
+        Err(match known.is_empty() {
+            true => error.hint(format!("define it at the top of the module: sdy.mesh @{name} = <[\"x\"=2]>")),
+            false => error.hint(format!("the module defines {}", known.join(", "))),
+        }
+        .into())
+    }
+
+    fn mesh_ref(&mut self) -> Res<MeshId> {
+        let start = self.peek_pos();
+        if self.eat_word("mesh") {
+            let mesh = self.mesh_body()?;
+            let same = self.module.meshes.iter().find(|(id, other)| {
+                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
+            });
+            return Ok(match same {
+                Some((id, _)) => id,
+                None => self.module.meshes.push(mesh),
+            });
+        }
+        let name = self.symbol()?;
+        self.find_mesh(&name, Span::new(start, self.pos))
+    }
+
+    /// `"x"` or `"x":(1)2`.
+    pub(super) fn axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
+        let start = self.peek_pos();
+        let name = self.text_string()?;
+        let mut span = Span::new(start, self.pos);
+        let sub = if self.eat(":") {
+            self.expect("(")?;
+            let pre = self.int()?;
+            self.expect(")")?;
+            let size = self.int()?;
+            span = Span::new(start, self.pos);
+            match (u32::try_from(pre), u32::try_from(size)) {
+                (Ok(pre @ 1..), Ok(size @ 1..)) => Some(SubAxis { pre, size }),
+                _ => {
+                    let message = "the sizes of a sub-axis must be at least 1";
+                    return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
+                }
+            }
+        } else {
+            None
+        };
+        let axes = &self.module.meshes[mesh].axes;
+        let Some((index, _, &size)) = axes.get_full(name.as_ref()) else {
+            let known: Vec<String> = axes.keys().map(|axis| format!("\"{axis}\"")).collect();
+            let mesh = self.module.mesh_name(mesh);
+            return Err(Diagnostic::invalid(
+                codes::UNKNOWN_MESH,
+                format!("the mesh @{mesh} has no axis \"{name}\""),
+            )
+            .at(span)
+            .hint(format!("its axes are {}", known.join(", ")))
+            .into());
+        };
+        if let Some(SubAxis { pre, size: part }) = sub
+            && size % (i64::from(pre) * i64::from(part)) != 0
+        {
+            let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
+            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
+        }
+        Ok(AxisRef { axis: index as u16, sub })
+    }
+
+    /// `{"x", "y"}`.
+    pub(super) fn axes(&mut self, mesh: MeshId) -> Res<AxisList> {
+        self.expect("{")?;
+        let mut axes = AxisList::new();
+        self.list("}", |p| {
+            axes.push(p.axis(mesh)?);
+            Ok(())
+        })?;
+        Ok(axes)
+    }
+
+    /// `[{"x"}, {}]`.
+    pub(super) fn axes_per_dim(&mut self, mesh: MeshId) -> Res<Vec<AxisList>> {
+        self.expect("[")?;
+        let mut dims = Vec::new();
+        self.list("]", |p| {
+            dims.push(p.axes(mesh)?);
+            Ok(())
+        })?;
+        Ok(dims)
+    }
+
+    /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
+    pub(super) fn sharding(&mut self) -> Res<ShardingId> {
+        self.expect("<")?;
+        let mesh = self.mesh_ref()?;
+        self.expect(",")?;
+        self.expect("[")?;
+        let mut dims = SmallVec::new();
+        self.list("]", |p| {
+            dims.push(p.dim_sharding(mesh)?);
+            Ok(())
+        })?;
+        let mut sharding =
+            TensorSharding { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new() };
+        while self.eat(",") {
+            if self.eat_word("replicated") {
+                self.expect("=")?;
+                sharding.replicated = self.axes(mesh)?;
+            } else if self.eat_word("unreduced") {
+                self.expect("=")?;
+                let span = self.token_span();
+                if let Some(kind) = self.opt_ident().filter(|&kind| kind != "sum") {
+                    let message = format!("axes with a pending {kind} cannot be read yet");
+                    return Err(Diagnostic::unsupported(codes::NOT_READ, message)
+                        .at(span)
+                        .hint("only pending sums, `unreduced={...}`, are known")
+                        .into());
+                }
+                sharding.unreduced = self.axes(mesh)?;
+            } else {
+                return Err(self.expected("`replicated={...}` or `unreduced={...}`"));
+            }
+        }
+        self.expect(">")?;
+        Ok(self.module.shardings.intern(sharding))
+    }
+
+    fn dim_sharding(&mut self, mesh: MeshId) -> Res<DimSharding> {
+        self.expect("{")?;
+        let mut dim = DimSharding::default();
+        self.list("}", |p| {
+            if p.eat("?") {
+                dim.open = true;
+                return if p.peek() == b'}' { Ok(()) } else { Err(p.expected("`}` after `?`")) };
+            }
+            dim.axes.push(p.axis(mesh)?);
+            Ok(())
+        })?;
+        if self.byte(0) == b'p' {
+            self.cursor.pos += 1;
+            let span = self.token_span();
+            dim.priority = match u32::try_from(self.int()?) {
+                Ok(priority) => Some(priority),
+                Err(_) => {
+                    let message = "a priority must not be negative";
+                    return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
+                }
+            };
+        }
+        Ok(dim)
+    }
+
+    /// `[<...>, <...>]`.
+    pub(super) fn shardings(&mut self) -> Res<Vec<ShardingId>> {
+        self.expect("[")?;
+        let mut list = Vec::new();
+        self.list("]", |p| {
+            list.push(p.sharding()?);
+            Ok(())
+        })?;
+        Ok(list)
+    }
+}

@@ -1,0 +1,198 @@
+//! Types. Each distinct text is read once; after that a type is one look-up.
+
+use shardc_ir::{DType, DYNAMIC, Diagnostic, Shape, Span, TensorType, Type, TypeId};
+use smallvec::SmallVec;
+
+use super::Parser;
+use crate::codes;
+use crate::lexer::{Res, is_ident, is_ident_start};
+
+/// Types of operands or results.
+pub(super) type TypeList = SmallVec<[TypeId; 4]>;
+
+/// Types with the place where each is written.
+pub(super) type SpannedTypes = SmallVec<[(TypeId, Span); 4]>;
+
+impl<'a> Parser<'a> {
+    /// Whether a type may start at the cursor.
+    pub(super) fn at_type(&mut self) -> bool {
+        let b = self.peek();
+        b == b'!' || b == b'(' || is_ident_start(b)
+    }
+
+    /// A type that is not a function type.
+    pub(super) fn ty(&mut self) -> Res<TypeId> {
+        let text = self.type_text()?;
+        if let Some(&id) = self.types.get(text) {
+            return Ok(id);
+        }
+        let start = self.pos - text.len();
+        let ty = self.nested(|p| p.type_from(text, start))?;
+        let id = match ty {
+            Ok(id) => id,
+            Err(ty) => self.module.types.intern(ty),
+        };
+        self.types.insert(text, id);
+        Ok(id)
+    }
+
+    /// The same, and where it is written.
+    pub(super) fn spanned_ty(&mut self) -> Res<(TypeId, Span)> {
+        self.ws();
+        let start = self.pos;
+        let ty = self.ty()?;
+        Ok((ty, Span::new(start, self.pos)))
+    }
+
+    /// Skips a type; its text.
+    fn type_text(&mut self) -> Res<&'a str> {
+        let b = self.peek();
+        let start = self.pos;
+        if !is_ident_start(b) && b != b'!' {
+            return Err(self.expected("a type such as `tensor<8x16xf32>`"));
+        }
+        self.cursor.pos += 1;
+        while is_ident(self.byte(0)) {
+            self.cursor.pos += 1;
+        }
+        if self.byte(0) == b'<' {
+            self.skip_brackets()?;
+        }
+        Ok(self.slice(start, self.pos))
+    }
+
+    /// A type from its text: an interned one, or one to intern.
+    fn type_from(&mut self, text: &'a str, start: usize) -> Res<Result<TypeId, Type>> {
+        if text == "!stablehlo.token" {
+            return Ok(Err(Type::Token));
+        }
+        if let Some(alias) = text.strip_prefix('!').filter(|name| !name.contains(['.', '<'])) {
+            return match self.type_aliases.get(alias).copied() {
+                Some((at, _)) => self.elsewhere(at, Self::ty).map(Ok),
+                None => Err(Diagnostic::invalid(
+                    codes::UNKNOWN_ALIAS,
+                    format!("the type alias `!{alias}` is not defined"),
+                )
+                .at(Span::new(start, start + text.len()))
+                .into()),
+            };
+        }
+        if let Some(inner) = text.strip_prefix("tensor<").and_then(|rest| rest.strip_suffix('>')) {
+            return self.tensor(text, inner, start).map(Err);
+        }
+        if text.starts_with("tuple<") {
+            let items = self.elsewhere(start + "tuple<".len(), |p| {
+                let mut items = Vec::new();
+                p.list(">", |p| {
+                    items.push(p.ty()?);
+                    Ok(())
+                })?;
+                Ok(items)
+            })?;
+            return Ok(Err(Type::Tuple(items)));
+        }
+        let word = text.split('<').next().unwrap_or(text);
+        let known = text.starts_with('!')
+            || DType::parse(text).is_some()
+            || matches!(word, "none" | "complex" | "memref" | "vector" | "tf32");
+        if !known && !is_scalar(word) {
+            return Err(Diagnostic::invalid(codes::TYPE, format!("`{text}` is not a type"))
+                .at(Span::new(start, start + text.len()))
+                .hint("a tensor type is written `tensor<8x16xf32>`")
+                .into());
+        }
+        Ok(Err(Type::Other(text.into())))
+    }
+
+    fn tensor(&mut self, text: &str, inner: &str, start: usize) -> Res<Type> {
+        let bad = |message: String| {
+            Diagnostic::invalid(codes::TYPE, message)
+                .at(Span::new(start, start + text.len()))
+                .hint("a tensor type is written `tensor<8x16xf32>`, a scalar `tensor<f32>`")
+        };
+        let mut shape = Shape::new();
+        let mut rest = inner.trim_start();
+        if rest.starts_with('*') {
+            return Ok(Type::Other(text.into()));
+        }
+        loop {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let (size, after) = if rest.starts_with('?') { ("?", &rest[1..]) } else { rest.split_at(digits) };
+            if size.is_empty() {
+                break;
+            }
+            let Some(next) = after.trim_start().strip_prefix('x') else {
+                return Err(bad(format!("expected `x` after the size {size} in `{text}`")).into());
+            };
+            shape.push(if size == "?" {
+                DYNAMIC
+            } else {
+                size.parse().map_err(|_| bad(format!("the size {size} does not fit 64 bits")))?
+            });
+            rest = next.trim_start();
+        }
+        let (element, encoding) = match split_top(rest) {
+            Some((element, encoding)) => (element.trim_end(), Some(encoding.trim())),
+            None => (rest.trim_end(), None),
+        };
+        let encoding = match encoding {
+            Some(encoding) => Some(self.expand_text(encoding)?.into_boxed_str()),
+            None => None,
+        };
+        match DType::parse(element) {
+            Some(dtype) => Ok(Type::Tensor(TensorType { shape, dtype, encoding })),
+            None if element.starts_with('!') || is_scalar(element) => Ok(Type::Other(text.into())),
+            None if element.is_empty() => Err(bad(format!("the element type is missing in `{text}`")).into()),
+            None => Err(bad(format!("`{element}` is not an element type")).into()),
+        }
+    }
+
+    /// `(T, U) -> V`: types of operands and results, where each is written.
+    pub(super) fn functional_type(&mut self) -> Res<(SpannedTypes, TypeList)> {
+        self.expect("(")?;
+        let mut operands = SpannedTypes::new();
+        self.list(")", |p| {
+            operands.push(p.spanned_ty()?);
+            Ok(())
+        })?;
+        self.expect("->")?;
+        Ok((operands, self.result_types()?))
+    }
+
+    /// `T`, `(T, U)` or `()`.
+    pub(super) fn result_types(&mut self) -> Res<TypeList> {
+        let mut results = TypeList::new();
+        if self.eat("(") {
+            self.list(")", |p| {
+                results.push(p.ty()?);
+                Ok(())
+            })?;
+        } else {
+            results.push(self.ty()?);
+        }
+        Ok(results)
+    }
+}
+
+/// Whether `word` is a builtin scalar type: `f80`, `si8`, `i27`, ...
+fn is_scalar(word: &str) -> bool {
+    let digits = |prefix: &str| {
+        word.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    digits("i") || digits("si") || digits("ui") || digits("f") || word.starts_with("complex<")
+}
+
+/// Splits at the first comma that no bracket encloses.
+fn split_top(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0i32;
+    for (at, b) in text.bytes().enumerate() {
+        match b {
+            b'<' | b'(' | b'[' => depth += 1,
+            b'>' | b')' | b']' => depth -= 1,
+            b',' if depth == 0 => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,461 @@
+//! Values of inherent attributes, in generic and in pretty form.
+
+use std::borrow::Cow;
+
+use shardc_ir::{ConvDims, Diagnostic, DotSpec, GatherSpec, Precision, ScatterSpec, Span};
+use smallvec::SmallVec;
+
+use super::Parser;
+use crate::codes;
+use crate::lexer::Res;
+use crate::syntax::{AttrType, Val};
+
+impl<'a> Parser<'a> {
+    /// `[1, 2]`; the elements may be written with their type.
+    pub(super) fn int_list(&mut self) -> Res<SmallVec<[i64; 6]>> {
+        self.expect("[")?;
+        let mut out = SmallVec::new();
+        self.list("]", |p| {
+            out.push(p.int()?);
+            if p.eat(":") {
+                p.ident("an integer type")?;
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn dim_list(&mut self) -> Res<SmallVec<[u32; 4]>> {
+        self.ws();
+        let start = self.pos;
+        let list = self.int_list()?;
+        let dims: Option<SmallVec<[u32; 4]>> = list.iter().map(|&v| u32::try_from(v).ok()).collect();
+        dims.ok_or_else(|| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "dimension numbers must not be negative")
+                .at(Span::new(start, self.pos))
+                .into()
+        })
+    }
+
+    fn boolean(&mut self) -> Res<bool> {
+        if self.eat_word("true") {
+            Ok(true)
+        } else if self.eat_word("false") {
+            Ok(false)
+        } else {
+            Err(self.expected("`true` or `false`"))
+        }
+    }
+
+    /// A value in generic form: what stands in `<{name = ...}>`.
+    pub(super) fn generic_value(&mut self, ty: AttrType) -> Res<Val> {
+        Ok(match ty {
+            AttrType::I64 | AttrType::I32 => {
+                let value = self.int()?;
+                if self.eat(":") {
+                    self.ident("an integer type")?;
+                }
+                Val::Int(value)
+            }
+            AttrType::Bool => Val::Bool(self.boolean()?),
+            AttrType::Ints => Val::Ints(self.generic_ints()?),
+            AttrType::Bools => Val::Bools(self.generic_bools()?),
+            AttrType::Pairs => {
+                let rows = self.matrix()?;
+                let pair = |row: &Vec<i64>| match row[..] {
+                    [a, b] => Some((a, b)),
+                    _ => None,
+                };
+                match rows.iter().map(pair).collect::<Option<_>>() {
+                    Some(pairs) => Val::Pairs(pairs),
+                    None => return Err(self.expected("pairs of integers")),
+                }
+            }
+            AttrType::Groups => Val::Groups(self.groups()?),
+            AttrType::Word(kind) => {
+                if self.eat("#stablehlo<") {
+                    self.expect_word(kind)?;
+                    Val::Word(Cow::Owned(self.word_until(">")?))
+                } else if self.peek() == b'#' {
+                    // `#stablehlo.transpose<NO_TRANSPOSE>`, as written by some versions.
+                    self.cursor.pos += 1;
+                    self.ident("an attribute name")?;
+                    self.expect("<")?;
+                    Val::Word(Cow::Owned(self.word_until(">")?))
+                } else if self.peek() == b'"' {
+                    Val::Word(Cow::Owned(self.text_string()?.into_owned()))
+                } else {
+                    return Err(self.expected(&format!("`#stablehlo<{kind} ...>`")));
+                }
+            }
+            AttrType::Number(words) => {
+                let start = self.pos;
+                let at = self.int()?;
+                match usize::try_from(at).ok().and_then(|at| words.get(at)) {
+                    Some(word) => Val::Word(Cow::Borrowed(word)),
+                    None => {
+                        let message = format!("expected a number from 0 to {}", words.len() - 1);
+                        let span = Span::new(start, self.pos);
+                        return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());
+                    }
+                }
+            }
+            AttrType::Str => Val::Str(self.text_string()?.into()),
+            AttrType::Symbol => Val::Str(self.symbol()?.into()),
+            AttrType::Unit => {
+                if !self.eat_word("unit") {
+                    return Err(self.expected("`unit`"));
+                }
+                Val::Unit
+            }
+            AttrType::Channel => {
+                self.expect("#stablehlo.channel_handle<")?;
+                let mut handle = 0;
+                self.list(">", |p| {
+                    let member = p.ident("`handle` or `type`")?;
+                    p.expect("=")?;
+                    let value = p.int()?;
+                    if member == "handle" {
+                        handle = value;
+                    }
+                    Ok(())
+                })?;
+                Val::Channel(handle)
+            }
+            AttrType::Precisions => {
+                self.expect("[")?;
+                let mut list = SmallVec::new();
+                self.list("]", |p| {
+                    p.expect("#stablehlo<")?;
+                    p.expect_word("precision")?;
+                    list.push(p.precision()?);
+                    p.expect(">")
+                })?;
+                Val::Precisions(list)
+            }
+            AttrType::Dot => Val::Dot(Box::new(self.dot()?)),
+            AttrType::Conv => {
+                self.expect("#stablehlo.conv<")?;
+                let dims = self.conv_dims()?;
+                self.expect(">")?;
+                Val::Conv(Box::new(dims))
+            }
+            AttrType::Gather => Val::Gather(Box::new(self.gather()?)),
+            AttrType::Scatter => Val::Scatter(Box::new(self.scatter()?)),
+            AttrType::Dense => Val::Dense(self.dense()?.0),
+            AttrType::Sharding => {
+                self.expect("#sdy.sharding")?;
+                Val::Sharding(self.sharding()?)
+            }
+            AttrType::Shardings => {
+                self.expect("#sdy.sharding_per_value<")?;
+                let list = self.shardings()?;
+                self.expect(">")?;
+                Val::Shardings(list)
+            }
+            // Their axes can only be read once the mesh is known.
+            AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
+                return Err(self.expected("axes after the sharding"));
+            }
+            AttrType::Raw => return Err(self.expected("an attribute")),
+        })
+    }
+
+    fn word_until(&mut self, close: &str) -> Res<String> {
+        let word = self.ident("a word")?.to_owned();
+        self.expect(close)?;
+        Ok(word)
+    }
+
+    fn precision(&mut self) -> Res<Precision> {
+        let span = self.token_span();
+        let word = self.ident("a precision")?;
+        Precision::parse(word).ok_or_else(|| {
+            Diagnostic::invalid(codes::ATTRIBUTE, format!("`{word}` is not a precision"))
+                .at(span)
+                .hint("use DEFAULT, HIGH or HIGHEST")
+                .into()
+        })
+    }
+
+    /// `array<i64: 1, 2>`, `[1, 2]` or `dense<[1, 2]> : tensor<2xi64>`.
+    fn generic_ints(&mut self) -> Res<SmallVec<[i64; 6]>> {
+        if self.peek() == b'[' {
+            return self.int_list();
+        }
+        if self.at_word("dense") {
+            return Ok(self.matrix()?.into_iter().flatten().collect());
+        }
+        self.expect_word("array")?;
+        self.expect("<")?;
+        self.ident("an element type")?;
+        let mut out = SmallVec::new();
+        if self.eat(":") {
+            self.list(">", |p| {
+                out.push(p.int()?);
+                Ok(())
+            })?;
+        } else {
+            self.expect(">")?;
+        }
+        Ok(out)
+    }
+
+    fn generic_bools(&mut self) -> Res<SmallVec<[bool; 2]>> {
+        if self.at_word("dense") {
+            return Ok(self.matrix()?.into_iter().flatten().map(|v| v != 0).collect());
+        }
+        let mut out = SmallVec::new();
+        let mut item = |p: &mut Self| {
+            out.push(p.boolean()?);
+            Ok(())
+        };
+        if self.eat("[") {
+            self.list("]", &mut item)?;
+        } else {
+            self.expect_word("array")?;
+            self.expect("<")?;
+            self.ident("an element type")?;
+            if self.eat(":") { self.list(">", &mut item)? } else { self.expect(">")? }
+        }
+        Ok(out)
+    }
+
+    /// `{stride = ...}`, `dot<...>` and their like: members in any order.
+    pub(super) fn members(
+        &mut self,
+        close: &str,
+        mut member: impl FnMut(&mut Self, &'a str) -> Res<bool>,
+    ) -> Res<()> {
+        self.list(close, |p| {
+            let span = p.token_span();
+            let name = p.ident("a member name")?;
+            p.expect("=")?;
+            if member(p, name)? {
+                return Ok(());
+            }
+            Err(Diagnostic::invalid(codes::ATTRIBUTE, format!("there is no member `{name}` here"))
+                .at(span)
+                .into())
+        })
+    }
+
+    fn dot(&mut self) -> Res<DotSpec> {
+        self.expect("#stablehlo.dot<")?;
+        let mut spec = DotSpec::default();
+        self.members(">", |p, name| {
+            *match name {
+                "lhs_batching_dimensions" => &mut spec.lhs_batch,
+                "rhs_batching_dimensions" => &mut spec.rhs_batch,
+                "lhs_contracting_dimensions" => &mut spec.lhs_contract,
+                "rhs_contracting_dimensions" => &mut spec.rhs_contract,
+                _ => return Ok(false),
+            } = p.dim_list()?;
+            Ok(true)
+        })?;
+        Ok(spec)
+    }
+
+    fn index(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        let value = self.int()?;
+        u32::try_from(value).map_err(|_| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
+        })
+    }
+
+    fn gather(&mut self) -> Res<GatherSpec> {
+        self.expect("#stablehlo.gather<")?;
+        let mut spec = GatherSpec::default();
+        self.members(">", |p, name| {
+            let list = match name {
+                "offset_dims" => &mut spec.offset_dims,
+                "collapsed_slice_dims" => &mut spec.collapsed_slice_dims,
+                "operand_batching_dims" => &mut spec.operand_batching_dims,
+                "start_indices_batching_dims" => &mut spec.start_indices_batching_dims,
+                "start_index_map" => &mut spec.start_index_map,
+                "index_vector_dim" => {
+                    spec.index_vector_dim = p.index()?;
+                    return Ok(true);
+                }
+                _ => return Ok(false),
+            };
+            *list = p.dim_list()?;
+            Ok(true)
+        })?;
+        Ok(spec)
+    }
+
+    fn scatter(&mut self) -> Res<ScatterSpec> {
+        self.expect("#stablehlo.scatter<")?;
+        let mut spec = ScatterSpec::default();
+        self.members(">", |p, name| {
+            let list = match name {
+                "update_window_dims" => &mut spec.update_window_dims,
+                "inserted_window_dims" => &mut spec.inserted_window_dims,
+                "input_batching_dims" => &mut spec.input_batching_dims,
+                "scatter_indices_batching_dims" => &mut spec.scatter_indices_batching_dims,
+                "scatter_dims_to_operand_dims" => &mut spec.scatter_dims_to_operand_dims,
+                "index_vector_dim" => {
+                    spec.index_vector_dim = p.index()?;
+                    return Ok(true);
+                }
+                _ => return Ok(false),
+            };
+            *list = p.dim_list()?;
+            Ok(true)
+        })?;
+        Ok(spec)
+    }
+
+    /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+    fn conv_dims(&mut self) -> Res<[ConvDims; 3]> {
+        let input = self.conv_tensor('b', 'f')?;
+        self.expect("x")?;
+        let kernel = self.conv_tensor('i', 'o')?;
+        self.expect("->")?;
+        let output = self.conv_tensor('b', 'f')?;
+        Ok([input, kernel, output])
+    }
+
+    fn conv_tensor(&mut self, a: char, b: char) -> Res<ConvDims> {
+        let start = self.peek_pos();
+        self.expect("[")?;
+        let mut dims = ConvDims { a: u32::MAX, b: u32::MAX, spatial: SmallVec::new() };
+        let mut spatial: SmallVec<[(i64, u32); 4]> = SmallVec::new();
+        let mut at = 0u32;
+        self.list("]", |p| {
+            match p.opt_ident() {
+                Some(name) if name.chars().eq([a]) => dims.a = at,
+                Some(name) if name.chars().eq([b]) => dims.b = at,
+                Some(_) => {
+                    return Err(p.expected(&format!("`{a}`, `{b}` or the number of a spatial dimension")));
+                }
+                None => spatial.push((p.int()?, at)),
+            }
+            at += 1;
+            Ok(())
+        })?;
+        spatial.sort_unstable();
+        let ordered = spatial.iter().enumerate().all(|(i, &(number, _))| number == i as i64);
+        if dims.a == u32::MAX || dims.b == u32::MAX || !ordered {
+            let message = format!("these dimensions must be `{a}`, `{b}` and the numbers from 0, each once");
+            return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
+        }
+        dims.spatial = spatial.iter().map(|&(_, dim)| dim).collect();
+        Ok(dims)
+    }
+
+    /// The offset of the next token.
+    pub(super) fn peek_pos(&mut self) -> usize {
+        self.ws();
+        self.pos
+    }
+
+    /// A value in the pretty form of its operation.
+    pub(super) fn pretty_value(&mut self, ty: AttrType) -> Res<Val> {
+        Ok(match ty {
+            AttrType::I64 | AttrType::I32 => Val::Int(self.int()?),
+            AttrType::Ints => Val::Ints(self.int_list()?),
+            AttrType::Word(_) | AttrType::Number(_) => {
+                Val::Word(Cow::Owned(self.ident("a word in capitals")?.to_owned()))
+            }
+            AttrType::Precisions => {
+                self.expect("[")?;
+                let mut list = SmallVec::new();
+                self.list("]", |p| {
+                    list.push(p.precision()?);
+                    Ok(())
+                })?;
+                Val::Precisions(list)
+            }
+            AttrType::Conv => Val::Conv(Box::new(self.conv_dims()?)),
+            AttrType::Sharding => Val::Sharding(self.sharding()?),
+            AttrType::Shardings => Val::Shardings(self.shardings()?),
+            AttrType::Bool | AttrType::Bools | AttrType::Pairs | AttrType::Groups | AttrType::Str => {
+                self.generic_value(ty)?
+            }
+            AttrType::Symbol | AttrType::Unit | AttrType::Channel | AttrType::Dot | AttrType::Gather => {
+                self.generic_value(ty)?
+            }
+            AttrType::Scatter
+            | AttrType::Dense
+            | AttrType::Axes
+            | AttrType::AxesPerDim
+            | AttrType::AllToAll => self.generic_value(ty)?,
+            AttrType::ManualAxes | AttrType::Raw => self.generic_value(ty)?,
+        })
+    }
+
+    /// `batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [...], algorithm = <...>`.
+    pub(super) fn pretty_dot(&mut self) -> Res<DotSpec> {
+        let mut spec = DotSpec::default();
+        if self.eat_word("batching_dims") {
+            self.expect("=")?;
+            spec.lhs_batch = self.dim_list()?;
+            self.expect("x")?;
+            spec.rhs_batch = self.dim_list()?;
+            self.expect(",")?;
+        }
+        self.expect_word("contracting_dims")?;
+        self.expect("=")?;
+        spec.lhs_contract = self.dim_list()?;
+        self.expect("x")?;
+        spec.rhs_contract = self.dim_list()?;
+        while self.eat(",") {
+            if self.eat_word("precision") {
+                self.expect("=")?;
+                self.expect("[")?;
+                self.list("]", |p| {
+                    spec.precision.push(p.precision()?);
+                    Ok(())
+                })?;
+            } else {
+                self.expect_word("algorithm")?;
+                self.expect("=")?;
+                let start = self.peek_pos();
+                self.skip_brackets()?;
+                let body = self.slice(start, self.pos);
+                spec.algorithm = Some(format!("#stablehlo.dot_algorithm{body}").into());
+            }
+        }
+        Ok(spec)
+    }
+
+    /// `{stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = ..., rhs_dilate = ..., reverse = ...}`.
+    pub(super) fn pretty_window(&mut self, out: &mut crate::syntax::Attrs) -> Res<()> {
+        self.expect("{")?;
+        self.members("}", |p, name| {
+            out.push(match name {
+                "stride" => ("window_strides", Val::Ints(p.int_list()?)),
+                "lhs_dilate" => ("lhs_dilation", Val::Ints(p.int_list()?)),
+                "rhs_dilate" => ("rhs_dilation", Val::Ints(p.int_list()?)),
+                "reverse" => ("window_reversal", Val::Bools(p.pretty_bools()?)),
+                "pad" => {
+                    let mut pairs = SmallVec::new();
+                    p.expect("[")?;
+                    p.list("]", |p| {
+                        p.expect("[")?;
+                        let low = p.int()?;
+                        p.expect(",")?;
+                        pairs.push((low, p.int()?));
+                        p.expect("]")
+                    })?;
+                    ("padding", Val::Pairs(pairs))
+                }
+                _ => return Ok(false),
+            });
+            Ok(true)
+        })
+    }
+
+    fn pretty_bools(&mut self) -> Res<SmallVec<[bool; 2]>> {
+        let mut out = SmallVec::new();
+        self.expect("[")?;
+        self.list("]", |p| {
+            out.push(if matches!(p.peek(), b't' | b'f') { p.boolean()? } else { p.int()? != 0 });
+            Ok(())
+        })?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,98 @@
+//! `dense<...> : type` constants.
+
+use shardc_ir::{DType, DTypeClass, Dense, Module, TypeId};
+
+use crate::floats;
+use crate::syntax::values::{is_bare, push_int, push_string};
+
+/// More elements than this are written as a string of bytes.
+const MAX_LISTED: usize = 100;
+
+/// Appends the constant and its type.
+pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<TypeId>) {
+    let tensor = ty.and_then(|ty| module.types.as_tensor(ty));
+    let dtype = tensor.map_or(DType::I64, |t| t.dtype);
+    let shape = tensor.map_or(&[][..], |t| &t.shape);
+    match dense {
+        Dense::Resource(key) => {
+            out.push_str("dense_resource<");
+            if is_bare(key) { out.push_str(key) } else { push_string(out, key) }
+        }
+        Dense::Splat(bytes) => {
+            out.push_str("dense<");
+            push_element(out, dtype, bytes);
+        }
+        Dense::Elements(bytes) => {
+            out.push_str("dense<");
+            if bytes.len() / dtype.bytes() > MAX_LISTED {
+                push_hex(out, bytes);
+            } else if !bytes.is_empty() {
+                push_nested(out, dtype, shape, bytes);
+            }
+        }
+    }
+    out.push('>');
+    if let Some(ty) = ty {
+        out.push_str(" : ");
+        out.push_str(&module.types.display(ty));
+    }
+}
+
+fn push_hex(out: &mut String, bytes: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    out.reserve(bytes.len() * 2 + 4);
+    out.push_str("\"0x");
+    for b in bytes {
+        out.push(HEX[usize::from(b >> 4)] as char);
+        out.push(HEX[usize::from(b & 15)] as char);
+    }
+    out.push('"');
+}
+
+fn push_nested(out: &mut String, dtype: DType, shape: &[i64], bytes: &[u8]) {
+    let Some((&size, inner)) = shape.split_first() else {
+        push_element(out, dtype, bytes);
+        return;
+    };
+    out.push('[');
+    let stride = bytes.len().checked_div(usize::try_from(size).unwrap_or(0)).unwrap_or(0);
+    if stride > 0 {
+        for (i, part) in bytes.chunks_exact(stride).enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            push_nested(out, dtype, inner, part);
+        }
+    }
+    out.push(']');
+}
+
+fn wide(bytes: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    let length = bytes.len().min(8);
+    wide[..length].copy_from_slice(&bytes[..length]);
+    u64::from_le_bytes(wide)
+}
+
+fn push_element(out: &mut String, dtype: DType, bytes: &[u8]) {
+    match dtype.class() {
+        DTypeClass::Bool => {
+            out.push_str(if bytes.first().is_some_and(|&b| b != 0) { "true" } else { "false" })
+        }
+        DTypeClass::Unsigned => push_int(out, wide(bytes)),
+        DTypeClass::Signed => {
+            let shift = 64 - 8 * bytes.len().clamp(1, 8) as u32;
+            push_int(out, ((wide(bytes) << shift) as i64) >> shift);
+        }
+        DTypeClass::Float => floats::push(out, dtype, wide(bytes)),
+        DTypeClass::Complex => {
+            let (part, half) = if dtype == DType::C64 { (DType::F32, 4) } else { (DType::F64, 8) };
+            let (real, imaginary) = bytes.split_at(half.min(bytes.len()));
+            out.push('(');
+            floats::push(out, part, wide(real));
+            out.push(',');
+            floats::push(out, part, wide(imaginary));
+            out.push(')');
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The generic form of operations.
+
+use shardc_ir::{OpId, OpKind};
+
+use super::Printer;
+use super::attrs::{Entry, push_entries, push_name};
+use super::names::{Numbering, Parent};
+use crate::properties;
+use crate::syntax::values::{push_list, push_string};
+
+impl Printer<'_> {
+    /// The operation's name with its dialect, which for a terminator depends on where it stands.
+    pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
+        match (&self.module.ops[op].kind, parent) {
+            (OpKind::Return, Parent::Func) => "func.return",
+            (OpKind::Return, Parent::Sdy) => "sdy.return",
+            (kind, _) => kind.name(),
+        }
+    }
+
+    /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`.
+    pub(super) fn generic(&mut self, op: OpId, numbering: &Numbering, parent: Parent) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let name = self.full_name(op, parent).to_owned();
+        push_string(&mut self.out, &name);
+        self.push("(");
+        self.values(&data.operands);
+        self.push(")");
+        let props = properties(module, op);
+        if !props.is_empty() {
+            self.push(" <{");
+            push_list(&mut self.out, &props, |out, (name, value)| {
+                push_name(out, name);
+                if value != "unit" {
+                    out.push_str(" = ");
+                    out.push_str(value);
+                }
+            });
+            self.push("}>");
+        }
+        if !data.regions.is_empty() {
+            self.push(" (");
+            for (i, &region) in data.regions.iter().enumerate() {
+                if i > 0 {
+                    self.push(", ");
+                }
+                let mut inner = numbering.clone();
+                self.number_region(region, Some(op), &mut inner);
+                self.region(region, &inner, Parent::of(module, op), true);
+            }
+            self.push(")");
+        }
+        let mut entries = self.discardable(op);
+        entries.retain(|(_, entry)| !matches!(entry, Entry::Text(text) if text.is_empty()));
+        if !entries.is_empty() {
+            self.push(" ");
+            push_entries(&mut self.out, &mut entries);
+        }
+        self.push(" : ");
+        self.functional_type(op);
+    }
+}

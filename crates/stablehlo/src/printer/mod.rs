@@ -1,0 +1,180 @@
+//! The writer: MLIR's own layout, byte for byte.
+//!
+//! Value names are not kept in a module; [`names`] makes them as MLIR does. [`ops`] prints operations in pretty
+//! form, [`generic`] in generic form, both driven by [`syntax`](crate::syntax).
+
+pub(crate) mod attrs;
+pub(crate) mod dense;
+mod generic;
+mod locs;
+mod module;
+mod names;
+mod ops;
+pub(crate) mod sdy;
+
+use shardc_ir::{Module, OpId, SecondaryMap, TypeId, ValueId};
+
+use names::{Name, Numbering};
+
+/// Which of MLIR's two forms is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrintForm {
+    /// Each operation in its own syntax, where it has one.
+    #[default]
+    Pretty,
+    /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
+    Generic,
+}
+
+/// Which shardings of [`Module::shardings`] and of functions' results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shardings {
+    /// All that are set: on functions' arguments and results and on operations.
+    #[default]
+    All,
+    /// Those of functions' arguments and results only.
+    Signature,
+    /// None.
+    None,
+}
+
+/// What to print and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// Pretty or generic.
+    pub form: PrintForm,
+    /// Whether source locations are written.
+    pub locations: bool,
+    /// Which shardings are written.
+    pub shardings: Shardings,
+}
+
+/// Prints a module. Equal modules give equal text; what [`parse`](crate::parse) read from MLIR's own output comes
+/// out as it was.
+#[must_use]
+pub fn print(module: &Module, options: &PrintOptions) -> String {
+    let mut printer = Printer::new(module, *options);
+    printer.module();
+    printer.out
+}
+
+/// Prints one operation in pretty form, as it would stand in its function.
+#[must_use]
+pub fn print_op(module: &Module, op: OpId) -> String {
+    let mut printer = Printer::new(module, PrintOptions::default());
+    let numbering = printer.number_function_of(op);
+    printer.op(op, &numbering, names::Parent::Func);
+    printer.out
+}
+
+struct Printer<'m> {
+    module: &'m Module,
+    options: PrintOptions,
+    out: String,
+    indent: usize,
+    names: SecondaryMap<ValueId, Name>,
+    types: SecondaryMap<TypeId, Option<Box<str>>>,
+    locs: locs::LocAliases,
+}
+
+impl<'m> Printer<'m> {
+    fn new(module: &'m Module, options: PrintOptions) -> Self {
+        let locs =
+            if options.locations { locs::LocAliases::new(module) } else { locs::LocAliases::default() };
+        Printer {
+            module,
+            options,
+            out: String::with_capacity(module.ops.len() * 96 + 1024),
+            indent: 0,
+            names: SecondaryMap::new(),
+            types: SecondaryMap::new(),
+            locs,
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn newline(&mut self) {
+        self.out.push('\n');
+        for _ in 0..self.indent {
+            self.out.push_str("  ");
+        }
+    }
+
+    fn ty(&mut self, ty: TypeId) {
+        if self.types[ty].is_none() {
+            self.types[ty] = Some(self.module.types.display(ty).into());
+        }
+        if let Some(text) = &self.types[ty] {
+            self.out.push_str(text);
+        }
+    }
+
+    fn ty_of(&mut self, value: ValueId) {
+        self.ty(self.module.values[value].ty);
+    }
+
+    fn value(&mut self, value: ValueId) {
+        self.names[value].push(&mut self.out);
+    }
+
+    fn values(&mut self, values: &[ValueId]) {
+        for (i, &value) in values.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.value(value);
+        }
+    }
+
+    fn types_of(&mut self, values: &[ValueId]) {
+        for (i, &value) in values.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.ty_of(value);
+        }
+    }
+
+    /// `T` for one result, else `(T, U)`.
+    fn result_types(&mut self, values: &[ValueId]) {
+        if let [value] = values {
+            self.ty_of(*value);
+        } else {
+            self.push("(");
+            self.types_of(values);
+            self.push(")");
+        }
+    }
+
+    /// `(T, U) -> V`.
+    fn functional_type(&mut self, op: OpId) {
+        let op = &self.module.ops[op];
+        self.push("(");
+        self.types_of(&op.operands);
+        self.push(") -> ");
+        self.result_types(&op.results);
+    }
+
+    /// Names every value of the function that holds `op`, for printing it alone.
+    fn number_function_of(&mut self, op: OpId) -> Numbering {
+        let mut at_op = Numbering::default();
+        for body in self.module.bodies().collect::<Vec<_>>() {
+            let mut stack = vec![(body, Numbering::default())];
+            while let Some((region, mut numbering)) = stack.pop() {
+                self.number_region(region, None, &mut numbering);
+                for &inner in &self.module.regions[region].ops {
+                    if inner == op {
+                        at_op = numbering.clone();
+                    }
+                    for &region in &self.module.ops[inner].regions {
+                        stack.push((region, numbering.clone()));
+                    }
+                }
+            }
+        }
+        at_op
+    }
+}

@@ -1,0 +1,317 @@
+//! Modules, functions and regions.
+
+use shardc_ir::{Func, LocId, MeshId, PackedOption, RegionId, TypeId, Visibility};
+
+use super::attrs::{Entries, Entry, push_dict, push_entries};
+use super::names::{Numbering, Parent};
+use super::{PrintForm, Printer, sdy};
+use crate::syntax::values::{push_string, push_symbol};
+
+impl<'m> Printer<'m> {
+    pub(super) fn loc(&mut self, loc: PackedOption<LocId>) {
+        if !self.options.locations {
+            return;
+        }
+        self.out.push(' ');
+        match loc.expand() {
+            Some(loc) => self.locs.push_ref(&mut self.out, self.module, loc),
+            None => self.out.push_str("loc(unknown)"),
+        }
+    }
+
+    pub(super) fn module(&mut self) {
+        let module = self.module;
+        let generic = self.options.form == PrintForm::Generic;
+        if generic {
+            self.push("\"builtin.module\"() ");
+            if let Some(name) = &module.name {
+                self.push("<{sym_name = ");
+                push_string(&mut self.out, name);
+                self.push("}> ");
+            }
+            self.push("({");
+        } else {
+            self.push("module ");
+            if let Some(name) = &module.name {
+                push_symbol(&mut self.out, name);
+                self.push(" ");
+            }
+            if !module.attrs.is_empty() {
+                self.push("attributes ");
+                push_dict(&mut self.out, &module.attrs);
+                self.push(" ");
+            }
+            self.push("{");
+        }
+        self.indent += 1;
+        let mut meshes: Vec<(u32, MeshId)> =
+            module.mesh_names.values().map(|&id| (module.mesh_places[id].funcs_above, id)).collect();
+        meshes.sort_by_key(|&(place, _)| place);
+        let mut meshes = meshes.into_iter().peekable();
+        for (id, func) in module.funcs.iter() {
+            while let Some((_, mesh)) = meshes.next_if(|&(place, _)| place <= id.as_u32()) {
+                self.mesh(mesh);
+            }
+            self.func(func);
+        }
+        for (_, mesh) in meshes {
+            self.mesh(mesh);
+        }
+        self.indent -= 1;
+        self.newline();
+        self.push("}");
+        if generic {
+            self.push(")");
+            if !module.attrs.is_empty() {
+                self.push(" ");
+                push_dict(&mut self.out, &module.attrs);
+            }
+            self.push(" : () -> ()");
+        }
+        self.loc(module.loc);
+        self.push("\n");
+        if let Some(resources) = &module.resources {
+            self.push("\n");
+            self.push(resources);
+            self.push("\n");
+        }
+    }
+
+    fn mesh(&mut self, id: MeshId) {
+        let module = self.module;
+        let mesh = &module.meshes[id];
+        self.newline();
+        if self.options.form == PrintForm::Generic {
+            self.push("\"sdy.mesh\"() <{mesh = #sdy.mesh");
+            sdy::push_mesh(&mut self.out, mesh);
+            self.push(", sym_name = ");
+            push_string(&mut self.out, module.mesh_name(id));
+            self.push("}>");
+        } else {
+            self.push("sdy.mesh ");
+            push_symbol(&mut self.out, module.mesh_name(id));
+            self.push(" = ");
+            sdy::push_mesh(&mut self.out, mesh);
+        }
+        if !mesh.attrs.is_empty() {
+            self.push(" ");
+            push_dict(&mut self.out, &mesh.attrs);
+        }
+        if self.options.form == PrintForm::Generic {
+            self.push(" : () -> ()");
+        }
+        self.loc(module.mesh_places[id].loc);
+    }
+
+    fn arg_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
+        let sharding = func.body.and_then(|body| {
+            let arg = self.module.regions[body].args.get(index)?;
+            self.module.shardings.of(*arg)
+        });
+        self.value_entries(func.arg_attrs.get(index), sharding)
+    }
+
+    fn res_entries(&self, func: &'m Func, index: usize) -> Entries<'m> {
+        let sharding = func.res_shardings.get(index).and_then(|s| s.expand());
+        self.value_entries(func.res_attrs.get(index), sharding)
+    }
+
+    fn func(&mut self, func: &'m Func) {
+        let module = self.module;
+        let mut numbering = Numbering::default();
+        if let Some(body) = func.body {
+            self.number_region(body, None, &mut numbering);
+        }
+        self.newline();
+        if self.options.form == PrintForm::Generic {
+            self.generic_func(func, &numbering);
+            return;
+        }
+        self.push("func.func ");
+        match func.visibility {
+            Visibility::Default => {}
+            Visibility::Public => self.push("public "),
+            Visibility::Private => self.push("private "),
+        }
+        push_symbol(&mut self.out, &func.name);
+        self.push("(");
+        for (i, &ty) in func.params.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            if let Some(&arg) = func.body.and_then(|body| module.regions[body].args.get(i)) {
+                self.value(arg);
+                self.push(": ");
+            }
+            self.ty(ty);
+            let mut entries = self.arg_entries(func, i);
+            if !entries.is_empty() {
+                self.push(" ");
+                push_entries(&mut self.out, &mut entries);
+            }
+            if func.body.is_some() {
+                self.arg_loc(func.arg_locs.get(i).copied().unwrap_or_default());
+            }
+        }
+        self.push(")");
+        self.func_results(func);
+        if !func.attrs.is_empty() {
+            self.push(" attributes ");
+            push_dict(&mut self.out, &func.attrs);
+        }
+        if let Some(body) = func.body {
+            self.push(" ");
+            self.region(body, &numbering, Parent::Func, false);
+        }
+        self.loc(func.loc);
+    }
+
+    /// The location of a region's argument: names are written out, others by their alias.
+    pub(super) fn arg_loc(&mut self, loc: PackedOption<LocId>) {
+        if !self.options.locations {
+            return;
+        }
+        self.out.push_str(" loc(");
+        match loc.expand() {
+            Some(loc) => self.locs.push_body(&mut self.out, self.module, loc),
+            None => self.out.push_str("unknown"),
+        }
+        self.out.push(')');
+    }
+
+    fn func_results(&mut self, func: &'m Func) {
+        let entries: Vec<Entries<'m>> = (0..func.results.len()).map(|i| self.res_entries(func, i)).collect();
+        if func.results.is_empty() {
+            return;
+        }
+        self.push(" -> ");
+        let bare = func.results.len() == 1 && entries.iter().all(Vec::is_empty);
+        if !bare {
+            self.push("(");
+        }
+        for (i, (&ty, mut entries)) in func.results.iter().zip(entries).enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.ty(ty);
+            if !entries.is_empty() {
+                self.push(" ");
+                push_entries(&mut self.out, &mut entries);
+            }
+        }
+        if !bare {
+            self.push(")");
+        }
+    }
+
+    fn type_list(&mut self, types: &[TypeId]) {
+        self.push("(");
+        for (i, &ty) in types.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.ty(ty);
+        }
+        self.push(")");
+    }
+
+    fn attr_list_text(lists: Vec<Entries<'m>>) -> Option<String> {
+        if lists.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let mut text = String::from("[");
+        for (i, mut entries) in lists.into_iter().enumerate() {
+            if i > 0 {
+                text.push_str(", ");
+            }
+            push_entries(&mut text, &mut entries);
+        }
+        text.push(']');
+        Some(text)
+    }
+
+    fn generic_func(&mut self, func: &'m Func, numbering: &Numbering) {
+        self.push("\"func.func\"() <{");
+        let args = (0..func.params.len()).map(|i| self.arg_entries(func, i)).collect();
+        if let Some(text) = Self::attr_list_text(args) {
+            self.push("arg_attrs = ");
+            self.push(&text);
+            self.push(", ");
+        }
+        self.push("function_type = ");
+        self.type_list(&func.params);
+        self.push(" -> ");
+        if let [ty] = func.results[..] {
+            self.ty(ty)
+        } else {
+            self.type_list(&func.results)
+        }
+        let results = (0..func.results.len()).map(|i| self.res_entries(func, i)).collect();
+        if let Some(text) = Self::attr_list_text(results) {
+            self.push(", res_attrs = ");
+            self.push(&text);
+        }
+        self.push(", sym_name = ");
+        push_string(&mut self.out, &func.name);
+        match func.visibility {
+            Visibility::Default => {}
+            Visibility::Public => self.push(", sym_visibility = \"public\""),
+            Visibility::Private => self.push(", sym_visibility = \"private\""),
+        }
+        self.push("}> (");
+        match func.body {
+            Some(body) => self.region(body, numbering, Parent::Func, true),
+            None => {
+                self.push("{");
+                self.newline();
+                self.push("}");
+            }
+        }
+        self.push(")");
+        if !func.attrs.is_empty() {
+            self.push(" ");
+            let mut entries: Entries<'m> = func.attrs.iter().map(|(n, a)| (n, Entry::Attr(a))).collect();
+            push_entries(&mut self.out, &mut entries);
+        }
+        self.push(" : () -> ()");
+        self.loc(func.loc);
+    }
+
+    /// `{ ... }`; the region's values were named, `numbering` is where that ended. With `label`, arguments are
+    /// declared by a block label.
+    pub(super) fn region(&mut self, region: RegionId, numbering: &Numbering, parent: Parent, label: bool) {
+        let module = self.module;
+        let data = &module.regions[region];
+        self.push("{");
+        if label && !data.args.is_empty() {
+            self.newline();
+            self.push("^bb0(");
+            for (i, &arg) in data.args.iter().enumerate() {
+                if i > 0 {
+                    self.push(", ");
+                }
+                self.value(arg);
+                self.push(": ");
+                self.ty_of(arg);
+                self.region_arg_loc(region, i);
+            }
+            self.push("):");
+        }
+        self.indent += 1;
+        for &op in &data.ops {
+            self.newline();
+            self.op(op, numbering, parent);
+        }
+        self.indent -= 1;
+        self.newline();
+        self.push("}");
+    }
+
+    /// The location of argument `index` of a region that is not a function's.
+    pub(super) fn region_arg_loc(&mut self, region: RegionId, index: usize) {
+        let module = self.module;
+        let func = module.funcs.values().find(|func| func.body == Some(region));
+        let locs = func.map_or(&module.regions[region].arg_locs, |func| &func.arg_locs);
+        self.arg_loc(locs.get(index).copied().unwrap_or_default());
+    }
+}

@@ -1,0 +1,148 @@
+//! Value names as MLIR makes them.
+//!
+//! All values of a region are named before those of the regions inside it, which go on from where their parent
+//! ended. Most are numbers. An operation may suggest a word for a result; a word that is taken in a region around
+//! gets a number of its own behind it.
+
+use std::fmt::Write as _;
+
+use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId};
+use smallvec::SmallVec;
+
+use super::{PrintForm, Printer};
+use crate::syntax::row;
+
+/// A value's name without `%`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Name {
+    /// Not named, which only happens in broken modules.
+    #[default]
+    Unknown,
+    /// `3`.
+    Number(u32),
+    /// `3#1`.
+    Pack(u32, u32),
+    /// `arg3`.
+    Arg(u32),
+    /// `cst`.
+    Word(&'static str),
+    /// `cst_3`.
+    WordNumber(&'static str, u32),
+}
+
+impl Name {
+    pub(super) fn push(self, out: &mut String) {
+        let _ = match self {
+            Name::Unknown => out.write_str("%<unknown>"),
+            Name::Number(n) => write!(out, "%{n}"),
+            Name::Pack(n, i) => write!(out, "%{n}#{i}"),
+            Name::Arg(n) => write!(out, "%arg{n}"),
+            Name::Word(word) => write!(out, "%{word}"),
+            Name::WordNumber(word, n) => write!(out, "%{word}_{n}"),
+        };
+    }
+}
+
+/// What an operation stands in; it decides how terminators and calls are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parent {
+    /// A function.
+    Func,
+    /// An operation of the `sdy` dialect.
+    Sdy,
+    /// Any other operation.
+    Other,
+}
+
+impl Parent {
+    pub(super) fn of(module: &Module, op: OpId) -> Parent {
+        match &module.ops[op].kind {
+            OpKind::ManualComputation(_) => Parent::Sdy,
+            OpKind::Opaque(spec) if spec.name.starts_with("sdy.") => Parent::Sdy,
+            _ => Parent::Other,
+        }
+    }
+}
+
+/// Where naming stands.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbering {
+    next_value: u32,
+    next_arg: u32,
+    next_conflict: u32,
+    words: SmallVec<[&'static str; 8]>,
+}
+
+impl Numbering {
+    fn word(&mut self, word: &'static str) -> Name {
+        if self.words.contains(&word) {
+            self.next_conflict += 1;
+            Name::WordNumber(word, self.next_conflict - 1)
+        } else {
+            self.words.push(word);
+            Name::Word(word)
+        }
+    }
+}
+
+impl Printer<'_> {
+    /// Names the arguments of a region and the results of its operations. `parent` is the operation that it
+    /// belongs to.
+    pub(super) fn number_region(
+        &mut self,
+        region: RegionId,
+        parent: Option<OpId>,
+        numbering: &mut Numbering,
+    ) {
+        let module = self.module;
+        let pretty = self.options.form == PrintForm::Pretty;
+        let in_while = pretty && parent.is_some_and(|op| matches!(module.ops[op].kind, OpKind::While));
+        for &arg in &module.regions[region].args {
+            self.names[arg] = if in_while {
+                numbering.word("iterArg")
+            } else {
+                numbering.next_arg += 1;
+                Name::Arg(numbering.next_arg - 1)
+            };
+        }
+        for &op in &module.regions[region].ops {
+            self.number_op(op, numbering);
+        }
+    }
+
+    fn number_op(&mut self, op: OpId, numbering: &mut Numbering) {
+        let op = &self.module.ops[op];
+        let Some(&first) = op.results.first() else { return };
+        if self.options.form == PrintForm::Pretty {
+            if let OpKind::Constant(_) = op.kind {
+                let class = self.module.tensor(first).map(|t| (t.dtype.class(), t.dtype));
+                let integer = matches!(
+                    class,
+                    Some((DTypeClass::Bool | DTypeClass::Signed | DTypeClass::Unsigned, dtype))
+                        if dtype != shardc_ir::DType::Index
+                );
+                self.names[first] = numbering.word(if integer { "c" } else { "cst" });
+                return;
+            }
+            if op.results.len() > 1
+                && let OpKind::Opaque(_) | OpKind::RngBitGenerator { .. } = op.kind
+                && let Some(row) = row(op.kind.name())
+                && row.result_names.len() == op.results.len()
+            {
+                for (&result, word) in op.results.iter().zip(row.result_names) {
+                    self.names[result] = numbering.word(word);
+                }
+                return;
+            }
+        }
+        let number = numbering.next_value;
+        numbering.next_value += 1;
+        if op.results.len() == 1 {
+            self.names[first] = Name::Number(number);
+        } else {
+            for (i, &result) in op.results.iter().enumerate() {
+                self.names[result] = Name::Pack(number, i as u32);
+            }
+        }
+    }
+}

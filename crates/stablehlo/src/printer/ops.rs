@@ -1,0 +1,504 @@
+//! Operations: results, pretty forms, locations.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type};
+
+use super::attrs::{Entries, Entry, push_entries};
+use super::names::{Name, Numbering, Parent};
+use super::{PrintForm, Printer};
+use crate::syntax::kinds::attrs_of;
+use crate::syntax::table::{Own, Pretty};
+use crate::syntax::values::{push_generic, push_list, push_pretty, push_symbol};
+use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
+
+impl<'m> Printer<'m> {
+    /// One operation, without indentation and line break.
+    pub(super) fn op(&mut self, op: OpId, numbering: &Numbering, parent: Parent) {
+        self.results(op);
+        let kind = &self.module.ops[op].kind;
+        let row = match self.options.form {
+            PrintForm::Generic => None,
+            PrintForm::Pretty => row(kind.name()),
+        };
+        match row.map(|row| (row, row.pretty)) {
+            None | Some((_, Pretty::None)) => self.generic(op, numbering, parent),
+            Some((row, Pretty::Pieces(pieces))) => {
+                let attrs = match kind {
+                    OpKind::Opaque(spec) => opaque_attrs(row, spec),
+                    _ => Some(attrs_of(self.module, kind)),
+                };
+                match attrs {
+                    Some(attrs) => self.pieces(op, row, pieces, &attrs),
+                    None => self.generic(op, numbering, parent),
+                }
+            }
+            Some((row, Pretty::Own(own))) => self.own(op, row, own, numbering, parent),
+        }
+        self.loc(self.module.ops[op].loc);
+    }
+
+    /// `%0 = `, `%1:2 = `, `%values, %indices = `.
+    fn results(&mut self, op: OpId) {
+        let results = &self.module.ops[op].results;
+        let Some(&first) = results.first() else { return };
+        if let Name::Pack(number, _) = self.names[first] {
+            let _ = write!(self.out, "%{number}:{}", results.len());
+        } else {
+            self.values(results);
+        }
+        self.push(" = ");
+    }
+
+    /// ` {a = 1}` if there are discardable attributes or `more`.
+    fn dict(&mut self, op: OpId, more: Entries<'m>) {
+        let mut entries = self.discardable(op);
+        entries.extend(more);
+        if !entries.is_empty() {
+            self.push(" ");
+            push_entries(&mut self.out, &mut entries);
+        }
+    }
+
+    fn pieces(&mut self, op: OpId, row: &'static Row, pieces: &[Piece], attrs: &Attrs) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let mut operands = data.operands.iter().copied();
+        let mut printed: u64 = 0;
+        let find = |name: &str| attrs.iter().position(|(n, _)| *n == name);
+        let ty_of = |name: &str| row.attr(name).map_or(AttrType::Raw, |(_, ty)| ty);
+        self.push(row.name);
+        for &piece in pieces {
+            match piece {
+                Piece::L(text) => self.push(text),
+                Piece::One => {
+                    if let Some(value) = operands.next() {
+                        self.value(value);
+                    }
+                }
+                Piece::All => {
+                    let rest: Vec<_> = operands.by_ref().collect();
+                    self.values(&rest);
+                }
+                Piece::A(name) => {
+                    if let Some(at) = find(name) {
+                        printed |= 1 << at;
+                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                    }
+                }
+                Piece::Opt(text, name) => {
+                    if let Some(at) = find(name) {
+                        printed |= 1 << at;
+                        if attrs[at].1 != Val::Bool(false) {
+                            self.push(text);
+                            push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        }
+                    }
+                }
+                Piece::Lead(name) => {
+                    if let Some(at) = find(name) {
+                        printed |= 1 << at;
+                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        self.push(" ");
+                    }
+                }
+                Piece::Dict => {
+                    let mut more = Entries::new();
+                    for (at, (name, val)) in attrs.iter().enumerate() {
+                        if printed >> at & 1 == 0 {
+                            let mut text = String::new();
+                            push_generic(&mut text, module, ty_of(name), val, None);
+                            more.push((name, Entry::Text(text)));
+                        }
+                    }
+                    self.dict(op, more);
+                }
+                Piece::Ranges => {
+                    printed = u64::MAX;
+                    self.ranges(&data.kind);
+                }
+                Piece::DotDims => {
+                    printed = u64::MAX;
+                    self.dot(&data.kind);
+                }
+                Piece::Window => {
+                    for name in
+                        ["window_strides", "padding", "lhs_dilation", "rhs_dilation", "window_reversal"]
+                    {
+                        if let Some(at) = find(name) {
+                            printed |= 1 << at;
+                        }
+                    }
+                    self.window(&data.kind);
+                }
+                Piece::ExpMant => {
+                    printed = u64::MAX;
+                    if let OpKind::ReducePrecision { exponent_bits, mantissa_bits } = data.kind {
+                        let _ = write!(self.out, "e{exponent_bits}m{mantissa_bits}");
+                    }
+                }
+                Piece::Same => self.same_types(op),
+                Piece::Functional => self.functional_type(op),
+                Piece::Result | Piece::Tuple => self.types_of(&data.results),
+                Piece::Operand => self.types_of(&data.operands),
+                Piece::Select => match (&data.operands[..], &data.results[..]) {
+                    (&[pred, on_true, on_false], &[result])
+                        if [on_true, on_false]
+                            .iter()
+                            .all(|&v| module.values[v].ty == module.values[result].ty) =>
+                    {
+                        self.types_of(&[pred, result]);
+                    }
+                    _ => self.functional_type(op),
+                },
+                Piece::Complex => {
+                    if self.is_complex_of_parts(op) {
+                        self.types_of(&data.results)
+                    } else {
+                        self.functional_type(op)
+                    }
+                }
+                Piece::Arrow => {
+                    self.types_of(&data.operands);
+                    self.push(" -> ");
+                    self.result_types(&data.results);
+                }
+            }
+        }
+    }
+
+    fn same_types(&mut self, op: OpId) {
+        let data = &self.module.ops[op];
+        match &data.results[..] {
+            &[result] => {
+                let ty = self.module.values[result].ty;
+                if data.operands.iter().all(|&v| self.module.values[v].ty == ty) {
+                    self.ty(ty);
+                } else {
+                    self.functional_type(op);
+                }
+            }
+            _ => self.functional_type(op),
+        }
+    }
+
+    fn is_complex_of_parts(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        let Some(result) = data.results.first().and_then(|&r| self.module.tensor(r)) else { return false };
+        let part = match result.dtype {
+            shardc_ir::DType::C64 => shardc_ir::DType::F32,
+            shardc_ir::DType::C128 => shardc_ir::DType::F64,
+            _ => return false,
+        };
+        data.operands.iter().all(|&v| {
+            self.module
+                .tensor(v)
+                .is_some_and(|t| t.dtype == part && t.shape == result.shape && t.encoding == result.encoding)
+        })
+    }
+
+    fn ranges(&mut self, kind: &OpKind) {
+        let OpKind::Slice(spec) = kind else { return };
+        self.push("[");
+        push_list(&mut self.out, 0..spec.start.len(), |out, i| {
+            let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
+            let _ = write!(out, "{}:{}", at(&spec.start), at(&spec.limit));
+            if at(&spec.stride) != 1 {
+                let _ = write!(out, ":{}", at(&spec.stride));
+            }
+        });
+        self.push("]");
+    }
+
+    fn dot(&mut self, kind: &OpKind) {
+        let OpKind::DotGeneral(spec) = kind else { return };
+        let pairs = |out: &mut String, name: &str, lhs: &[u32], rhs: &[u32]| {
+            out.push_str(name);
+            crate::syntax::values::push_ints(out, lhs);
+            out.push_str(" x ");
+            crate::syntax::values::push_ints(out, rhs);
+        };
+        if !spec.lhs_batch.is_empty() || !spec.rhs_batch.is_empty() {
+            pairs(&mut self.out, "batching_dims = ", &spec.lhs_batch, &spec.rhs_batch);
+            self.push(", ");
+        }
+        pairs(&mut self.out, "contracting_dims = ", &spec.lhs_contract, &spec.rhs_contract);
+        if !spec.precision.is_empty() {
+            self.push(", precision = ");
+            crate::syntax::values::push_precisions(&mut self.out, &spec.precision);
+        }
+        if let Some(algorithm) = &spec.algorithm {
+            self.push(", algorithm = ");
+            self.push(algorithm.strip_prefix("#stablehlo.dot_algorithm").unwrap_or(algorithm));
+        }
+    }
+
+    fn window(&mut self, kind: &OpKind) {
+        let OpKind::Convolution(spec) = kind else { return };
+        self.push("{");
+        let mut first = true;
+        let mut member = |out: &mut String, name: &str| {
+            if !std::mem::take(&mut first) {
+                out.push_str(", ");
+            }
+            out.push_str(name);
+            out.push_str(" = ");
+        };
+        let out = &mut self.out;
+        if !spec.strides.is_empty() {
+            member(out, "stride");
+            crate::syntax::values::push_ints(out, &spec.strides);
+        }
+        if !spec.padding.is_empty() {
+            member(out, "pad");
+            out.push('[');
+            push_list(out, &spec.padding, |out, (low, high)| drop(write!(out, "[{low}, {high}]")));
+            out.push(']');
+        }
+        for (name, list) in [("lhs_dilate", &spec.lhs_dilation), ("rhs_dilate", &spec.rhs_dilation)] {
+            if !list.is_empty() {
+                member(out, name);
+                crate::syntax::values::push_ints(out, list);
+            }
+        }
+        if !spec.reversal.is_empty() {
+            member(out, "reverse");
+            crate::syntax::values::push_ints(out, &spec.reversal);
+        }
+        out.push('}');
+    }
+
+    fn own(&mut self, op: OpId, row: &'static Row, own: Own, numbering: &Numbering, parent: Parent) {
+        let module = self.module;
+        let data = &module.ops[op];
+        match own {
+            Own::Constant => {
+                self.push(row.name);
+                self.dict(op, Entries::new());
+                self.push(" ");
+                if let OpKind::Constant(dense) = &data.kind {
+                    let ty = data.results.first().map(|&r| module.values[r].ty);
+                    super::dense::push(&mut self.out, module, dense, ty);
+                }
+            }
+            Own::Call => {
+                self.push(if parent == Parent::Func { "call " } else { "func.call " });
+                if let OpKind::Call { callee } = &data.kind {
+                    push_symbol(&mut self.out, callee);
+                }
+                self.call_tail(op, Entries::new());
+            }
+            Own::CustomCall => {
+                self.push("stablehlo.custom_call ");
+                let mut more = Entries::new();
+                if let OpKind::CustomCall(spec) = &data.kind {
+                    push_symbol(&mut self.out, &spec.target);
+                    more.extend(spec.props.iter().map(|(name, attr)| (name, Entry::Attr(attr))));
+                }
+                self.call_tail(op, more);
+            }
+            Own::Return => {
+                self.push(match parent {
+                    Parent::Func => "return",
+                    Parent::Sdy => "sdy.return",
+                    Parent::Other => "stablehlo.return",
+                });
+                self.dict(op, Entries::new());
+                if !data.operands.is_empty() {
+                    self.push(" ");
+                    self.values(&data.operands);
+                    self.push(" : ");
+                    self.types_of(&data.operands);
+                }
+            }
+            Own::OptimizationBarrier => {
+                self.push(row.name);
+                self.dict(op, Entries::new());
+                if data.operands.is_empty() {
+                    self.push(" ()");
+                } else {
+                    self.push(" ");
+                    self.values(&data.operands);
+                    self.push(" : ");
+                    self.types_of(&data.operands);
+                }
+            }
+            Own::Reduce => self.reduce(op, numbering),
+            Own::While => self.while_op(op, numbering),
+            Own::ManualComputation => self.manual_computation(op, numbering),
+        }
+    }
+
+    fn call_tail(&mut self, op: OpId, more: Entries<'m>) {
+        self.push("(");
+        self.values(&self.module.ops[op].operands);
+        self.push(")");
+        self.dict(op, more);
+        self.push(" : ");
+        self.functional_type(op);
+    }
+
+    fn while_op(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let &[cond, body] = &data.regions[..] else {
+            self.push("stablehlo.while");
+            return;
+        };
+        let mut in_cond = numbering.clone();
+        self.number_region(cond, Some(op), &mut in_cond);
+        let mut in_body = numbering.clone();
+        self.number_region(body, Some(op), &mut in_body);
+        self.push("stablehlo.while(");
+        for (i, (&arg, &operand)) in module.regions[body].args.iter().zip(&data.operands).enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            self.value(arg);
+            self.push(" = ");
+            self.value(operand);
+        }
+        self.push(")");
+        if !data.operands.is_empty() {
+            self.push(" : ");
+            self.types_of(&data.operands);
+        }
+        let mut entries = self.discardable(op);
+        if !entries.is_empty() {
+            self.push(" attributes ");
+            push_entries(&mut self.out, &mut entries);
+        }
+        self.newline();
+        self.push("cond ");
+        self.region(cond, &in_cond, Parent::Other, false);
+        self.push(" do ");
+        self.region(body, &in_body, Parent::Other, false);
+    }
+
+    /// The name of the operation that `applies` can stand for the whole region with.
+    fn applied(&self, op: OpId, region: RegionId) -> Option<&'static str> {
+        let module = self.module;
+        let region = &module.regions[region];
+        let &[inner, ret] = &region.ops[..] else { return None };
+        let (inner, ret) = (&module.ops[inner], &module.ops[ret]);
+        let OpKind::Binary(binary) = inner.kind else { return None };
+        let input = module.tensor(*module.ops[op].operands.first()?)?;
+        let scalar = |value| match module.types.get(module.values[value].ty) {
+            Type::Tensor(t) => t.shape.is_empty() && t.dtype == input.dtype && t.encoding.is_none(),
+            Type::Token | Type::Tuple(_) | Type::Other(_) => false,
+        };
+        let fits = binary.is_commutative()
+            && inner.operands[..] == region.args[..]
+            && ret.kind == OpKind::Return
+            && ret.operands[..] == inner.results[..]
+            && inner.operands.iter().chain(&inner.results).all(|&v| scalar(v));
+        fits.then(|| binary.name())
+    }
+
+    fn reduce(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let pairs = data.operands.len() / 2;
+        self.push("stablehlo.reduce");
+        for i in 0..pairs {
+            self.push(if i > 0 { ", (" } else { "(" });
+            self.value(data.operands[i]);
+            self.push(" init: ");
+            self.value(data.operands[i + pairs]);
+            self.push(")");
+        }
+        let region = data.regions.first().copied();
+        let applied = region.and_then(|region| self.applied(op, region));
+        if let Some(name) = applied {
+            self.push(" applies ");
+            self.push(name);
+        }
+        self.push(" across dimensions = ");
+        if let OpKind::Reduce { dims } = &data.kind {
+            crate::syntax::values::push_ints(&mut self.out, dims);
+        }
+        self.dict(op, Entries::new());
+        self.push(" : ");
+        self.functional_type(op);
+        let Some(region) = region.filter(|_| applied.is_none()) else { return };
+        let mut inner = numbering.clone();
+        self.number_region(region, Some(op), &mut inner);
+        self.newline();
+        self.push(" reducer");
+        let args = &module.regions[region].args;
+        for i in 0..pairs.min(args.len() / 2) {
+            self.push("(");
+            for (j, index) in [i, i + pairs].into_iter().enumerate() {
+                if j > 0 {
+                    self.push(", ");
+                }
+                if let Some(&arg) = args.get(index) {
+                    self.value(arg);
+                    self.push(": ");
+                    self.ty_of(arg);
+                    self.region_arg_loc(region, index);
+                }
+            }
+            self.push(") ");
+        }
+        self.push(" ");
+        self.region(region, &inner, Parent::Other, false);
+    }
+
+    fn manual_computation(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        self.push("sdy.manual_computation(");
+        self.values(&data.operands);
+        self.push(")");
+        let attrs = attrs_of(module, &data.kind);
+        for name in ["in_shardings", "out_shardings", "manual_axes"] {
+            if let Some((_, val)) = attrs.iter().find(|(n, _)| *n == name) {
+                let _ = write!(self.out, " {name}=");
+                push_pretty(&mut self.out, module, AttrType::Raw, val);
+            }
+        }
+        self.push(" (");
+        if let Some(&region) = data.regions.first() {
+            let mut inner = numbering.clone();
+            self.number_region(region, Some(op), &mut inner);
+            for (i, &arg) in module.regions[region].args.iter().enumerate() {
+                if i > 0 {
+                    self.push(", ");
+                }
+                self.value(arg);
+                self.push(": ");
+                self.ty_of(arg);
+                self.region_arg_loc(region, i);
+            }
+            self.push(") ");
+            self.region(region, &inner, Parent::Sdy, false);
+        }
+        self.dict(op, Entries::new());
+        self.push(" : ");
+        self.functional_type(op);
+    }
+}
+
+/// The inherent attributes of an operation without a kind of its own, for its pretty form; `None` where that form
+/// cannot hold them.
+fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
+    let mut attrs = Attrs::new();
+    for (name, attr) in spec.props.iter() {
+        let (name, ty) = row.attr(name)?;
+        attrs.push((
+            name,
+            match (attr, ty) {
+                (Attr::Int(value, _), AttrType::I64 | AttrType::I32) => Val::Int(*value),
+                (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
+                (Attr::Raw(text), AttrType::Word(kind)) => {
+                    let word = text.strip_prefix("#stablehlo<")?.strip_suffix('>')?.strip_prefix(kind)?;
+                    Val::Word(Cow::Owned(word.trim().to_owned()))
+                }
+                _ => return None,
+            },
+        ));
+    }
+    Some(attrs)
+}

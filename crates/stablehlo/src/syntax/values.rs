@@ -1,0 +1,353 @@
+//! Values of inherent attributes and how they are written.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use shardc_ir::{AxisList, ConvDims, Dense, DotSpec, GatherSpec, Module, Precision, ScatterSpec, ShardingId};
+use smallvec::SmallVec;
+
+use crate::{lexer, printer};
+
+/// The type of an inherent attribute: which text stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttrType {
+    /// `8 : i64`.
+    I64,
+    /// `8 : i32`.
+    I32,
+    /// `true`.
+    Bool,
+    /// `array<i64: 1, 2>`; in pretty forms `[1, 2]`.
+    Ints,
+    /// `array<i1: true, false>`.
+    Bools,
+    /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, pairs.
+    Pairs,
+    /// The same, rows of any one length.
+    Groups,
+    /// `#stablehlo<kind WORD>`; in pretty forms `WORD`.
+    Word(&'static str),
+    /// An enumeration that generic text gives by number.
+    Number(&'static [&'static str]),
+    /// `"text"`.
+    Str,
+    /// `@symbol`.
+    Symbol,
+    /// Present or not.
+    Unit,
+    /// `#stablehlo.channel_handle<handle = 1, type = 1>`.
+    Channel,
+    /// `[#stablehlo<precision DEFAULT>, ...]`; in pretty forms `[DEFAULT, ...]`.
+    Precisions,
+    /// `#stablehlo.dot<...>`.
+    Dot,
+    /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
+    Conv,
+    /// `#stablehlo.gather<...>`.
+    Gather,
+    /// `#stablehlo.scatter<...>`.
+    Scatter,
+    /// The value of a constant, of the type of the result.
+    Dense,
+    /// `#sdy.sharding<...>`; in pretty forms without the name.
+    Sharding,
+    /// `#sdy.sharding_per_value<[...]>`; in pretty forms `[...]`.
+    Shardings,
+    /// `#sdy<axis_ref_list{...}>`; in pretty forms `{...}`.
+    Axes,
+    /// `#sdy<list_of_axis_ref_lists[{...}, ...]>`; in pretty forms `[{...}, ...]`.
+    AxesPerDim,
+    /// `#sdy<all_to_all_param_list[{...}: 0->1]>`; in pretty forms `[...]`.
+    AllToAll,
+    /// `#sdy<manual_axes{...}>`; in pretty forms `{...}`.
+    ManualAxes,
+    /// Carried verbatim.
+    Raw,
+}
+
+/// The value of an inherent attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Val {
+    Int(i64),
+    Bool(bool),
+    Ints(SmallVec<[i64; 6]>),
+    Bools(SmallVec<[bool; 2]>),
+    Pairs(SmallVec<[(i64, i64); 4]>),
+    Groups(Vec<Vec<i64>>),
+    Word(Cow<'static, str>),
+    Str(Box<str>),
+    Unit,
+    Channel(i64),
+    Precisions(SmallVec<[Precision; 2]>),
+    Dot(Box<DotSpec>),
+    Conv(Box<[ConvDims; 3]>),
+    Gather(Box<GatherSpec>),
+    Scatter(Box<ScatterSpec>),
+    Dense(Dense),
+    Sharding(ShardingId),
+    Shardings(Vec<ShardingId>),
+    Axes(AxisList, shardc_ir::MeshId),
+    AxesPerDim(Vec<AxisList>, shardc_ir::MeshId),
+    AllToAll(AxisList, u32, u32, shardc_ir::MeshId),
+    ManualAxes(AxisList, Option<shardc_ir::MeshId>),
+    Raw(Box<str>),
+}
+
+/// Inherent attributes of one operation.
+pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
+
+/// Appends `items` separated by commas.
+pub(crate) fn push_list<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    mut push: impl FnMut(&mut String, T),
+) {
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        push(out, item);
+    }
+}
+
+/// Appends an integer.
+pub(crate) fn push_int(out: &mut String, value: impl std::fmt::Display) {
+    let _ = write!(out, "{value}");
+}
+
+/// Appends `[1, 2]`.
+pub(crate) fn push_ints<T: std::fmt::Display>(out: &mut String, values: impl IntoIterator<Item = T>) {
+    out.push('[');
+    push_list(out, values, |out, v| push_int(out, v));
+    out.push(']');
+}
+
+/// Appends `"text"`.
+pub(crate) fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    lexer::escape(out, text);
+    out.push('"');
+}
+
+/// Whether `text` needs no quotes as a name.
+pub(crate) fn is_bare(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|&b| lexer::is_ident_start(b)) && bytes.iter().all(|&b| lexer::is_ident(b))
+}
+
+/// Appends `@name`, quoted where it must be.
+pub(crate) fn push_symbol(out: &mut String, name: &str) {
+    out.push('@');
+    if is_bare(name) { out.push_str(name) } else { push_string(out, name) }
+}
+
+fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
+    out.push_str("dense<");
+    let first = rows.first().and_then(|row| row.first());
+    match first {
+        Some(first) if rows.iter().flatten().all(|v| v == first) => push_int(out, first),
+        Some(_) => {
+            out.push('[');
+            push_list(out, rows, |out, row| push_ints(out, row));
+            out.push(']');
+        }
+        None => {}
+    }
+    let _ = write!(out, "> : tensor<{}x{width}xi64>", rows.len());
+}
+
+fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
+    let mut first = true;
+    let mut name = |out: &mut String, name: &str| {
+        if !std::mem::take(&mut first) {
+            out.push_str(", ");
+        }
+        out.push_str(name);
+        out.push_str(" = ");
+    };
+    for (member, dims) in lists.iter().filter(|(_, dims)| !dims.is_empty()) {
+        name(out, member);
+        push_ints(out, dims.iter());
+    }
+    if let Some((member, value)) = index.filter(|&(_, value)| value != 0) {
+        name(out, member);
+        push_int(out, value);
+    }
+}
+
+fn push_conv_dims(out: &mut String, dims: &ConvDims, names: [char; 2]) {
+    let rank = dims.spatial.len() + 2;
+    out.push('[');
+    push_list(out, 0..rank as u32, |out, dim| {
+        if dim == dims.a {
+            out.push(names[0]);
+        } else if dim == dims.b {
+            out.push(names[1]);
+        } else {
+            match dims.spatial.iter().position(|&s| s == dim) {
+                Some(at) => push_int(out, at),
+                None => out.push('?'),
+            }
+        }
+    });
+    out.push(']');
+}
+
+/// Appends `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+pub(crate) fn push_conv(out: &mut String, [input, kernel, output]: &[ConvDims; 3]) {
+    push_conv_dims(out, input, ['b', 'f']);
+    out.push('x');
+    push_conv_dims(out, kernel, ['i', 'o']);
+    out.push_str("->");
+    push_conv_dims(out, output, ['b', 'f']);
+}
+
+/// Appends `[DEFAULT, HIGH]`.
+pub(crate) fn push_precisions(out: &mut String, precisions: &[Precision]) {
+    out.push('[');
+    push_list(out, precisions, |out, p| out.push_str(p.as_str()));
+    out.push(']');
+}
+
+/// Appends the value as it stands in `<{...}>`. `result_type` is for the value of a constant.
+pub(crate) fn push_generic(
+    out: &mut String,
+    module: &Module,
+    ty: AttrType,
+    val: &Val,
+    result_type: Option<shardc_ir::TypeId>,
+) {
+    match (val, ty) {
+        (Val::Int(v), AttrType::I32) => drop(write!(out, "{v} : i32")),
+        (Val::Int(v), _) => drop(write!(out, "{v} : i64")),
+        (Val::Bool(v), _) => out.push_str(if *v { "true" } else { "false" }),
+        (Val::Ints(v), _) => {
+            out.push_str(if v.is_empty() { "array<i64" } else { "array<i64: " });
+            push_list(out, v, |out, v| push_int(out, v));
+            out.push('>');
+        }
+        (Val::Bools(v), _) => {
+            out.push_str(if v.is_empty() { "array<i1" } else { "array<i1: " });
+            push_list(out, v, |out, v| push_int(out, v));
+            out.push('>');
+        }
+        (Val::Pairs(v), _) => {
+            let rows: Vec<Vec<i64>> = v.iter().map(|&(a, b)| vec![a, b]).collect();
+            push_matrix(out, &rows, 2);
+        }
+        (Val::Groups(rows), _) => push_matrix(out, rows, rows.first().map_or(0, Vec::len)),
+        (Val::Word(word), AttrType::Number(words)) => {
+            let at = words.iter().position(|w| w == word).unwrap_or(0);
+            let _ = write!(out, "{at} : i32");
+        }
+        (Val::Word(word), AttrType::Word(kind)) => drop(write!(out, "#stablehlo<{kind} {word}>")),
+        (Val::Word(word), _) => out.push_str(word),
+        (Val::Str(text), AttrType::Symbol) => push_symbol(out, text),
+        (Val::Str(text), _) => push_string(out, text),
+        (Val::Unit, _) => out.push_str("unit"),
+        (Val::Channel(handle), _) => {
+            let _ = write!(out, "#stablehlo.channel_handle<handle = {handle}, type = 1>");
+        }
+        (Val::Precisions(list), _) => {
+            out.push('[');
+            push_list(out, list, |out, p| drop(write!(out, "#stablehlo<precision {}>", p.as_str())));
+            out.push(']');
+        }
+        (Val::Dot(spec), _) => {
+            out.push_str("#stablehlo.dot<");
+            let lists: [(&str, &[u32]); 4] = [
+                ("lhs_batching_dimensions", &spec.lhs_batch),
+                ("rhs_batching_dimensions", &spec.rhs_batch),
+                ("lhs_contracting_dimensions", &spec.lhs_contract),
+                ("rhs_contracting_dimensions", &spec.rhs_contract),
+            ];
+            push_members(out, &lists, None);
+            out.push('>');
+        }
+        (Val::Conv(dims), _) => {
+            out.push_str("#stablehlo.conv<");
+            push_conv(out, dims);
+            out.push('>');
+        }
+        (Val::Gather(spec), _) => {
+            out.push_str("#stablehlo.gather<");
+            let lists: [(&str, &[u32]); 5] = [
+                ("offset_dims", &spec.offset_dims),
+                ("collapsed_slice_dims", &spec.collapsed_slice_dims),
+                ("operand_batching_dims", &spec.operand_batching_dims),
+                ("start_indices_batching_dims", &spec.start_indices_batching_dims),
+                ("start_index_map", &spec.start_index_map),
+            ];
+            push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
+            out.push('>');
+        }
+        (Val::Scatter(spec), _) => {
+            out.push_str("#stablehlo.scatter<");
+            let lists: [(&str, &[u32]); 5] = [
+                ("update_window_dims", &spec.update_window_dims),
+                ("inserted_window_dims", &spec.inserted_window_dims),
+                ("input_batching_dims", &spec.input_batching_dims),
+                ("scatter_indices_batching_dims", &spec.scatter_indices_batching_dims),
+                ("scatter_dims_to_operand_dims", &spec.scatter_dims_to_operand_dims),
+            ];
+            push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
+            out.push('>');
+        }
+        (Val::Dense(dense), _) => printer::dense::push(out, module, dense, result_type),
+        (Val::Sharding(id), _) => {
+            out.push_str("#sdy.sharding");
+            printer::sdy::push_sharding(out, module, *id);
+        }
+        (Val::Shardings(ids), _) => {
+            out.push_str("#sdy.sharding_per_value<");
+            printer::sdy::push_shardings(out, module, ids);
+            out.push('>');
+        }
+        (Val::Axes(..), _) => wrapped(out, module, "axis_ref_list", ty, val),
+        (Val::AxesPerDim(..), _) => wrapped(out, module, "list_of_axis_ref_lists", ty, val),
+        (Val::AllToAll(..), _) => wrapped(out, module, "all_to_all_param_list", ty, val),
+        (Val::ManualAxes(..), _) => wrapped(out, module, "manual_axes", ty, val),
+        (Val::Raw(text), _) => out.push_str(text),
+    }
+}
+
+fn wrapped(out: &mut String, module: &Module, name: &str, ty: AttrType, val: &Val) {
+    out.push_str("#sdy<");
+    out.push_str(name);
+    push_pretty(out, module, ty, val);
+    out.push('>');
+}
+
+/// Appends the value as it stands in an operation's pretty form.
+pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: &Val) {
+    match val {
+        Val::Int(v) => push_int(out, v),
+        Val::Ints(v) => push_ints(out, v),
+        Val::Word(word) => out.push_str(word),
+        Val::Precisions(list) => push_precisions(out, list),
+        Val::Conv(dims) => push_conv(out, dims),
+        Val::Sharding(id) => printer::sdy::push_sharding(out, module, *id),
+        Val::Shardings(ids) => printer::sdy::push_shardings(out, module, ids),
+        Val::Axes(axes, mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
+        Val::AxesPerDim(dims, mesh) => {
+            out.push('[');
+            push_list(out, dims, |out, axes| printer::sdy::push_axes(out, module, *mesh, axes));
+            out.push(']');
+        }
+        Val::AllToAll(axes, from, to, mesh) => {
+            out.push('[');
+            printer::sdy::push_axes(out, module, *mesh, axes);
+            let _ = write!(out, ": {from}->{to}]");
+        }
+        Val::ManualAxes(axes, mesh) => match mesh {
+            Some(mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
+            None => out.push_str("{}"),
+        },
+        Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(_) | Val::Str(_) | Val::Unit => {
+            push_generic(out, module, ty, val, None);
+        }
+        Val::Channel(_) | Val::Dot(_) | Val::Gather(_) | Val::Scatter(_) | Val::Dense(_) | Val::Raw(_) => {
+            push_generic(out, module, ty, val, None);
+        }
+    }
+}

@@ -64,7 +64,7 @@ pub(crate) fn compiler(input: &InputArgs, how: Option<&HowArgs>) -> Result<Compi
     }
     for spec in &input.spec {
         let (target, spec) = spec
-            .split_once('=')
+            .rsplit_once('=')
             .ok_or_else(|| anyhow!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-"))?;
         compiler = compiler.spec(target, spec).map_err(shown)?;
     }

@@ -1,7 +1,7 @@
 //! The compiler as a front end calls it.
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
-use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec};
+use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
@@ -93,7 +93,7 @@ impl Compiler {
     /// # Errors
     /// The text is not a mesh.
     pub fn mesh(mut self, text: &str) -> Result<Self, Error> {
-        self.mesh = Some(MeshSpec::parse(text)?);
+        self.mesh = Some(text.parse().map_err(refused)?);
         Ok(self)
     }
 
@@ -102,7 +102,7 @@ impl Compiler {
     /// # Errors
     /// The text is not a selector or a spec.
     pub fn spec(mut self, target: &str, spec: &str) -> Result<Self, Error> {
-        self.specs.push((ArgSelector::parse(target)?, PartitionSpec::parse(spec)?));
+        self.specs.push((target.parse().map_err(refused)?, spec.parse().map_err(refused)?));
         Ok(self)
     }
 
@@ -144,7 +144,7 @@ impl Compiler {
         if let Some(mesh) = &self.mesh {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {
-            return Err(Diagnostic::invalid("SH0306", "specs were given without a mesh")
+            return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
                 .hint("add --mesh \"data=4,model=2\"")
                 .into());
         }
@@ -187,6 +187,10 @@ impl Compiler {
             module,
         })
     }
+}
+
+fn refused(error: SpecError) -> Error {
+    Diagnostic::invalid("SH0306", error.to_string()).into()
 }
 
 impl Propagated {

@@ -198,7 +198,7 @@ pub fn verify(
                 index,
                 name: tensor.name.clone(),
                 ty: tensor.global.clone(),
-                difference: expected.compare(got)?,
+                difference: HostArray::compare(expected, got)?,
                 tolerance: match tensor.global.dtype {
                     dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
                         // A program that computes in a narrow type is only that exact, whatever it returns.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use indicatif::ProgressBar;
-use shardc::runtime::plugin::{self, Health, InstallProgress};
+use shardc::runtime::plugin::{self, Check, Health, InstallProgress};
 use shardc::runtime::{Environment, PluginKind};
 
 use super::runtime_error;
@@ -34,12 +34,33 @@ pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
         PluginCommand::Doctor => {
             let mut healthy = true;
             for check in plugin::doctor(&environment) {
-                println!("{check}");
+                println!("{}", describe(&check));
                 healthy &= !matches!(check.health, Health::Broken { .. });
             }
             Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
     }
+}
+
+/// One plugin's state of health, the kind first.
+fn describe(check: &Check) -> String {
+    let place = check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
+    let health = match &check.health {
+        Health::Absent { hint } => format!("not found; {hint}"),
+        Health::Broken { reason } => format!("does not load: {reason}"),
+        Health::Loads { api_version: (major, minor), missing_functions, devices } => {
+            let devices = match devices {
+                Ok((platform, n)) => format!("{n} devices on {platform}"),
+                Err(why) => format!("no devices: {why}"),
+            };
+            let missing = match missing_functions.as_slice() {
+                [] => "nothing missing".to_owned(),
+                names => format!("lacks {}", names.join(", ")),
+            };
+            format!("C API {major}.{minor}, {devices}, {missing}")
+        }
+    };
+    format!("{}:{place}\n  {health}", check.kind.as_str())
 }
 
 #[expect(clippy::print_stdout, reason = "the plugin's place is this command's output")]

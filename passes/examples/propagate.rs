@@ -22,7 +22,8 @@ fn main() {
         eprintln!("usage: propagate FILE.mlir [--all] [--times N]");
         std::process::exit(2);
     };
-    let times = args.iter().position(|a| a == "--times").and_then(|i| args.get(i + 1)?.parse().ok()).unwrap_or(1);
+    let times =
+        args.iter().position(|a| a == "--times").and_then(|i| args.get(i + 1)?.parse().ok()).unwrap_or(1);
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => fail(&[format!("{path}: {error}")]),
@@ -61,7 +62,9 @@ fn main() {
         if let OpKind::ShardingConstraint(id) = data.kind {
             out += &format!("con {constraints} {}\n", show(&module, Some(id)));
             constraints += 1;
-        } else if args.iter().any(|a| a == "--all") && data.results.first().is_some_and(|&v| module.rank(v) > 0) {
+        } else if args.iter().any(|a| a == "--all")
+            && data.results.first().is_some_and(|&v| module.rank(v) > 0)
+        {
             let free = matches!(
                 data.kind,
                 OpKind::Constant(_) | OpKind::BroadcastInDim { .. } | OpKind::Iota { .. }

@@ -8,6 +8,7 @@ mod cost;
 mod forward;
 pub mod inline;
 pub mod localize;
+pub mod merge_reductions;
 pub mod partition;
 pub mod pipeline;
 pub mod plan;

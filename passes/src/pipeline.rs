@@ -4,6 +4,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
 use crate::inline::inline_calls;
 use crate::localize::localize;
+use crate::merge_reductions::merge_reductions;
 use crate::plan::plan;
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
@@ -62,6 +63,18 @@ pub const PASSES: &[Pass] = &[
         about: "choose how each operation is done, and insert explicit reshards",
         needs: "a sharding on every value, no calls",
         run: |module, _| plan(module, entry(module)?),
+    },
+    Pass {
+        name: "merge-reductions",
+        about: "add pending sums before they are completed",
+        needs: "a planned module",
+        run: |module, _| {
+            if let Some(body) = module.funcs[entry(module)?].body {
+                merge_reductions(module, body);
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "lower-reshards",

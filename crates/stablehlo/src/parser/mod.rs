@@ -61,6 +61,8 @@ struct Parser<'a> {
     locs: FxHashMap<&'a str, LocId>,
     /// How deeply each interned location is nested.
     loc_depths: Vec<u32>,
+    /// Type of the `dense` constant that was read last.
+    last_dense: Option<TypeId>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -107,6 +109,7 @@ impl<'a> Parser<'a> {
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
             loc_depths: Vec::new(),
+            last_dense: None,
             errors: Vec::new(),
             depth: 0,
         }
@@ -214,15 +217,8 @@ impl<'a> Parser<'a> {
         };
         let Some(first) = def.first else { return Err(Failure::Silent) };
         let at = match index {
-            None if def.count == 1 => 0,
-            None => {
-                let message = format!("`%{name}` names {} results, say which", def.count);
-                return Err(Diagnostic::invalid(codes::COUNT, message)
-                    .at(span)
-                    .note(def.span, "defined here")
-                    .hint(format!("write `%{name}#0` for the first"))
-                    .into());
-            }
+            // MLIR takes a bare name for the first of several results.
+            None => 0,
             Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
             Some(at) => {
                 let message = format!("`%{name}` has {} results, there is no number {at}", def.count);

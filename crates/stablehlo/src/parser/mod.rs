@@ -20,7 +20,7 @@ mod values;
 
 use std::ops::{Deref, DerefMut};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use shardc_ir::{Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
             cursor: Cursor::new(text),
             module: Module::new(),
             types: FxHashMap::default(),
-            names: FxHashMap::default(),
+            names: FxHashMap::with_capacity_and_hasher(text.len() / 128, FxBuildHasher),
             scope: Vec::new(),
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
@@ -182,20 +182,21 @@ impl<'a> Parser<'a> {
     /// Runs `read` in a region's scope: names that it defines end with it. A region that is isolated from above
     /// does not see the names outside.
     fn scoped<T>(&mut self, isolated: bool, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        let hidden = if isolated { Some(std::mem::take(&mut self.names)) } else { None };
         let mark = self.scope.len();
+        // A function's body starts with no names: the table is used again rather than put aside.
+        let fresh = self.names.is_empty();
+        let hidden = if isolated && !fresh { Some(std::mem::take(&mut self.names)) } else { None };
         let result = self.nested(read);
-        match hidden {
-            Some(names) => {
-                self.names = names;
-                self.scope.truncate(mark);
-            }
-            None => {
-                for name in self.scope.drain(mark..) {
-                    self.names.remove(name);
-                }
+        if let Some(names) = hidden {
+            self.names = names;
+        } else if fresh && self.names.len() > self.names.capacity() / 8 {
+            self.names.clear();
+        } else {
+            for name in self.scope.drain(mark..) {
+                self.names.remove(name);
             }
         }
+        self.scope.truncate(mark);
         result
     }
 

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use shardc_ir::{
-    Attr, AttrDict, AxisList, BinaryOp, CollectiveSpec, CompareDirection, CompareType, ConvSpec,
-    CustomCallSpec, DimList, DotSpec, ManualSpec, MeshCollective, MeshCollectiveKind, MeshId, Module, OpKind,
-    OpaqueSpec, PadSpec, ReductionKind, SizeList, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
+    Attr, AttrDict, AxisList, CollectiveSpec, CompareDirection, CompareType, ConvSpec, CustomCallSpec,
+    DimList, DotSpec, ManualSpec, MeshCollective, MeshCollectiveKind, MeshId, Module, OpKind, OpaqueSpec,
+    PadSpec, ReductionKind, SizeList, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
 };
 use smallvec::SmallVec;
 
+use super::table::{Elementwise, row};
 use super::values::{Attrs, Val};
 
 /// Inherent attributes of an operation of this kind, sorted by name as MLIR prints them. Those of a custom call
@@ -433,11 +434,10 @@ fn to_dims(name: &str, values: &[i64]) -> Result<DimList, Problem> {
 /// keeps them in [`OpaqueSpec::props`].
 pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
-    if let Some(op) = UnaryOp::parse(name) {
-        return Ok(K::Unary(op));
-    }
-    if let Some(op) = BinaryOp::parse(name) {
-        return Ok(K::Binary(op));
+    match row(name).and_then(|row| row.elementwise) {
+        Some(Elementwise::Unary(op)) => return Ok(K::Unary(op)),
+        Some(Elementwise::Binary(op)) => return Ok(K::Binary(op)),
+        None => {}
     }
     Ok(match name {
         "stablehlo.compare" => {

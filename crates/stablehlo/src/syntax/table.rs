@@ -82,6 +82,13 @@ pub(crate) enum Own {
     NamedComputation,
 }
 
+/// An elementwise operation, whose kind its name alone tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Elementwise {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+}
+
 /// What is known about the syntax of one operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
@@ -91,6 +98,8 @@ pub(crate) struct Row {
     pub(crate) attrs: &'static [(&'static str, AttrType)],
     /// The pretty form.
     pub(crate) pretty: Pretty,
+    /// The kind of an elementwise operation.
+    pub(crate) elementwise: Option<Elementwise>,
     /// Names that MLIR derives value names of the results from.
     pub(crate) result_names: &'static [&'static str],
 }
@@ -666,9 +675,9 @@ const RESULT_NAMES: &[(&str, &[&str])] = &[
 
 static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
     let mut table = FxHashMap::default();
-    let mut add = |name: &'static str, attrs, pretty| {
+    let mut add = |name: &'static str, attrs, pretty, elementwise| {
         let result_names = RESULT_NAMES.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, names)| names);
-        table.insert(name, Row { name, attrs, pretty, result_names });
+        table.insert(name, Row { name, attrs, pretty, elementwise, result_names });
     };
     for &op in UnaryOp::ALL {
         let pretty = match op {
@@ -676,7 +685,7 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
             _ if op.name().starts_with("chlo.") => ARROW,
             _ => SAME_1,
         };
-        add(op.name(), &[], Pretty::Pieces(pretty));
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Unary(op)));
     }
     for &op in BinaryOp::ALL {
         let pretty = match op {
@@ -684,16 +693,22 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
             _ if op.name().starts_with("chlo.") => ARROW,
             _ => SAME_2,
         };
-        add(op.name(), &[], Pretty::Pieces(pretty));
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Binary(op)));
     }
     for &name in BROADCASTING {
-        add(name, BROADCASTING_ATTRS, Pretty::Pieces(FUNCTIONAL));
+        add(name, BROADCASTING_ATTRS, Pretty::Pieces(FUNCTIONAL), None);
     }
     for &(name, attrs, pretty) in SPECS.iter().chain(OPAQUE).chain(SPELT) {
-        add(name, attrs, pretty);
+        add(name, attrs, pretty, None);
     }
     for &(name, result_names) in RESULT_NAMES {
-        table.entry(name).or_insert(Row { name, attrs: &[], pretty: Pretty::None, result_names });
+        table.entry(name).or_insert(Row {
+            name,
+            attrs: &[],
+            pretty: Pretty::None,
+            elementwise: None,
+            result_names,
+        });
     }
     table
 });

@@ -125,6 +125,11 @@ impl<'a> Parser<'a> {
         self.errors.len() >= MAX_ERRORS
     }
 
+    /// From `start` to the cursor.
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.pos)
+    }
+
     /// Runs `read` one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.depth >= MAX_DEPTH {

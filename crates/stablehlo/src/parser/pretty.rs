@@ -61,11 +61,13 @@ impl<'a> Parser<'a> {
         let error =
             Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
                 .at(span);
-        let mut near: Vec<&str> =
-            table::names().filter(|known| super::edit_distance(name, known) <= 1).collect();
-        let suffix = format!(".{name}");
-        near.extend(table::names().filter(|known| known.ends_with(&suffix)));
-        near.sort_unstable();
+        let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
+        let fits = |known: &&str| {
+            super::edit_distance(name, known) <= 1 || known.split_once('.').is_some_and(|(_, w)| w == word)
+        };
+        let mut near: Vec<&str> = table::names().filter(fits).collect();
+        // The dialect that most programs are written in comes first.
+        near.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
         match near.first() {
             Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
             None => error
@@ -171,7 +173,7 @@ impl<'a> Parser<'a> {
                 if !matches!(self.byte(0), b'[' | b'{') {
                     return Err(self.expected("a list of axes"));
                 }
-                self.skip_axes()?;
+                self.skip_brackets()?;
             }
             _ => {
                 let value = self.pretty_value(ty)?;
@@ -179,11 +181,6 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Skips a list of axes, which may hold `->`.
-    fn skip_axes(&mut self) -> Res<()> {
-        self.skip_brackets()
     }
 
     fn ranges(&mut self, given: &mut Given) -> Res<()> {

@@ -589,15 +589,11 @@ impl<'a> Parser<'a> {
     /// A function's body in generic form, where the parameters are declared by the block label.
     pub(super) fn generic_body(&mut self, func: &mut Func) -> Res<()> {
         self.expect("(")?;
-        if self.eat("{") {
-            if self.eat("}") {
-                return self.expect(")");
-            }
-            self.cursor.pos -= 1;
-            while self.byte(0) != b'{' {
-                self.cursor.pos -= 1;
-            }
+        let open = self.peek_pos();
+        if self.eat("{") && self.eat("}") {
+            return self.expect(")");
         }
+        self.cursor.pos = open;
         func.body = Some(self.region(&[], true)?);
         self.expect(")")
     }

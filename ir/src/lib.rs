@@ -32,6 +32,9 @@ mod module;
 mod op;
 mod opname;
 mod sharding;
+mod spmd;
+#[cfg(test)]
+mod testing;
 mod types;
 pub mod verify;
 
@@ -42,11 +45,12 @@ pub use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::P
 pub use diagnostic::{Class, Diagnostic, Severity, Span};
 pub use dtype::{DType, DTypeClass};
 pub use entities::{FuncId, LocId, MeshId, OpId, RegionId, ShardingId, TypeId, ValueId};
-pub use infer::{InferError, infer_types};
+pub use infer::{InferError, check_result_types, infer_types};
 pub use loc::{Loc, LocTable};
 pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
+pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
 pub use verify::verify;

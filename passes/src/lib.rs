@@ -2,4 +2,20 @@
 //!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`].
 
+pub mod annotate;
+mod axes;
+mod cost;
+mod forward;
+pub mod inline;
+pub mod localize;
+pub mod partition;
+pub mod pipeline;
+pub mod plan;
+pub mod propagate;
+pub mod reducer;
+pub mod reshard;
 pub mod rule;
+pub mod rules;
+pub mod structure;
+pub mod summary;
+mod sweep;

@@ -1,0 +1,226 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
+#[derive(Debug, Parser)]
+#[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
+#[command(
+    after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
+    Exit code: 0 done, 1 the program's fault, 2 wrong usage. A file name of - is the standard input or output."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Turn an annotated program into the program that each device runs
+    #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
+        shardc partition plain.mlir -o out.mlir --mesh \"data=4,model=2\" --spec arg0=data,- --spec arg1=-,model\n  \
+        shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
+    Partition(PartitionArgs),
+    /// Carry the annotations to every value, and write the program on global shapes
+    #[command(after_help = "Example:\n  shardc propagate step.mlir -o annotated.mlir")]
+    Propagate(PropagateArgs),
+    /// Run a program on one device and partitioned on many, and compare every output
+    #[command(after_help = "Example:\n  shardc verify step.mlir --seed 7")]
+    Verify(VerifyArgs),
+    /// Partition a program and run it through a PJRT plugin
+    #[command(after_help = "Example:\n  shardc run step.mlir --seed 7")]
+    Run(RunArgs),
+    /// Partition a program and compile it ahead of time; needs no device
+    #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
+        shardc compile step.mlir --target cpu -o step.exe --json report.json")]
+    Compile(CompileArgs),
+    /// Run chosen passes, for compiler engineers
+    #[command(after_help = "Example:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir")]
+    Opt(OptArgs),
+    /// Find, install and check PJRT plugins
+    #[command(
+        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor"
+    )]
+    Plugin(PluginArgs),
+    #[command(name = "__aot-compile", hide = true)]
+    AotCompile { request: PathBuf },
+}
+
+/// Where the program comes from and how it is annotated.
+#[derive(Args, Debug)]
+pub(crate) struct InputArgs {
+    /// StableHLO text; - for the standard input
+    pub(crate) input: PathBuf,
+    /// Mesh for a program that has none, major axis first: "data=4,model=2"
+    #[arg(long, value_name = "MESH")]
+    pub(crate) mesh: Option<String>,
+    /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model
+    #[arg(long, value_name = "ARG=SPEC")]
+    pub(crate) spec: Vec<String>,
+}
+
+/// How a partitioned program is made.
+#[derive(Args, Debug)]
+pub(crate) struct HowArgs {
+    /// How devices see one another
+    #[arg(long, value_enum, default_value_t = Mode::Replica)]
+    pub(crate) spmd_mode: Mode,
+    /// Fail where an operation would gather what the annotations split
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write the seconds that each stage took, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timings: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Mode {
+    /// Cross-replica collectives, replica_id
+    Replica,
+    /// Cross-partition collectives, partition_id, everything marked manual
+    Partition,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Emit {
+    /// MLIR's pretty text
+    Pretty,
+    /// MLIR's generic text
+    Generic,
+    /// MLIR bytecode
+    Bytecode,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PartitionArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Where the partitioned program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Where the manifest goes: which block of which array each device is fed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Format of the partitioned program
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
+    /// Print the collectives that were inserted, by kind
+    #[arg(long)]
+    pub(crate) summary: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PropagateArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Where the annotated program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+/// Which plugin runs the program.
+#[derive(Args, Debug)]
+pub(crate) struct DeviceArgs {
+    /// A PJRT plugin's file, instead of the one that is found
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plugin: Option<PathBuf>,
+    /// Number of devices; the size of the mesh if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) devices: Option<usize>,
+    /// Seed of the random inputs
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    #[command(flatten)]
+    pub(crate) device: DeviceArgs,
+    /// Inputs by name (arg0, arg1, ... or the program's own names); random where not given
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub(crate) inputs: Option<PathBuf>,
+    /// Where the outputs go (out0, out1, ...)
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub(crate) outputs: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompileArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// What to compile for: cpu, cuda, or a TPU slice as in tpu:v5e:2x4
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) target: String,
+    /// Where the serialised executable goes
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Where the report goes, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// A PJRT plugin's file, instead of the one that is found
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plugin: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OptArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Passes in order, separated by commas; `list` shows them
+    #[arg(long, value_name = "PASSES", value_delimiter = ',')]
+    pub(crate) passes: Vec<String>,
+    /// Where the program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// How devices see one another
+    #[arg(long, value_enum, default_value_t = Mode::Replica)]
+    pub(crate) spmd_mode: Mode,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Show the plugins that were found, and where
+    List,
+    /// Fetch the pinned plugin from PyPI into the cache
+    Install {
+        /// cpu or tpu
+        #[arg(value_enum)]
+        kind: Kind,
+    },
+    /// Load each plugin and say what it can do and what it lacks
+    Doctor,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// XLA for this machine's processor
+    Cpu,
+    /// The TPU compiler
+    Tpu,
+}

@@ -1,0 +1,108 @@
+//! `shardc run`
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, anyhow, bail};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use shardc::exec::{Program, random_inputs};
+use shardc::ir::DType;
+use shardc::runtime::HostArray;
+
+use super::{cpu_client, runtime_error};
+use crate::args::RunArgs;
+use crate::io;
+use crate::table::Table;
+
+#[expect(clippy::print_stdout, reason = "the outputs are this command's output")]
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    let mut job = io::partition(&args.input, &args.how)?;
+    let client = cpu_client(&args.device, job.output.manifest.num_devices)?;
+    let mut inputs =
+        random_inputs(&job.output.interface, args.device.seed).map_err(|e| job.source.explain(&e))?;
+    if let Some(path) = &args.inputs {
+        let names: Vec<Option<String>> = job.output.interface.inputs.iter().map(|t| t.name.clone()).collect();
+        load(path, &names, &mut inputs)?;
+    }
+    job.progress.stage("compile");
+    let program = Program::partitioned(&client, &job.output).map_err(|e| job.source.explain(&e))?;
+    job.progress.stage("run");
+    let outputs = program.run(&client, &inputs).map_err(|e| job.source.explain(&e))?;
+    job.progress.finish(args.how.timings.as_deref())?;
+    let mut table = Table::new(&["output", "type", ">smallest", ">largest", ">mean"]);
+    for (i, (array, tensor)) in outputs.iter().zip(&job.output.interface.outputs).enumerate() {
+        let values = array.to_f64_vec();
+        let fold = |f: fn(f64, f64) -> f64, start: f64| values.iter().copied().fold(start, f);
+        let name = tensor.name.as_deref().map(|n| format!(" ({n})")).unwrap_or_default();
+        table.row(vec![
+            format!("out{i}{name}"),
+            tensor.global.to_string(),
+            format!("{:.6}", fold(f64::min, f64::INFINITY)),
+            format!("{:.6}", fold(f64::max, f64::NEG_INFINITY)),
+            format!("{:.6}", values.iter().sum::<f64>() / values.len().max(1) as f64),
+        ]);
+    }
+    print!("{table}");
+    if let Some(path) = &args.outputs {
+        save(path, &outputs)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const TYPES: &[(DType, Dtype)] = &[
+    (DType::I1, Dtype::BOOL),
+    (DType::I8, Dtype::I8),
+    (DType::UI8, Dtype::U8),
+    (DType::I16, Dtype::I16),
+    (DType::UI16, Dtype::U16),
+    (DType::I32, Dtype::I32),
+    (DType::UI32, Dtype::U32),
+    (DType::I64, Dtype::I64),
+    (DType::UI64, Dtype::U64),
+    (DType::F16, Dtype::F16),
+    (DType::BF16, Dtype::BF16),
+    (DType::F32, Dtype::F32),
+    (DType::F64, Dtype::F64),
+];
+
+fn load(path: &Path, names: &[Option<String>], inputs: &mut [HostArray]) -> Result<()> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = SafeTensors::deserialize(&bytes)
+        .with_context(|| format!("{} is not a safetensors file", path.display()))?;
+    for (name, view) in file.tensors() {
+        let index = names
+            .iter()
+            .position(|n| n.as_deref() == Some(&name))
+            .or_else(|| name.strip_prefix("arg")?.parse().ok())
+            .filter(|&i: &usize| i < inputs.len())
+            .ok_or_else(|| anyhow!("{}: the program has no input called {name}", path.display()))?;
+        let wanted = &inputs[index];
+        let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
+        if dtype != Some(wanted.dtype) || view.shape() != wanted.shape {
+            bail!(
+                "{}: {name} is {:?} {:?}, the program wants {} {:?}",
+                path.display(),
+                view.dtype(),
+                view.shape(),
+                wanted.dtype,
+                wanted.shape
+            );
+        }
+        inputs[index] =
+            HostArray::new(wanted.dtype, view.shape(), view.data().to_vec()).map_err(runtime_error)?;
+    }
+    Ok(())
+}
+
+fn save(path: &Path, outputs: &[HostArray]) -> Result<()> {
+    let mut tensors = BTreeMap::new();
+    for (i, array) in outputs.iter().enumerate() {
+        let Some((_, dtype)) = TYPES.iter().find(|(d, _)| *d == array.dtype) else {
+            bail!("out{i} has type {}, which safetensors does not have", array.dtype);
+        };
+        tensors.insert(format!("out{i}"), TensorView::new(*dtype, array.shape.clone(), &array.data)?);
+    }
+    let bytes = safetensors::serialize(tensors, None)?;
+    io::write(path, &bytes)
+}

@@ -1,0 +1,107 @@
+//! Files, the standard streams, and diagnostics on the terminal.
+
+use std::fs;
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use shardc::{Compiler, Diagnostic, Error, Module, Output, Stage};
+
+use crate::args::{HowArgs, InputArgs, Mode};
+use crate::progress::Progress;
+
+/// A program's text and what to call it in messages.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Source {
+    pub(crate) fn read(path: &Path) -> Result<Source> {
+        if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).context("cannot read the standard input")?;
+            return Ok(Source { name: "<stdin>".to_owned(), bytes });
+        }
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Source { name: path.display().to_string(), bytes })
+    }
+
+    /// The error as text, each diagnostic under its line.
+    pub(crate) fn explain(&self, error: &Error) -> anyhow::Error {
+        let text = String::from_utf8_lossy(&self.bytes);
+        anyhow!("{}", error.render(&self.name, &text, color()))
+    }
+
+    /// Shows warnings on the standard error.
+    pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
+        if !warnings.is_empty() {
+            let text = String::from_utf8_lossy(&self.bytes);
+            eprintln!("{}", shardc::render(warnings, &self.name, &text, color()));
+        }
+    }
+}
+
+fn color() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Writes to a file or, for `-`, to the standard output.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    if path == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        return out.write_all(bytes).and_then(|()| out.flush()).context("cannot write the standard output");
+    }
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The compiler that the options describe.
+pub(crate) fn compiler(input: &InputArgs, how: Option<&HowArgs>) -> Result<Compiler> {
+    let shown = |e: Error| anyhow!("{}", e.render("<command line>", "", color()));
+    let mut compiler = Compiler::new();
+    if let Some(mesh) = &input.mesh {
+        compiler = compiler.mesh(mesh).map_err(shown)?;
+    }
+    for spec in &input.spec {
+        let (target, spec) = spec
+            .rsplit_once('=')
+            .ok_or_else(|| anyhow!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-"))?;
+        compiler = compiler.spec(target, spec).map_err(shown)?;
+    }
+    if let Some(how) = how {
+        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict);
+    }
+    Ok(compiler)
+}
+
+impl From<Mode> for shardc::SpmdMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Replica => shardc::SpmdMode::Replica,
+            Mode::Partition => shardc::SpmdMode::Partition,
+        }
+    }
+}
+
+/// What partitioning a file gives: the text, the program as it was read, the result, and the clock.
+pub(crate) struct Job {
+    pub(crate) source: Source,
+    pub(crate) original: Module,
+    pub(crate) output: Output,
+    pub(crate) progress: Progress,
+}
+
+/// Reads and partitions the input; warnings are shown.
+pub(crate) fn partition(input: &InputArgs, how: &HowArgs) -> Result<Job> {
+    let compiler = compiler(input, Some(how))?;
+    let source = Source::read(&input.input)?;
+    let mut progress = Progress::start();
+    progress.stage(Stage::Read.as_str());
+    let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    let output = compiler
+        .partition_module(original.clone(), &mut |stage| progress.stage(stage.as_str()))
+        .map_err(|e| source.explain(&e))?;
+    progress.pause();
+    source.warn(&output.warnings);
+    Ok(Job { source, original, output, progress })
+}

@@ -1,0 +1,68 @@
+//! Stages of long work: a spinner on a terminal, silence otherwise, and how long each took.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The stages so far.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    stages: Vec<(String, Duration)>,
+    current: Option<(String, Instant)>,
+}
+
+impl Progress {
+    pub(crate) fn start() -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = style {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Progress { bar, stages: Vec::new(), current: None }
+    }
+
+    /// The stage before ends, this one begins.
+    pub(crate) fn stage(&mut self, name: &str) {
+        self.end();
+        if let Some(bar) = &self.bar {
+            bar.set_message(name.to_owned());
+        }
+        self.current = Some((name.to_owned(), Instant::now()));
+    }
+
+    fn end(&mut self) {
+        if let Some((name, since)) = self.current.take() {
+            self.stages.push((name, since.elapsed()));
+        }
+    }
+
+    /// The stage ends; the line is free for other output.
+    pub(crate) fn pause(&mut self) {
+        self.end();
+        if let Some(bar) = &self.bar {
+            bar.set_message("");
+            bar.suspend(|| {});
+        }
+    }
+
+    /// All is done; writes the times where the user wants them.
+    pub(crate) fn finish(mut self, timings: Option<&Path>) -> Result<()> {
+        self.end();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        if let Some(path) = timings {
+            let times: serde_json::Map<String, serde_json::Value> =
+                self.stages.iter().map(|(n, t)| (n.clone(), t.as_secs_f64().into())).collect();
+            crate::io::write(path, format!("{}\n", serde_json::Value::Object(times)).as_bytes())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! # shardc-mlir: from shardc's IR to MLIR
+//!
+//! Lowers a [`Module`] to an MLIR module through LLVM's own MLIR, and writes it as bytecode (what PJRT plugins
+//! are fed) or as text in the generic form.
+//!
+//! The `func` and `builtin` dialects are MLIR's. StableHLO, CHLO and all others are not registered in LLVM:
+//! their operations are built in a context that allows unregistered dialects, their attributes are opaque
+//! (`#stablehlo.dot<...>` is kept as text), and the reader at the other end, which knows the dialects, gives
+//! them their meaning.
+//!
+//! What it takes is a module whose every value is what one device holds: a partitioned program, or a
+//! single-device one. Shardings are not written. Annotations that are the identity on one device
+//! (`sdy.sharding_constraint`, `sdy.reshard`, `sdy.propagation_barrier`, `@Sharding`) vanish, so a program that
+//! was never partitioned lowers to the single-device program that it stands for.
+//!
+//! MLIR's complaints, if there are any, come back as [`Diagnostic`]s with codes `SH05xx`.
+
+mod attrs;
+mod booleans;
+mod constant;
+mod ffi;
+mod locs;
+mod lower;
+mod session;
+
+pub use shardc_ir::SpmdMode;
+use shardc_ir::{Diagnostic, Module};
+
+/// How to lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowerOptions {
+    /// What a device is to the back end. [`SpmdMode::Partition`] marks every operation, argument and result
+    /// as manually partitioned, which XLA asks for wherever there is more than one partition.
+    pub spmd_mode: SpmdMode,
+    /// Whether operations keep their source locations.
+    pub locations: bool,
+    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`. `None`
+    /// takes the size of the module's largest mesh, one if it has none.
+    pub num_devices: Option<usize>,
+}
+
+impl Default for LowerOptions {
+    fn default() -> Self {
+        LowerOptions { spmd_mode: SpmdMode::Replica, locations: true, num_devices: None }
+    }
+}
+
+/// Lowers `module` and writes it as MLIR bytecode.
+///
+/// # Errors
+/// The module holds what only a partitioner can take away (`sdy.manual_computation`, collectives between
+/// shardings), text that MLIR does not take, or is not valid.
+pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
+    let session = session::Session::new();
+    let lowered = lower::lower(&session, module, options)?;
+    Ok(ffi::write_bytecode(&lowered))
+}
+
+/// Lowers `module` and writes it as text, every operation in MLIR's generic form.
+///
+/// # Errors
+/// As [`to_bytecode`].
+pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
+    let session = session::Session::new();
+    let lowered = lower::lower(&session, module, options)?;
+    let text = ffi::print_generic(&lowered, options.locations);
+    let mut text = booleans::spell_out(String::from_utf8_lossy(&text).into_owned());
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}

@@ -1,0 +1,236 @@
+//! The compiler as a front end calls it.
+
+use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
+use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::inline::inline_calls;
+use shardc_passes::partition::{Interface, PartitionOptions, partition};
+use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_stablehlo::{PrintForm, PrintOptions};
+
+use crate::{Error, Manifest};
+
+/// A step of compilation, as told to whoever [watches](Compiler::watch).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Reading the text.
+    Read,
+    /// Annotating arguments from options, and inlining calls.
+    Import,
+    /// Carrying shardings through the program.
+    Propagate,
+    /// Choosing how each operation is done, and localizing it.
+    Partition,
+    /// Writing the result.
+    Print,
+}
+
+impl Stage {
+    /// A short name: `read`, `import`, ...
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stage::Read => "read",
+            Stage::Import => "import",
+            Stage::Propagate => "propagate",
+            Stage::Partition => "partition",
+            Stage::Print => "print",
+        }
+    }
+}
+
+/// Options, and the calls that do the work. One compiler may be used for many programs.
+#[derive(Clone, Debug, Default)]
+pub struct Compiler {
+    options: PartitionOptions,
+    mesh: Option<MeshSpec>,
+    specs: Vec<(ArgSelector, PartitionSpec)>,
+}
+
+/// A program whose every value has a sharding.
+#[derive(Clone, Debug)]
+pub struct Propagated {
+    /// The program, on global shapes, calls inlined.
+    pub module: Module,
+    entry: FuncId,
+}
+
+/// A partitioned program.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The program that each device runs.
+    pub module: Module,
+    /// How to feed it.
+    pub manifest: Manifest,
+    /// The same as typed data.
+    pub interface: Interface,
+    /// What is right but not what one would expect.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Compiler {
+    /// A compiler with the default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Compiler::default()
+    }
+
+    /// How devices see one another; replicas by default.
+    #[must_use]
+    pub fn spmd_mode(mut self, mode: SpmdMode) -> Self {
+        self.options.mode = mode;
+        self
+    }
+
+    /// Whether a gather that no annotation asks for is an error; a warning by default.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.options.strict = strict;
+        self
+    }
+
+    /// The mesh of a program that has none: `"data=4,model=2"`.
+    ///
+    /// # Errors
+    /// The text is not a mesh.
+    pub fn mesh(mut self, text: &str) -> Result<Self, Error> {
+        self.mesh = Some(text.parse().map_err(refused)?);
+        Ok(self)
+    }
+
+    /// Shards an argument or result of a program without annotations: `("arg0", "data,-,model")`.
+    ///
+    /// # Errors
+    /// The text is not a selector or a spec.
+    pub fn spec(mut self, target: &str, spec: &str) -> Result<Self, Error> {
+        self.specs.push((target.parse().map_err(refused)?, spec.parse().map_err(refused)?));
+        Ok(self)
+    }
+
+    /// Reads StableHLO text.
+    ///
+    /// # Errors
+    /// Every error that the reader found.
+    pub fn read(source: &[u8]) -> Result<Module, Error> {
+        let text = std::str::from_utf8(source).map_err(|e| {
+            let hint = if source.starts_with(b"ML\xefR") {
+                "this is MLIR bytecode, write it as text first"
+            } else {
+                ""
+            };
+            Error::NotText(format!("{e}; {hint}"))
+        })?;
+        Ok(shardc_stablehlo::parse(text)?)
+    }
+
+    /// Annotates, inlines and propagates.
+    ///
+    /// # Errors
+    /// An annotation that does not fit, a recursive call, an invalid program.
+    pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
+        self.propagate_watched(module, &mut |_| {})
+    }
+
+    fn propagate_watched(
+        &self,
+        mut module: Module,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Propagated, Error> {
+        watch(Stage::Import);
+        let Some(entry) = module.entry() else {
+            return Err(Diagnostic::invalid("SH0301", "the program has no entry function")
+                .hint("name it @main, or make it the only public function")
+                .into());
+        };
+        if let Some(mesh) = &self.mesh {
+            annotate::annotate(&mut module, mesh, &self.specs)?;
+        } else if !self.specs.is_empty() {
+            return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
+                .hint("add --mesh \"data=4,model=2\"")
+                .into());
+        }
+        inline_calls(&mut module)?;
+        watch(Stage::Propagate);
+        propagate(&mut module, &PropagateOptions::default())?;
+        Ok(Propagated { module, entry })
+    }
+
+    /// The whole way: reads, propagates, partitions.
+    ///
+    /// # Errors
+    /// Whatever the steps find wrong with the program or the options.
+    pub fn partition(&self, source: &[u8]) -> Result<Output, Error> {
+        self.watch(source, &mut |_| {})
+    }
+
+    /// [`Compiler::partition`], telling `watch` as each stage begins.
+    ///
+    /// # Errors
+    /// As [`Compiler::partition`].
+    pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
+        watch(Stage::Read);
+        let module = Self::read(source)?;
+        self.partition_module(module, watch)
+    }
+
+    /// Partitions a module that was read or built before.
+    ///
+    /// # Errors
+    /// As [`Compiler::partition`].
+    pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
+        let Propagated { mut module, entry } = self.propagate_watched(module, watch)?;
+        watch(Stage::Partition);
+        let done = partition(&mut module, entry, &self.options)?;
+        Ok(Output {
+            manifest: Manifest::from(&done.interface),
+            interface: done.interface,
+            warnings: done.warnings,
+            module,
+        })
+    }
+}
+
+fn refused(error: SpecError) -> Error {
+    Diagnostic::invalid("SH0306", error.to_string()).into()
+}
+
+impl Propagated {
+    /// The program as text, with a sharding on every value.
+    #[must_use]
+    pub fn text(&self) -> String {
+        shardc_stablehlo::print(&self.module, &PrintOptions::default())
+    }
+}
+
+impl Output {
+    /// The program as MLIR's pretty text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        shardc_stablehlo::print(
+            &self.module,
+            &PrintOptions { form: PrintForm::Pretty, ..PrintOptions::default() },
+        )
+    }
+
+    /// The program as text in MLIR's generic form.
+    #[must_use]
+    pub fn generic_text(&self) -> String {
+        shardc_stablehlo::print(
+            &self.module,
+            &PrintOptions { form: PrintForm::Generic, ..PrintOptions::default() },
+        )
+    }
+
+    /// The program as MLIR bytecode, what PJRT plugins take.
+    ///
+    /// # Errors
+    /// MLIR refuses the module, which is a bug in shardc.
+    #[cfg(feature = "mlir")]
+    pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
+        let options = shardc_mlir::LowerOptions {
+            spmd_mode: self.interface.mode,
+            locations: true,
+            num_devices: Some(self.manifest.num_devices),
+        };
+        Ok(shardc_mlir::to_bytecode(&self.module, &options)?)
+    }
+}

@@ -1,0 +1,225 @@
+//! Running programs through PJRT, and comparing a partitioned program with the one that it came from.
+
+use shardc_ir::{DType, Module, SpmdMode, TensorType};
+use shardc_mlir::LowerOptions;
+use shardc_passes::partition::{Interface, InterfaceTensor};
+use shardc_runtime::{
+    Client, CompileOptions, Difference, HostArray, LoadedExecutable, RuntimeError, ShardLayout,
+};
+
+use crate::{Error, Output};
+
+/// Which block of an array each device holds.
+///
+/// # Errors
+/// A dimension is not known at compile time.
+pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
+    let mesh = &interface.mesh;
+    let devices = mesh.num_devices();
+    let shape = static_shape(&tensor.global)?;
+    let shards: Vec<usize> = tensor.sharding.dims.iter().map(|d| mesh.axes_size(&d.axes) as usize).collect();
+    let mut blocks = vec![Vec::new(); devices];
+    for position in 0..devices {
+        let block =
+            tensor.sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes) as usize).collect();
+        if let Some(slot) = usize::try_from(mesh.device_at(position)).ok().and_then(|d| blocks.get_mut(d)) {
+            *slot = block;
+        }
+    }
+    Ok(ShardLayout::new(&shape, &shards, blocks)?)
+}
+
+fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
+    ty.shape.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().map_err(|_| {
+        shardc_ir::Diagnostic::unsupported("SH0701", format!("{ty} has a size that is not known"))
+            .hint("run a program whose entry function has static shapes")
+            .into()
+    })
+}
+
+/// A program compiled for the devices of a client.
+#[derive(Debug)]
+pub struct Program {
+    executable: LoadedExecutable,
+    layouts: Option<(Vec<ShardLayout>, Vec<ShardLayout>)>,
+}
+
+impl Program {
+    /// Compiles a module for one device, its annotations ignored.
+    ///
+    /// # Errors
+    /// The back end refuses it.
+    pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
+        let options = LowerOptions { spmd_mode: SpmdMode::Replica, locations: false, num_devices: Some(1) };
+        let code = shardc_mlir::to_bytecode(module, &options)?;
+        let executable = client.compile(&code, &CompileOptions::replicas(1))?;
+        Ok(Program { executable, layouts: None })
+    }
+
+    /// Compiles a partitioned program for all its devices.
+    ///
+    /// # Errors
+    /// The back end refuses it, or the client has too few devices.
+    pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
+        let code = output.bytecode()?;
+        let n = output.manifest.num_devices;
+        let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
+        let layouts = |list: &[InterfaceTensor]| {
+            list.iter().map(|t| layout(&output.interface, t)).collect::<Result<Vec<_>, Error>>()
+        };
+        Ok(Program {
+            executable,
+            layouts: Some((layouts(&output.interface.inputs)?, layouts(&output.interface.outputs)?)),
+        })
+    }
+
+    /// Runs the program on whole arrays: splits the inputs over the devices, runs them all, puts the outputs together.
+    ///
+    /// # Errors
+    /// An input does not fit, the run fails, or devices that hold the same block disagree on it.
+    pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
+        let devices = self.executable.devices().to_vec();
+        let mut arguments = Vec::with_capacity(devices.len());
+        for (d, device) in devices.iter().enumerate() {
+            let buffers = inputs
+                .iter()
+                .enumerate()
+                .map(|(i, array)| match self.layouts.as_ref().and_then(|(inputs, _)| inputs.get(i)) {
+                    Some(layout) => client.buffer_from_host(&layout.shard(array, d)?, device),
+                    None => client.buffer_from_host(array, device),
+                })
+                .collect::<Result<Vec<_>, RuntimeError>>()?;
+            arguments.push(buffers);
+        }
+        let results = self.executable.execute(&arguments)?;
+        let count = results.first().map_or(0, Vec::len);
+        let mut outputs = Vec::with_capacity(count);
+        for o in 0..count {
+            let shards =
+                results.iter().map(|device| device[o].to_host()).collect::<Result<Vec<_>, RuntimeError>>()?;
+            match self.layouts.as_ref().and_then(|(_, outputs)| outputs.get(o)) {
+                Some(layout) => {
+                    if let Some(disagreement) = layout.check_replicas(&shards)? {
+                        return Err(shardc_ir::Diagnostic::internal(
+                            "SH0790",
+                            format!(
+                                "devices disagree on a block of output {o} that they share: {disagreement:?}"
+                            ),
+                        )
+                        .into());
+                    }
+                    outputs.push(layout.gather(&shards)?);
+                }
+                None => outputs.extend(shards.into_iter().next()),
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// What was compiled.
+    #[must_use]
+    pub fn executable(&self) -> &LoadedExecutable {
+        &self.executable
+    }
+}
+
+/// How a partitioned program is compiled for `devices` devices.
+#[must_use]
+pub fn compile_options(mode: SpmdMode, devices: usize) -> CompileOptions {
+    match mode {
+        SpmdMode::Replica => CompileOptions::replicas(devices),
+        SpmdMode::Partition => CompileOptions::partitions(devices),
+    }
+}
+
+/// Seeded inputs for the parameters of a program: floats from 0.25 to 0.75, integers from 0 to 3, both truth values.
+///
+/// # Errors
+/// A size that is not known, or too large for this machine.
+pub fn random_inputs(interface: &Interface, seed: u64) -> Result<Vec<HostArray>, Error> {
+    interface
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(i, t)| {
+            let shape = static_shape(&t.global)?;
+            Ok(HostArray::random(seed.wrapping_add(i as u64), t.global.dtype, &shape)?)
+        })
+        .collect()
+}
+
+/// How one output of the partitioned program compares with the single-device one.
+#[derive(Clone, Debug)]
+pub struct OutputCheck {
+    /// Which output.
+    pub index: usize,
+    /// Its name, where the program gives one.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: TensorType,
+    /// How far it is off.
+    pub difference: Difference,
+    /// How far it may be off, relative to the largest value.
+    pub tolerance: f64,
+}
+
+impl OutputCheck {
+    /// Whether the output is right.
+    #[must_use]
+    pub fn ok(&self) -> bool {
+        self.difference.within(self.tolerance)
+    }
+}
+
+/// Runs `original` on one device and `output`, which it was partitioned into, on all of them, with the same seeded
+/// inputs, and compares every output.
+///
+/// # Errors
+/// Either program does not compile or run.
+pub fn verify(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    seed: u64,
+) -> Result<Vec<OutputCheck>, Error> {
+    let inputs = random_inputs(&output.interface, seed)?;
+    let expected = Program::single(client, original)?.run(client, &inputs)?;
+    let got = Program::partitioned(client, output)?.run(client, &inputs)?;
+    let coarsest = original
+        .values
+        .values()
+        .filter_map(|v| original.types.as_tensor(v.ty))
+        .map(|t| rounding(t.dtype))
+        .fold(0.0, f64::max);
+    let outputs = output.interface.outputs.iter().zip(expected.iter().zip(&got)).enumerate();
+    outputs
+        .map(|(index, (tensor, (expected, got)))| {
+            Ok(OutputCheck {
+                index,
+                name: tensor.name.clone(),
+                ty: tensor.global.clone(),
+                difference: HostArray::compare(expected, got)?,
+                tolerance: match tensor.global.dtype {
+                    dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
+                        // A program that computes in a narrow type is only that exact, whatever it returns.
+                        let narrow = if coarsest > rounding(DType::F32) { coarsest } else { 0.0 };
+                        rounding(dtype).max(narrow)
+                    }
+                    _ => 0.0,
+                },
+            })
+        })
+        .collect()
+}
+
+/// How far two orders of the same sums may be apart, relative to the largest value.
+fn rounding(dtype: DType) -> f64 {
+    match (dtype, dtype.is_float(), dtype.bits()) {
+        (DType::F64 | DType::C128, ..) => 1e-9,
+        (DType::C64, ..) => 1e-3,
+        (_, false, _) => 0.0,
+        (_, true, 0..=8) => 2e-1,
+        (_, true, 9..=16) => 4e-2,
+        (_, true, _) => 1e-3,
+    }
+}

@@ -1,0 +1,57 @@
+//! # shardc: an SPMD sharding compiler
+//!
+//! A program for one big device and a few annotations go in; the program that each device of a mesh runs comes
+//! out, with explicit collectives, and a [`Manifest`] that says how to feed it.
+//!
+//! ```
+//! use shardc::Compiler;
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! let source = br#"
+//!   sdy.mesh @mesh = <["data"=4, "model"=2]>
+//!   func.func @main(
+//!       %x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+//!       %w: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}) -> tensor<32x16xf32> {
+//!     %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+//!         : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+//!     return %0 : tensor<32x16xf32>
+//!   }
+//! "#;
+//! let output = Compiler::new().partition(source)?;
+//! assert_eq!(output.manifest.num_devices, 8);
+//! assert_eq!(output.manifest.inputs[0].local_shape, [8, 64]);
+//! assert_eq!(output.manifest.outputs[0].spec, [vec!["data"], vec!["model"]]);
+//! assert!(output.text().contains("(tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>"));
+//! # #[cfg(feature = "mlir")]
+//! assert!(output.bytecode()?.starts_with(b"ML\xefR"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
+//!
+//! With the feature `runtime` (on by default) the module `exec` runs programs through PJRT and compares a
+//! partitioned program with its single-device original. With `mlir` (on by default) programs are written as MLIR
+//! bytecode; without both, shardc is pure Rust.
+
+mod compiler;
+mod error;
+#[cfg(feature = "runtime")]
+pub mod exec;
+mod manifest;
+
+pub use compiler::{Compiler, Output, Propagated, Stage};
+pub use error::Error;
+pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
+pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
+pub use shardc_stablehlo::render;
+
+/// The intermediate representation.
+pub use shardc_ir as ir;
+/// The passes.
+pub use shardc_passes as passes;
+/// Plugins, devices and host arrays.
+#[cfg(feature = "runtime")]
+pub use shardc_runtime as runtime;
+/// Reading and writing StableHLO text.
+pub use shardc_stablehlo as stablehlo;

@@ -1,0 +1,102 @@
+//! The manifest: the contract with whoever feeds a partitioned program.
+//!
+//! Which block of an array a device holds follows from the mesh and the spec alone: the device with id
+//! `device_ids[p]` stands at position `p`, row-major over the axes; along a dimension of size `n` whose axes have
+//! `k` devices, it holds the block number that its coordinates over those axes give (major to minor), of size
+//! `ceil(n / k)`. What lies beyond `n` is padding with any value.
+
+use serde::{Deserialize, Serialize};
+use shardc_passes::partition::{Interface, InterfaceTensor};
+
+/// How to feed a partitioned program. Version 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this format: 1.
+    pub version: u32,
+    /// `replica` or `partition`.
+    pub spmd_mode: String,
+    /// Number of devices.
+    pub num_devices: usize,
+    /// The devices.
+    pub mesh: MeshInfo,
+    /// Parameters in order.
+    pub inputs: Vec<TensorInfo>,
+    /// Results in order.
+    pub outputs: Vec<TensorInfo>,
+}
+
+/// A mesh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeshInfo {
+    /// Axes, major to minor.
+    pub axes: Vec<Axis>,
+    /// Device id at each position.
+    pub device_ids: Vec<i64>,
+}
+
+/// An axis of a mesh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// Number of devices along it.
+    pub size: i64,
+}
+
+/// A parameter or result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorInfo {
+    /// Name, where the program gives one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    /// Element type, as MLIR names it.
+    pub dtype: String,
+    /// Sizes of the whole tensor.
+    pub global_shape: Vec<i64>,
+    /// Sizes of what a device holds.
+    pub local_shape: Vec<i64>,
+    /// Per dimension the axes that split it, major to minor; part of an axis is `x:(pre)size`.
+    pub spec: Vec<Vec<String>>,
+    /// For a donated parameter, the result that may take its memory.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub donated_to: Option<usize>,
+}
+
+impl From<&Interface> for Manifest {
+    fn from(interface: &Interface) -> Self {
+        let mesh = &interface.mesh;
+        let tensor = |t: &InterfaceTensor| TensorInfo {
+            name: t.name.clone(),
+            dtype: t.global.dtype.as_str().to_owned(),
+            global_shape: t.global.shape.to_vec(),
+            local_shape: t.local_shape.to_vec(),
+            spec: t
+                .sharding
+                .dims
+                .iter()
+                .map(|d| d.axes.iter().map(|&a| mesh.axis_text(a)).collect())
+                .collect(),
+            donated_to: t.donated_to,
+        };
+        Manifest {
+            version: 1,
+            spmd_mode: interface.mode.as_str().to_owned(),
+            num_devices: mesh.num_devices(),
+            mesh: MeshInfo {
+                axes: mesh.axes.iter().map(|(n, &s)| Axis { name: n.to_string(), size: s }).collect(),
+                device_ids: (0..mesh.num_devices()).map(|p| mesh.device_at(p)).collect(),
+            },
+            inputs: interface.inputs.iter().map(tensor).collect(),
+            outputs: interface.outputs.iter().map(tensor).collect(),
+        }
+    }
+}
+
+impl Manifest {
+    /// The manifest as JSON text for people and programs.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Plain structs of strings and numbers: serialising them cannot fail.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,150 @@
+//! `cargo xtask test`: every check that a change has to pass.
+
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+
+use crate::{
+    process, setup,
+    workspace::{Workspace, cargo, which},
+};
+
+/// What to check, and how.
+#[derive(Args)]
+pub(crate) struct TestArgs {
+    /// The steps to take; all of them if none is named.
+    steps: Vec<Step>,
+    /// Go on after a step that fails.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// The steps, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// The code is formatted as rustfmt does.
+    Fmt,
+    /// The lints of clippy and of the compiler are silent.
+    Clippy,
+    /// Every test of every crate passes.
+    Test,
+    /// The documentation builds without warnings.
+    Doc,
+    /// Every example runs.
+    Examples,
+}
+
+impl Step {
+    fn title(self) -> &'static str {
+        match self {
+            Step::Fmt => "format",
+            Step::Clippy => "lints",
+            Step::Test => "tests",
+            Step::Doc => "documentation",
+            Step::Examples => "examples",
+        }
+    }
+
+    /// What a person does about a failure.
+    fn advice(self) -> &'static str {
+        match self {
+            Step::Fmt => "`cargo fmt --all` formats the code",
+            Step::Clippy => {
+                "the warnings above count as errors; `cargo xtask test clippy` repeats this step alone"
+            }
+            Step::Test => {
+                "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
+            }
+            Step::Doc => {
+                "the warnings above are about documentation comments; `cargo xtask test doc` repeats this step"
+            }
+            Step::Examples => "the example's output is above; the command that ran it is after the last `$`",
+        }
+    }
+
+    fn run(self, workspace: &Workspace) -> Result<()> {
+        let cargo = || {
+            let mut command = cargo();
+            command.current_dir(&workspace.root);
+            command
+        };
+        match self {
+            Step::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
+            Step::Clippy => {
+                process::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+            }
+            Step::Test => tests(workspace, cargo),
+            Step::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
+                "doc",
+                "--workspace",
+                "--no-deps",
+            ])),
+            Step::Examples => examples(workspace, cargo),
+        }
+    }
+}
+
+/// nextest, where it is installed, runs tests side by side and stops none for another's crash; it leaves out the
+/// examples in documentation.
+fn tests(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
+    if which("cargo-nextest").is_none() {
+        return process::run(cargo().args(["test", "--workspace", "--no-fail-fast"]));
+    }
+    // nextest starts a process for each test; those that run `shardc` need not each ask cargo whether it is built.
+    process::run(cargo().args(["build", "--workspace", "--bin", "shardc"]))?;
+    let shardc = workspace.program(false, "shardc");
+    process::run(cargo().env("SHARDC_BIN", shardc).args([
+        "nextest",
+        "run",
+        "--workspace",
+        "--no-fail-fast",
+    ]))?;
+    process::run(cargo().args(["test", "--workspace", "--doc"]))
+}
+
+fn examples(workspace: &Workspace, cargo: impl Fn() -> Command) -> Result<()> {
+    let all = workspace.examples();
+    if all.is_empty() {
+        println!("there are none");
+    }
+    for example in all {
+        let kind = if example.is_example_target { "--example" } else { "--bin" };
+        process::run(cargo().args(["run", "--quiet", "--package", &example.package, kind, &example.name]))?;
+    }
+    Ok(())
+}
+
+/// Takes the steps.
+pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
+    let start = Instant::now();
+    let mut times: Vec<(&str, Duration, bool)> = Vec::new();
+    let begun = Instant::now();
+    setup::run(false)?;
+    times.push(("setup", begun.elapsed(), true));
+    let mut first_failure = None;
+    let all = Step::value_variants().iter().copied();
+    for step in all.filter(|s| args.steps.is_empty() || args.steps.contains(s)) {
+        let begun = Instant::now();
+        let result = process::step(step.title(), || step.run(workspace));
+        times.push((step.title(), begun.elapsed(), result.is_ok()));
+        if let Err(error) = result {
+            first_failure.get_or_insert((step, error));
+            if !args.keep_going {
+                break;
+            }
+        }
+    }
+    println!();
+    for (title, time, ok) in times {
+        println!("{:<15} {:<7} {}", title, if ok { "ok" } else { "FAILED" }, process::seconds(time));
+    }
+    println!("{:<15} {:<7} {}", "all", "", process::seconds(start.elapsed()));
+    match first_failure {
+        None => Ok(()),
+        Some((step, error)) => bail!("step `{}`: {error:#}\n{}", step.title(), step.advice()),
+    }
+}

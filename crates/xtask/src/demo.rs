@@ -1,0 +1,134 @@
+//! `cargo xtask demo`: from a clean checkout to a partitioned program that ran.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::{
+    process, setup,
+    workspace::{Workspace, cargo},
+};
+
+/// The program that comes along: one training step of a small Llama, forward, backward and optimiser, as JAX
+/// prints it, with its weights split over a mesh of 2 x 4 devices.
+const PROGRAM: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
+
+/// What to show.
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Compile the program for a TPU v5e slice too. Downloads the TPU compiler; needs no TPU.
+    #[arg(long)]
+    tpu: bool,
+    /// The annotated StableHLO program to partition.
+    #[arg(long, default_value = PROGRAM)]
+    program: PathBuf,
+    /// Virtual devices that run it; by default as many as its mesh has.
+    #[arg(long)]
+    devices: Option<usize>,
+}
+
+/// Builds shardc and shows what it does.
+pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
+    setup::run(args.tpu)?;
+    let shardc = process::step("build shardc", || build(workspace, false))?;
+    let program = workspace.root.join(&args.program);
+    let dir = workspace.scratch("demo")?;
+    let (out, manifest) = (dir.join("partitioned.mlir"), dir.join("manifest.json"));
+
+    process::step("partition", || {
+        let mut command = Command::new(&shardc);
+        command.arg("partition").arg(&program).arg("-o").arg(&out).arg("--manifest").arg(&manifest);
+        process::run(&mut command)?;
+        show(&program, &out, &manifest)
+    })?;
+    process::step("verify: the partitioned program against the original, on virtual devices", || {
+        let mut command = Command::new(&shardc);
+        command.arg("verify").arg(&program);
+        if let Some(devices) = args.devices {
+            command.arg("--devices").arg(devices.to_string());
+        }
+        process::run(&mut command)
+    })?;
+    if args.tpu {
+        process::step("compile for a TPU v5e slice of 2 x 4", || {
+            let mut command = Command::new(&shardc);
+            command
+                .arg("compile")
+                .arg(&program)
+                .args(["--target", "tpu:v5e:2x4", "-o"])
+                .arg(dir.join("step.tpu"));
+            process::run(&mut command)
+        })?;
+    }
+    println!("\nThe files are in {}.", dir.display());
+    println!(
+        "What was split how, and why:\n  {} explain {}",
+        relative(&shardc, workspace).display(),
+        args.program.display()
+    );
+    Ok(())
+}
+
+/// Builds the command line and returns where it is.
+pub(crate) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args(["build", "--package", "shardc-cli", "--bin", "shardc"]);
+    if release {
+        command.arg("--release");
+    }
+    process::run(&mut command)?;
+    Ok(workspace.program(release, "shardc"))
+}
+
+/// Prints the size of both programs, the collectives, and how the inputs are split.
+fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
+    let (before, after) = (read(program)?, read(out)?);
+    println!("\n{} operations before, {} after; among them", operations(&before), operations(&after));
+    for (name, count) in collectives(&after) {
+        println!("  {count:>5} {name}");
+    }
+    let manifest: serde_json::Value =
+        serde_json::from_str(&read(manifest)?).context("reading the manifest")?;
+    println!("on {} devices. The first inputs:", manifest["num_devices"]);
+    for input in manifest["inputs"].as_array().into_iter().flatten().take(5) {
+        println!(
+            "  {:<28} {} {} -> {} on each device, split {}",
+            input["name"].as_str().unwrap_or("?"),
+            input["dtype"].as_str().unwrap_or("?"),
+            input["global_shape"],
+            input["local_shape"],
+            input["spec"]
+        );
+    }
+    Ok(())
+}
+
+/// Number of operations with a result in a text.
+fn operations(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with('%') && line.contains(" = ")).count()
+}
+
+/// The collectives of a partitioned program and how many there are of each.
+fn collectives(text: &str) -> BTreeMap<&'static str, usize> {
+    const NAMES: [&str; 6] = [
+        "all_reduce",
+        "all_gather",
+        "reduce_scatter",
+        "all_to_all",
+        "collective_permute",
+        "collective_broadcast",
+    ];
+    let count = |name: &str| text.matches(&format!("\"stablehlo.{name}\"")).count();
+    NAMES.into_iter().map(|name| (name, count(name))).filter(|(_, n)| *n > 0).collect()
+}
+
+fn relative<'p>(path: &'p Path, workspace: &Workspace) -> &'p Path {
+    path.strip_prefix(&workspace.root).unwrap_or(path)
+}

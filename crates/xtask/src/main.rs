@@ -1,0 +1,90 @@
+//! # cargo xtask: everything a person runs while developing shardc
+//!
+//! This program builds without LLVM, since it is what installs LLVM.
+
+#![allow(clippy::print_stdout, reason = "a program for people: what it says is its output")]
+
+mod bench;
+mod check;
+mod conformance;
+mod demo;
+mod plugins;
+mod process;
+mod python;
+mod setup;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    version,
+    about = "Set-up, demo, tests and benchmarks of shardc"
+)]
+#[command(after_help = "On a new machine, start with:\n  cargo xtask demo")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what shardc needs: LLVM's MLIR and XLA's CPU plugin.
+    ///
+    /// Says what it installs; what is there already stays as it is. The other commands run this first.
+    #[command(
+        after_help = "Examples:\n  cargo xtask setup\n  cargo xtask setup --tpu    # and the TPU compiler, which needs no TPU"
+    )]
+    Setup(SetupArgs),
+    /// Partition a training step, show what was inserted, and run it on 8 virtual devices.
+    #[command(
+        after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --tpu     # and compile it for a TPU v5e slice\n  cargo xtask demo --program my_step.mlir --devices 4"
+    )]
+    Demo(demo::DemoArgs),
+    /// Check everything: format, lints, tests, documentation, examples.
+    #[command(
+        after_help = "Examples:\n  cargo xtask test\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
+    )]
+    Test(check::TestArgs),
+    /// Run the test files of Shardy and StableHLO with `shardc opt`; print the share that passes.
+    #[command(
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance shardy/transforms/propagation -v"
+    )]
+    Conformance(conformance::ConformanceArgs),
+    /// Measure shardc beside Shardy on the same file, in turns; print medians and their ratio.
+    #[command(
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+    )]
+    Bench(bench::BenchArgs),
+}
+
+#[derive(Args)]
+struct SetupArgs {
+    /// Install the TPU compiler (libtpu, some 200 MB) too. It compiles for TPUs on any machine.
+    #[arg(long)]
+    tpu: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = Workspace::find().and_then(|workspace| match cli.command {
+        Command::Setup(args) => setup::run(args.tpu),
+        Command::Demo(args) => demo::run(&workspace, &args),
+        Command::Test(args) => check::run(&workspace, &args),
+        Command::Conformance(args) => conformance::run(&workspace, &args),
+        Command::Bench(args) => bench::run(&workspace, &args),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Running other programs, with what is run and how long it took shown.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+/// Runs a command, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    println!("$ {}", shown(command));
+    let status = command.status().with_context(|| format!("starting {}", shown(command)))?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it prints; what it says on standard error goes where ours goes.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let out =
+        command.stderr(Stdio::inherit()).output().with_context(|| format!("starting {}", shown(command)))?;
+    if !out.status.success() {
+        bail!("`{}` failed ({})", shown(command), out.status);
+    }
+    String::from_utf8(out.stdout).with_context(|| format!("reading what {} prints", shown(command)))
+}
+
+/// The command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    // Cargo names itself by its full path.
+    let program = if program.ends_with("cargo") { Path::new("cargo") } else { program };
+    let words = std::iter::once(program.as_os_str()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Says what begins, does it, and says how long it took.
+pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    println!("\n== {title}");
+    let start = Instant::now();
+    let result = work();
+    let word = if result.is_ok() { "done" } else { "FAILED" };
+    println!("== {title}: {word} in {}", seconds(start.elapsed()));
+    result
+}
+
+/// `4.2 s`, `3 min 05 s`.
+pub(crate) fn seconds(time: Duration) -> String {
+    let s = time.as_secs_f64();
+    if s < 60.0 { format!("{s:.1} s") } else { format!("{} min {:02} s", s as u64 / 60, s as u64 % 60) }
+}

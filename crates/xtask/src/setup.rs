@@ -1,0 +1,112 @@
+//! Installing what shardc needs.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Context, Result, bail};
+
+use shardc_runtime::plugin::PluginKind;
+
+use crate::{plugins, process, workspace::which};
+
+/// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
+const PACKAGES: [&str; 7] = [
+    "libmlir-22-dev",
+    "llvm-22-dev",
+    "libclang-22-dev",
+    "libpolly-22-dev",
+    "mlir-22-tools",
+    "libzstd-dev",
+    "zlib1g-dev",
+];
+
+/// The compiler that links LLVM's C++ libraries.
+const COMPILER: &str = "g++";
+
+/// Installs what is missing.
+pub(crate) fn run(tpu: bool) -> Result<()> {
+    process::step("setup", || {
+        system_packages()?;
+        plugins::ensure(PluginKind::Cpu)?;
+        if tpu {
+            plugins::ensure(PluginKind::Tpu)?;
+        }
+        Ok(())
+    })
+}
+
+fn system_packages() -> Result<()> {
+    if which("apt-get").is_none() || which("dpkg-query").is_none() {
+        return without_apt();
+    }
+    let mut missing: Vec<&str> = PACKAGES.into_iter().filter(|p| !is_installed(p)).collect();
+    if which("c++").is_none() && which(COMPILER).is_none() {
+        missing.push(COMPILER);
+    }
+    if missing.is_empty() {
+        println!("LLVM 22 with MLIR: already there (Debian packages)");
+        return Ok(());
+    }
+    println!("installing Debian packages, some 2 GB unpacked: {}", missing.join(" "));
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend(&missing);
+    let known = missing.iter().all(|p| has_candidate(p));
+    // Old lists may name files that the server has no more; then the install fails, and new lists help.
+    if known && process::run(&mut as_root("apt-get", &arguments)?).is_ok() {
+        return Ok(());
+    }
+    process::run(&mut as_root("apt-get", &["update"])?)?;
+    let unknown: Vec<&str> = missing.iter().copied().filter(|p| !has_candidate(p)).collect();
+    if !unknown.is_empty() {
+        bail!(
+            "apt knows no package {}: LLVM 22 is in Debian 12 (with its updates) and later, and at \
+             https://apt.llvm.org",
+            unknown.join(", ")
+        );
+    }
+    process::run(&mut as_root("apt-get", &arguments)?).context("installing Debian packages")
+}
+
+/// Where there is no apt: go on if LLVM is there, else say what to do.
+fn without_apt() -> Result<()> {
+    let prefix = std::env::var("MLIR_SYS_220_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".to_owned());
+    let config = Path::new(&prefix).join("bin").join("llvm-config");
+    if config.is_file() {
+        println!("LLVM 22: already there ({prefix})");
+        return Ok(());
+    }
+    bail!(
+        "there is no apt here, so please install by hand:\n\
+         \x20 * LLVM 22 with MLIR and its C interface, Polly and libclang (Debian calls them {})\n\
+         \x20 * a C++ compiler\n\
+         and set MLIR_SYS_220_PREFIX and TABLEGEN_220_PREFIX to where LLVM is, LIBCLANG_PATH to where libclang is",
+        PACKAGES.join(", ")
+    )
+}
+
+fn is_installed(package: &str) -> bool {
+    let query = Command::new("dpkg-query").args(["-W", "-f=${db:Status-Status}", package]).output();
+    query.is_ok_and(|out| out.status.success() && out.stdout == b"installed")
+}
+
+/// Whether apt's lists name a version that could be installed.
+fn has_candidate(package: &str) -> bool {
+    let policy = Command::new("apt-cache").env("LC_ALL", "C").args(["policy", package]).output();
+    policy.is_ok_and(|out| {
+        let text = String::from_utf8_lossy(&out.stdout);
+        text.lines().any(|l| l.trim().strip_prefix("Candidate:").is_some_and(|v| v.trim() != "(none)"))
+    })
+}
+
+/// A command with root's rights, and without questions.
+fn as_root(program: &str, arguments: &[&str]) -> Result<Command> {
+    let root = process::output(Command::new("id").arg("-u"))?.trim() == "0";
+    if !root && which("sudo").is_none() {
+        bail!(
+            "`{program} {}` needs root's rights, and there is no sudo: please run it as root",
+            arguments.join(" ")
+        );
+    }
+    let mut command = Command::new(if root { "env" } else { "sudo" });
+    command.arg("DEBIAN_FRONTEND=noninteractive").arg(program).args(arguments);
+    Ok(command)
+}

@@ -1,0 +1,98 @@
+//! Where things are.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// The checkout that this program was built from.
+pub(crate) struct Workspace {
+    /// The folder of the root `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+    metadata: Value,
+}
+
+/// A program under `examples/`.
+pub(crate) struct Example {
+    pub(crate) package: String,
+    pub(crate) name: String,
+    /// Whether it is an example target of its package, not a program of its own.
+    pub(crate) is_example_target: bool,
+}
+
+/// The cargo that runs us.
+pub(crate) fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self> {
+        let out = cargo()
+            .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .context("running cargo metadata")?;
+        ensure!(out.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&out.stderr));
+        let metadata: Value = serde_json::from_slice(&out.stdout).context("reading cargo metadata")?;
+        let path = |key: &str| {
+            let text = metadata[key].as_str().with_context(|| format!("cargo metadata names no {key}"))?;
+            Ok::<_, anyhow::Error>(PathBuf::from(text))
+        };
+        Ok(Workspace { root: path("workspace_root")?, target: path("target_directory")?, metadata })
+    }
+
+    /// A built program: `target/PROFILE/NAME`.
+    pub(crate) fn program(&self, release: bool, name: &str) -> PathBuf {
+        let profile = if release { "release" } else { "debug" };
+        self.target.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// Files that this program makes.
+    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.target.join("xtask").join(name);
+        std::fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
+        Ok(dir)
+    }
+
+    /// The programs under `examples/`, by name.
+    pub(crate) fn examples(&self) -> Vec<Example> {
+        let folder = self.root.join("examples");
+        let mut found = Vec::new();
+        for package in self.packages() {
+            let inside =
+                package["manifest_path"].as_str().is_some_and(|path| Path::new(path).starts_with(&folder));
+            for target in package["targets"].as_array().into_iter().flatten() {
+                let kinds = &target["kind"];
+                let is = |kind: &str| kinds.as_array().is_some_and(|all| all.iter().any(|k| k == kind));
+                if inside
+                    && (is("bin") || is("example"))
+                    && let (Some(package), Some(name)) = (package["name"].as_str(), target["name"].as_str())
+                {
+                    found.push(Example {
+                        package: package.to_owned(),
+                        name: name.to_owned(),
+                        is_example_target: is("example"),
+                    });
+                }
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    fn packages(&self) -> impl Iterator<Item = &Value> {
+        self.metadata["packages"].as_array().into_iter().flatten()
+    }
+}
+
+/// The first executable of this name on the `PATH`.
+pub(crate) fn which(name: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}

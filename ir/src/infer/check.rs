@@ -1,0 +1,198 @@
+//! Whether the result types that an operation has are ones that it may have.
+
+use smallvec::SmallVec;
+
+use super::{Ctx, Fail, InferError, Res, Ty, distinct_dims, ensure, infer, shape_fits, size_fits, type_fits};
+use crate::{DType, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
+
+/// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
+/// (the element type of a product or convolution is free), else within what the specification allows.
+///
+/// # Errors
+/// What does not fit.
+pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
+    let data = &module.ops[op];
+    let cx = Ctx { module, kind: &data.kind, operands: &data.operands, regions: &data.regions };
+    let results: SmallVec<[TypeId; 2]> = data.results.iter().map(|&v| module.values[v].ty).collect();
+    let checked = match infer(&cx) {
+        Ok(types) => compare(&cx, &types, &results),
+        Err(Fail::Free) => free(&cx, &results),
+        Err(fail) => Err(fail),
+    };
+    match checked {
+        Ok(()) | Err(Fail::Free | Fail::Unknown) => Ok(()),
+        Err(Fail::Wrong(message)) => Err(InferError(message)),
+    }
+}
+
+/// Whether the element type of the result is the program's choice.
+fn accumulates(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
+}
+
+fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
+    ensure!(
+        inferred.len() == written.len(),
+        "{} has {} results, it should have {}",
+        cx.name(),
+        written.len(),
+        inferred.len()
+    );
+    let types = &cx.module.types;
+    for (i, (want, &have)) in inferred.iter().zip(written).enumerate() {
+        let (fits, text) = match want {
+            Ty::Same(want) => (type_fits(cx.module, *want, have), None),
+            Ty::Tensor(want) => match types.get(have) {
+                Type::Tensor(have) => (
+                    (want.dtype == have.dtype || accumulates(cx.kind))
+                        && shape_fits(&want.shape, &have.shape),
+                    Some(want.to_string()),
+                ),
+                // A quantized result of operands that are not: its element type is the program's choice.
+                Type::Other(_) => (true, None),
+                Type::Token | Type::Tuple(_) => (false, Some(want.to_string())),
+            },
+            Ty::Token => (matches!(types.get(have), Type::Token), Some("!stablehlo.token".to_owned())),
+            Ty::Tuple(want) => (
+                matches!(types.get(have), Type::Tuple(have)
+                    if want.len() == have.len()
+                        && want.iter().zip(have).all(|(&a, &b)| type_fits(cx.module, a, b))),
+                Some("the tuple of its operands".to_owned()),
+            ),
+        };
+        if !fits {
+            let want = match (text, want) {
+                (None, Ty::Same(id)) => types.display(*id),
+                (text, _) => text.unwrap_or_default(),
+            };
+            return Err(Fail::Wrong(format!(
+                "result {i} of {} is {}, it should be {want}",
+                cx.name(),
+                types.display(have)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Constraints on result types that do not follow from the operands.
+fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
+    use OpKind as K;
+    match cx.kind {
+        K::Convert => {
+            let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
+            ensure!(shape_fits(&operand.shape, &result.shape), "convert of {operand} gives {result}");
+            Ok(())
+        }
+        K::BitcastConvert => bitcast_convert(cx.tensor(0)?, only(cx, results)?),
+        K::Constant(dense) => constant(dense, only(cx, results)?),
+        K::Iota { dim } => {
+            let result = only(cx, results)?;
+            ensure!((*dim as usize) < result.rank(), "iota along dimension {dim} does not fit {result}");
+            ensure!(result.dtype != DType::I1, "iota does not make elements of type i1");
+            Ok(())
+        }
+        K::BroadcastInDim { dims } => broadcast_in_dim(cx, dims, only(cx, results)?),
+        K::Reshape => {
+            let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
+            let counts = (operand.num_elements(), result.num_elements());
+            ensure!(
+                operand.dtype == result.dtype && !matches!(counts, (Some(a), Some(b)) if a != b),
+                "reshape of {operand} gives {result}"
+            );
+            Ok(())
+        }
+        K::RngBitGenerator { algorithm } => {
+            ensure!(
+                matches!(&**algorithm, "DEFAULT" | "THREE_FRY" | "PHILOX"),
+                "there is no rng_algorithm {algorithm}"
+            );
+            ensure!(results.len() == 2, "rng_bit_generator has {} results, it should have 2", results.len());
+            let state = cx.ty(0)?;
+            ensure!(
+                type_fits(cx.module, state, results[0]),
+                "the state of rng_bit_generator goes in as {} and comes out as {}",
+                cx.module.types.display(state),
+                cx.module.types.display(results[0])
+            );
+            Ok(())
+        }
+        // The back end or the region decides.
+        _ => Ok(()),
+    }
+}
+
+/// The one result, which has to be a tensor.
+fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
+    let &[result] = results else {
+        return Err(Fail::Wrong(format!("{} has {} results, it should have 1", cx.name(), results.len())));
+    };
+    match cx.module.types.get(result) {
+        Type::Tensor(tensor) => Ok(tensor),
+        Type::Other(_) => Err(Fail::Unknown),
+        Type::Token | Type::Tuple(_) => {
+            Err(Fail::Wrong(format!("{} gives {}", cx.name(), cx.module.types.display(result))))
+        }
+    }
+}
+
+fn bitcast_convert(operand: &TensorType, result: &TensorType) -> Res<()> {
+    let (from, to) = (i64::from(operand.dtype.bits()), i64::from(result.dtype.bits()));
+    // The narrower side has one more dimension, which counts the narrow elements of a wide one.
+    let fits = match from.cmp(&to) {
+        std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
+        std::cmp::Ordering::Greater => split_fits(&operand.shape, from, &result.shape, to),
+        std::cmp::Ordering::Less => split_fits(&result.shape, to, &operand.shape, from),
+    };
+    ensure!(fits, "bitcast_convert of {operand} gives {result}");
+    Ok(())
+}
+
+fn split_fits(wide: &[i64], wide_bits: i64, narrow: &[i64], narrow_bits: i64) -> bool {
+    match narrow.split_last() {
+        Some((&last, rest)) => {
+            shape_fits(wide, rest) && wide_bits % narrow_bits == 0 && size_fits(last, wide_bits / narrow_bits)
+        }
+        None => false,
+    }
+}
+
+fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
+    ensure!(result.is_static(), "a constant has a dynamic type, {result}");
+    match dense {
+        Dense::Splat(bytes) => {
+            ensure!(
+                bytes.len() == result.dtype.bytes(),
+                "a constant of type {result} has elements of {} bytes",
+                bytes.len()
+            );
+        }
+        Dense::Elements(bytes) => {
+            ensure!(
+                i64::try_from(bytes.len()).ok() == result.num_bytes(),
+                "a constant of type {result} has {} bytes of elements, it should have {}",
+                bytes.len(),
+                result.num_bytes().unwrap_or(0)
+            );
+        }
+        Dense::Resource(_) => {}
+    }
+    Ok(())
+}
+
+fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
+    let operand = cx.tensor(0)?;
+    ensure!(
+        dims.len() == operand.rank() && operand.dtype == result.dtype,
+        "broadcast_in_dim of {operand} along dimensions {dims:?} gives {result}"
+    );
+    distinct_dims(cx.name(), "dimensions", dims, result.rank())?;
+    for (i, &d) in dims.iter().enumerate() {
+        let (n, m) = (operand.shape[i], result.shape[d as usize]);
+        ensure!(
+            n == 1 || size_fits(n, m),
+            "broadcast_in_dim of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Collectives of the partitioned program.
+
+use super::shape::{divided, times};
+use super::{Ctx, Res, Ty, Types, ensure};
+use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
+
+/// Number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
+/// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
+pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
+    if spec.channel.is_some_and(|c| c > 0) && !spec.use_global_device_ids {
+        return None;
+    }
+    written_size(spec)
+}
+
+/// Number of ids in each group that is written.
+fn written_size(spec: &CollectiveSpec) -> Option<i64> {
+    spec.groups.iter().map(|g| g.iter().filter(|&&id| id >= 0).count() as i64).max()
+}
+
+/// One result per operand, its shape changed by `f`.
+fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
+    let result = |i: usize| -> Res<Ty> {
+        let operand = cx.tensor(i)?;
+        let dtype = if reduces { cx.accumulated(0, 0, operand.dtype)? } else { operand.dtype };
+        Ok(Ty::Tensor(TensorType::new(&f(operand)?, dtype)))
+    };
+    (0..cx.operands.len()).map(result).collect()
+}
+
+fn in_range(cx: &Ctx<'_>, dim: u32, operand: &TensorType) -> Res<usize> {
+    let dim = dim as usize;
+    ensure!(dim < operand.rank(), "{} along dimension {dim} does not fit {operand}", cx.name());
+    Ok(dim)
+}
+
+pub(crate) fn all_reduce(cx: &Ctx<'_>) -> Res<Types> {
+    each(cx, true, |operand| Ok(operand.shape.clone()))
+}
+
+pub(crate) fn all_gather(cx: &Ctx<'_>, dim: u32, spec: &CollectiveSpec) -> Res<Types> {
+    each(cx, false, |operand| {
+        let dim = in_range(cx, dim, operand)?;
+        let mut shape = operand.shape.clone();
+        shape[dim] = group_size(spec).map_or(Ok(DYNAMIC), |n| times(cx, shape[dim], n))?;
+        Ok(shape)
+    })
+}
+
+pub(crate) fn reduce_scatter(cx: &Ctx<'_>, dim: u32, spec: &CollectiveSpec) -> Res<Types> {
+    each(cx, true, |operand| {
+        let dim = in_range(cx, dim, operand)?;
+        let mut shape = operand.shape.clone();
+        shape[dim] = group_size(spec).map_or(Ok(DYNAMIC), |n| divided(cx, shape[dim], n, dim))?;
+        Ok(shape)
+    })
+}
+
+pub(crate) fn all_to_all(
+    cx: &Ctx<'_>,
+    split_dim: u32,
+    concat_dim: u32,
+    split_count: u32,
+    spec: &CollectiveSpec,
+) -> Res<Types> {
+    let n = i64::from(split_count);
+    ensure!(
+        written_size(spec).is_none_or(|size| size == n),
+        "all_to_all splits into {n} parts among groups of {}",
+        written_size(spec).unwrap_or(0)
+    );
+    each(cx, false, |operand| {
+        let (split, concat) = (in_range(cx, split_dim, operand)?, in_range(cx, concat_dim, operand)?);
+        let mut shape = operand.shape.clone();
+        shape[split] = divided(cx, shape[split], n, split)?;
+        shape[concat] = times(cx, shape[concat], n)?;
+        Ok(shape)
+    })
+}

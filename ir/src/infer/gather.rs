@@ -1,0 +1,169 @@
+//! `gather` and `scatter`.
+
+use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, tensor};
+use crate::{DYNAMIC, DimList, GatherSpec, ScatterSpec, Shape, TensorType};
+
+fn joined(a: &DimList, b: &DimList) -> DimList {
+    a.iter().chain(b).copied().collect()
+}
+
+/// Sizes of the indices' dimensions other than the one that holds the components, and the number of components.
+fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shape, i64)> {
+    let vector_dim = vector_dim as usize;
+    ensure!(
+        vector_dim <= indices.rank(),
+        "index_vector_dim {vector_dim} of {} does not fit the indices {indices}",
+        cx.name()
+    );
+    ensure!(indices.dtype.is_integer(), "indices of {} have to be integers, not {indices}", cx.name());
+    let mut shape = indices.shape.clone();
+    let components = if vector_dim < shape.len() { shape.remove(vector_dim) } else { 1 };
+    Ok((shape, components))
+}
+
+/// What gather and scatter say alike.
+struct Dims<'a> {
+    operand: &'a TensorType,
+    indices: &'a TensorType,
+    /// Dimensions of the result or the updates that index into a slice.
+    window: &'a DimList,
+    collapsed: &'a DimList,
+    operand_batch: &'a DimList,
+    index_batch: &'a DimList,
+    map: &'a DimList,
+    vector_dim: u32,
+}
+
+/// Checks what gather and scatter have in common; returns the batch shape and the operand dimensions that do
+/// not appear in a slice.
+fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
+    let (batch, components) = index_shape(cx, dims.indices, dims.vector_dim)?;
+    let rank = dims.operand.rank();
+    let absent = joined(dims.collapsed, dims.operand_batch);
+    distinct_dims(cx.name(), "collapsed and batching dimensions", &absent, rank)?;
+    distinct_dims(cx.name(), "mapped and batching dimensions", &joined(dims.map, dims.operand_batch), rank)?;
+    distinct_dims(cx.name(), "window dimensions", dims.window, batch.len() + dims.window.len())?;
+    distinct_dims(cx.name(), "batching dimensions of the indices", dims.index_batch, dims.indices.rank())?;
+    ensure!(dims.window.is_sorted(), "window dimensions {:?} of {} are not in order", dims.window, cx.name());
+    ensure!(
+        components == DYNAMIC || components == dims.map.len() as i64,
+        "an index of {} has {components} components for {} dimensions",
+        cx.name(),
+        dims.map.len()
+    );
+    ensure!(
+        dims.window.len() + absent.len() == rank,
+        "{} of {}: {} window, {} collapsed and {} batching dimensions do not make up its rank",
+        cx.name(),
+        dims.operand,
+        dims.window.len(),
+        dims.collapsed.len(),
+        dims.operand_batch.len()
+    );
+    ensure!(
+        dims.operand_batch.len() == dims.index_batch.len() && !dims.index_batch.contains(&dims.vector_dim),
+        "batching dimensions of {} do not fit: {:?} of the operand, {:?} of the indices",
+        cx.name(),
+        dims.operand_batch,
+        dims.index_batch
+    );
+    for (&o, &i) in dims.operand_batch.iter().zip(dims.index_batch) {
+        ensure!(
+            super::size_fits(dims.operand.shape[o as usize], dims.indices.shape[i as usize]),
+            "batching dimensions of {} differ: dimension {o} of {} and dimension {i} of {}",
+            cx.name(),
+            dims.operand,
+            dims.indices
+        );
+    }
+    Ok((batch, absent))
+}
+
+/// Puts window sizes at the window dimensions and batch sizes at the others, in order.
+fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
+    let (mut batch, mut window) = (batch.iter(), window.iter());
+    let rank = batch.len() + window.len();
+    super::mask(window_dims, rank)
+        .into_iter()
+        .filter_map(|in_window| if in_window { window.next() } else { batch.next() })
+        .copied()
+        .collect()
+}
+
+pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec) -> Res<Types> {
+    let (operand, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+    let (batch, absent) = common(
+        cx,
+        &Dims {
+            operand,
+            indices,
+            window: &spec.offset_dims,
+            collapsed: &spec.collapsed_slice_dims,
+            operand_batch: &spec.operand_batching_dims,
+            index_batch: &spec.start_indices_batching_dims,
+            map: &spec.start_index_map,
+            vector_dim: spec.index_vector_dim,
+        },
+    )?;
+    let sizes = &spec.slice_sizes;
+    ensure!(
+        sizes.len() == operand.rank()
+            && sizes.iter().zip(&operand.shape).all(|(&s, &n)| s >= 0 && (n == DYNAMIC || s <= n)),
+        "slice sizes {sizes:?} of gather do not fit {operand}"
+    );
+    ensure!(
+        absent.iter().all(|&d| sizes[d as usize] <= 1),
+        "slice sizes {sizes:?} of gather are not one in the dimensions {absent:?} that the result lacks"
+    );
+    let window = super::without(sizes, &absent);
+    Ok(tensor(&interleave(&batch, &window, &spec.offset_dims), operand.dtype))
+}
+
+pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
+    let count = cx.operands.len();
+    ensure!(
+        count >= 3 && !count.is_multiple_of(2),
+        "scatter takes n inputs, the indices and n updates, it has {count} operands"
+    );
+    let n = count / 2;
+    let (first, indices) = (cx.tensor(0)?, cx.tensor(n)?);
+    let (batch, absent) = common(
+        cx,
+        &Dims {
+            operand: first,
+            indices,
+            window: &spec.update_window_dims,
+            collapsed: &spec.inserted_window_dims,
+            operand_batch: &spec.input_batching_dims,
+            index_batch: &spec.scatter_indices_batching_dims,
+            map: &spec.scatter_dims_to_operand_dims,
+            vector_dim: spec.index_vector_dim,
+        },
+    )?;
+    let window = super::without(&first.shape, &absent);
+    let limit = interleave(&batch, &window, &spec.update_window_dims);
+    let in_window = super::mask(&spec.update_window_dims, limit.len());
+    let result = |i: usize| -> Res<Ty> {
+        let (input, update) = (cx.tensor(i)?, cx.tensor(n + 1 + i)?);
+        ensure!(
+            shape_fits(&input.shape, &first.shape),
+            "inputs of scatter have different shapes: {first} and {input}"
+        );
+        let fits = update.rank() == limit.len()
+            && (0..limit.len()).all(|d| {
+                let (size, limit) = (update.shape[d], limit[d]);
+                super::size_fits(size, limit) || (in_window[d] && size < limit)
+            });
+        ensure!(
+            fits && update.dtype == input.dtype,
+            "the update {update} of scatter does not fit the input {input}: its shape has to be {} or, in the window dimensions, smaller",
+            shape_text(&limit)
+        );
+        let dtype = cx.accumulated(0, i, input.dtype)?;
+        if dtype == input.dtype {
+            return Ok(Ty::Same(cx.ty(i)?));
+        }
+        Ok(Ty::Tensor(TensorType::new(&input.shape, dtype)))
+    };
+    (0..n).map(result).collect()
+}

@@ -1,0 +1,117 @@
+//! Matrix products, Fourier transforms and factorisations.
+
+use super::{Ctx, Fail, Res, Types, distinct_dims, ensure, on_size, same, shape_fits, size_fits, tensor};
+use crate::{DType, DimList, DotSpec, Shape, SizeList, TensorType, TriangularSpec};
+
+pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
+    let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
+    ensure!(spec.precision.len() <= 2, "dot_general of two operands has {} precisions", spec.precision.len());
+    let roles =
+        |batch: &DimList, contract: &DimList| -> DimList { batch.iter().chain(contract).copied().collect() };
+    let (left, right) =
+        (roles(&spec.lhs_batch, &spec.lhs_contract), roles(&spec.rhs_batch, &spec.rhs_contract));
+    distinct_dims(cx.name(), "left batching and contracting dimensions", &left, lhs.rank())?;
+    distinct_dims(cx.name(), "right batching and contracting dimensions", &right, rhs.rank())?;
+    for (what, l, r) in [
+        ("batching", &spec.lhs_batch, &spec.rhs_batch),
+        ("contracting", &spec.lhs_contract, &spec.rhs_contract),
+    ] {
+        ensure!(
+            l.len() == r.len(),
+            "dot_general has {} left and {} right {what} dimensions",
+            l.len(),
+            r.len()
+        );
+        for (&l, &r) in l.iter().zip(r) {
+            let (m, n) = (lhs.shape[l as usize], rhs.shape[r as usize]);
+            ensure!(
+                size_fits(m, n),
+                "{what} dimensions of dot_general differ: dimension {l} of {lhs} and dimension {r} of {rhs}"
+            );
+        }
+    }
+    let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
+    let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
+    let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
+    let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
+    Ok(tensor(&shape, dtype))
+}
+
+pub(crate) fn fft(cx: &Ctx<'_>, kind: &str, length: &SizeList) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    let rank = operand.rank();
+    ensure!(
+        (1..=3).contains(&length.len()) && length.len() <= rank,
+        "fft_length {length:?} of fft does not fit {operand}"
+    );
+    let mut shape = operand.shape.clone();
+    let tail = rank - length.len();
+    let last = length[length.len() - 1];
+    let complex = |dtype| match dtype {
+        DType::F32 => Some(DType::C64),
+        DType::F64 => Some(DType::C128),
+        _ => None,
+    };
+    let (fits, dtype) = match kind {
+        "FFT" | "IFFT" => (
+            shape_fits(&shape[tail..], length),
+            matches!(operand.dtype, DType::C64 | DType::C128).then_some(operand.dtype),
+        ),
+        "RFFT" => {
+            let fits = shape_fits(&shape[tail..], length);
+            shape[rank - 1] = on_size(shape[rank - 1], |n| n / 2 + i64::from(n > 0));
+            (fits, complex(operand.dtype))
+        }
+        "IRFFT" => {
+            let half = last / 2 + i64::from(last > 0);
+            let fits = shape_fits(&shape[tail..rank - 1], &length[..length.len() - 1])
+                && size_fits(shape[rank - 1], half);
+            shape[rank - 1] = last;
+            let dtype = match operand.dtype {
+                DType::C64 => Some(DType::F32),
+                DType::C128 => Some(DType::F64),
+                _ => None,
+            };
+            (fits, dtype)
+        }
+        other => return Err(Fail::Wrong(format!("there is no fft_type {other}"))),
+    };
+    ensure!(fits, "{kind} of length {length:?} does not fit {operand}");
+    let Some(dtype) = dtype else {
+        return Err(Fail::Wrong(format!("{kind} does not take elements of type {}", operand.dtype)));
+    };
+    Ok(tensor(&shape, dtype))
+}
+
+/// The last two dimensions have to be a square.
+fn square(cx: &Ctx<'_>, t: &TensorType) -> Res<()> {
+    let rank = t.rank();
+    ensure!(
+        rank >= 2 && size_fits(t.shape[rank - 2], t.shape[rank - 1]),
+        "{} takes square matrices, not {t}",
+        cx.name()
+    );
+    Ok(())
+}
+
+pub(crate) fn cholesky(cx: &Ctx<'_>) -> Res<Types> {
+    square(cx, cx.tensor(0)?)?;
+    same(cx, 0)
+}
+
+pub(crate) fn triangular_solve(cx: &Ctx<'_>, spec: &TriangularSpec) -> Res<Types> {
+    let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
+    square(cx, a)?;
+    let rank = a.rank();
+    let fits = b.rank() == rank && a.dtype == b.dtype && {
+        let side = if spec.left_side { rank - 2 } else { rank - 1 };
+        shape_fits(&a.shape[..rank - 2], &b.shape[..rank - 2]) && size_fits(a.shape[rank - 1], b.shape[side])
+    };
+    ensure!(fits, "triangular_solve of {a} and {b} (left_side = {})", spec.left_side);
+    ensure!(
+        matches!(&*spec.transpose_a, "NO_TRANSPOSE" | "TRANSPOSE" | "ADJOINT"),
+        "there is no transpose_a {}",
+        spec.transpose_a
+    );
+    same(cx, 1)
+}

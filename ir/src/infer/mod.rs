@@ -1,0 +1,360 @@
+//! Result types that follow from operands and attributes, and the constraints on those that do not.
+//!
+//! Source: StableHLO specification, section "Ops"; the constraints are quoted by meaning, not by number. Sizes
+//! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
+//! ([`Type::Other`], e.g. a quantized tensor), the operation is taken as it is written.
+
+mod check;
+mod collective;
+mod elementwise;
+mod gather;
+mod linalg;
+mod reduction;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use smallvec::{SmallVec, smallvec};
+
+pub use check::check_result_types;
+
+use crate::{DType, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+
+/// Why operands do not fit an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InferError(pub String);
+
+/// Result types of an operation.
+///
+/// Products, convolutions and reductions may have a wider element type than their operands; where no region
+/// says otherwise, the type given here is the operands'.
+///
+/// # Errors
+/// The operands do not fit the operation, or its result types do not follow from them: constants, `iota`,
+/// `convert`, `bitcast_convert`, `reshape`, `broadcast_in_dim`, random numbers, `custom_call`,
+/// `manual_computation`, unknown operations.
+pub fn infer_types(
+    module: &mut Module,
+    kind: &OpKind,
+    operands: &[ValueId],
+    regions: &[RegionId],
+) -> Result<SmallVec<[TypeId; 2]>, InferError> {
+    let types = infer(&Ctx { module, kind, operands, regions }).map_err(|fail| match fail {
+        Fail::Wrong(message) => InferError(message),
+        Fail::Free => {
+            InferError(format!("the result type of {} does not follow from its operands", kind.name()))
+        }
+        Fail::Unknown => {
+            InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
+        }
+    })?;
+    if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
+    {
+        let name = kind.name();
+        return Err(InferError(format!("the result type of {name} without replica groups does not follow")));
+    }
+    Ok(types
+        .into_iter()
+        .map(|ty| match ty {
+            Ty::Same(id) => id,
+            Ty::Tensor(tensor) => module.types.intern(Type::Tensor(tensor)),
+            Ty::Token => module.types.intern(Type::Token),
+            Ty::Tuple(items) => module.types.intern(Type::Tuple(items)),
+        })
+        .collect())
+}
+
+/// A result type that need not be interned yet.
+#[derive(Debug)]
+pub(crate) enum Ty {
+    /// An interned type, usually an operand's.
+    Same(TypeId),
+    /// A tensor.
+    Tensor(TensorType),
+    /// A token.
+    Token,
+    /// A tuple.
+    Tuple(Vec<TypeId>),
+}
+
+/// Why there is no inferred type.
+#[derive(Debug)]
+pub(crate) enum Fail {
+    /// The operation breaks a constraint.
+    Wrong(String),
+    /// The result type is the program's choice.
+    Free,
+    /// An operand is of a type that shardc does not compute with.
+    Unknown,
+}
+
+pub(crate) type Res<T> = Result<T, Fail>;
+pub(crate) type Types = SmallVec<[Ty; 1]>;
+
+/// Fails with a message unless the condition holds.
+macro_rules! ensure {
+    ($cond:expr, $($arg:tt)*) => {
+        if !$cond {
+            return Err($crate::infer::Fail::Wrong(format!($($arg)*)));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// An operation that may not be in the module yet.
+pub(crate) struct Ctx<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) kind: &'m OpKind,
+    pub(crate) operands: &'m [ValueId],
+    pub(crate) regions: &'m [RegionId],
+}
+
+impl<'m> Ctx<'m> {
+    /// Interned type of operand `i`.
+    pub(crate) fn ty(&self, i: usize) -> Res<TypeId> {
+        match self.operands.get(i) {
+            Some(&v) => Ok(self.module.values[v].ty),
+            None => Err(Fail::Wrong(format!(
+                "{} has {} operands, too few",
+                self.kind.name(),
+                self.operands.len()
+            ))),
+        }
+    }
+
+    /// Operand `i`, which has to be a tensor.
+    pub(crate) fn tensor(&self, i: usize) -> Res<&'m TensorType> {
+        let ty = self.ty(i)?;
+        match self.module.types.get(ty) {
+            Type::Tensor(tensor) => Ok(tensor),
+            Type::Other(_) => Err(Fail::Unknown),
+            Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
+                "operand {i} of {} has to be a tensor, it is {}",
+                self.kind.name(),
+                self.module.types.display(ty)
+            ))),
+        }
+    }
+
+    /// Operand `i`, which has to be a scalar tensor.
+    pub(crate) fn scalar(&self, i: usize) -> Res<&'m TensorType> {
+        let tensor = self.tensor(i)?;
+        ensure!(tensor.rank() == 0, "operand {i} of {} has to be a scalar, it is {tensor}", self.kind.name());
+        Ok(tensor)
+    }
+
+    /// The operation's name.
+    pub(crate) fn name(&self) -> &'m str {
+        self.kind.name()
+    }
+
+    /// Types of the values that region `i` ends with; `None` where the region is not there or not finished.
+    pub(crate) fn yields(&self, i: usize) -> Option<impl ExactSizeIterator<Item = TypeId> + use<'m>> {
+        let module = self.module;
+        let end = module.terminator(*self.regions.get(i)?)?;
+        Some(module.ops[end].operands.iter().map(move |&v| module.values[v].ty))
+    }
+
+    /// Element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
+    /// region is not there. It may be a wider one of the same family.
+    pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
+        let yielded = self.yields(region).and_then(|mut types| types.nth(i));
+        let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
+        ensure!(
+            body.dtype.class() == dtype.class() && body.dtype.bits() >= dtype.bits(),
+            "{} combines elements of type {dtype} in {}, which does not hold them",
+            self.name(),
+            body.dtype
+        );
+        Ok(body.dtype)
+    }
+}
+
+/// Result types of an operation, not interned.
+pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
+    use OpKind as K;
+    match cx.kind {
+        K::Unary(op) => elementwise::unary(cx, *op),
+        K::Binary(op) => elementwise::binary(cx, *op),
+        K::Compare(..) => elementwise::compare(cx),
+        K::Select => elementwise::select(cx),
+        K::Clamp => elementwise::clamp(cx),
+        K::ReducePrecision { exponent_bits, .. } => {
+            let tensor = cx.tensor(0)?;
+            ensure!(tensor.dtype.is_float(), "reduce_precision takes floats, not {}", tensor.dtype);
+            ensure!(*exponent_bits > 0, "reduce_precision needs at least one exponent bit");
+            same(cx, 0)
+        }
+        K::Convert
+        | K::BitcastConvert
+        | K::Constant(_)
+        | K::Iota { .. }
+        | K::BroadcastInDim { .. }
+        | K::Reshape
+        | K::RngBitGenerator { .. }
+        | K::CustomCall(_)
+        | K::ManualComputation(_)
+        | K::Opaque(_) => Err(Fail::Free),
+        K::Transpose { permutation } => shape::transpose(cx, permutation),
+        K::Reverse { dims } => {
+            let tensor = cx.tensor(0)?;
+            distinct_dims(cx.name(), "dimensions", dims, tensor.rank())?;
+            same(cx, 0)
+        }
+        K::Slice(spec) => shape::slice(cx, spec),
+        K::DynamicSlice { sizes } => shape::dynamic_slice(cx, sizes),
+        K::DynamicUpdateSlice => shape::dynamic_update_slice(cx),
+        K::Concatenate { dim } => shape::concatenate(cx, *dim),
+        K::Pad(spec) => shape::pad(cx, spec),
+        K::DotGeneral(spec) => linalg::dot_general(cx, spec),
+        K::Convolution(spec) => window::convolution(cx, spec),
+        K::Reduce { dims } => reduction::reduce(cx, dims),
+        K::ReduceWindow(spec) => window::reduce_window(cx, spec),
+        K::SelectAndScatter(spec) => window::select_and_scatter(cx, spec),
+        K::Sort { dim, .. } => reduction::sort(cx, *dim),
+        K::Gather(spec) => gather::gather(cx, spec),
+        K::Scatter(spec) => gather::scatter(cx, spec),
+        K::Fft { kind, length } => linalg::fft(cx, kind, length),
+        K::Cholesky { .. } => linalg::cholesky(cx),
+        K::TriangularSolve(spec) => linalg::triangular_solve(cx, spec),
+        K::While | K::OptimizationBarrier => (0..cx.operands.len()).map(|i| cx.ty(i).map(Ty::Same)).collect(),
+        K::Case => {
+            index_scalar(cx, DType::I32)?;
+            branch(cx)
+        }
+        K::If => {
+            index_scalar(cx, DType::I1)?;
+            branch(cx)
+        }
+        K::Call { callee } => match cx.module.func_names.get(callee) {
+            Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
+            None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
+        },
+        K::Return | K::ShardingGroup { .. } => Ok(smallvec![]),
+        K::Tuple => {
+            let items = (0..cx.operands.len()).map(|i| cx.ty(i)).collect::<Res<_>>()?;
+            Ok(smallvec![Ty::Tuple(items)])
+        }
+        K::GetTupleElement { index } => match cx.module.types.get(cx.ty(0)?) {
+            Type::Tuple(items) => match items.get(*index as usize) {
+                Some(&item) => Ok(smallvec![Ty::Same(item)]),
+                None => Err(Fail::Wrong(format!("a tuple of {} has no item {index}", items.len()))),
+            },
+            Type::Other(_) => Err(Fail::Unknown),
+            Type::Tensor(_) | Type::Token => {
+                Err(Fail::Wrong("get_tuple_element takes a tuple as operand".to_owned()))
+            }
+        },
+        K::AfterAll => Ok(smallvec![Ty::Token]),
+        K::AllReduce(_) => collective::all_reduce(cx),
+        K::AllGather { dim, spec } => collective::all_gather(cx, *dim, spec),
+        K::ReduceScatter { dim, spec } => collective::reduce_scatter(cx, *dim, spec),
+        K::AllToAll { split_dim, concat_dim, split_count, spec } => {
+            collective::all_to_all(cx, *split_dim, *concat_dim, *split_count, spec)
+        }
+        K::CollectivePermute(_) | K::CollectiveBroadcast(_) => {
+            cx.tensor(0)?;
+            same(cx, 0)
+        }
+        K::PartitionId | K::ReplicaId => Ok(tensor(&[], DType::UI32)),
+        K::ShardingConstraint(_) | K::Reshard(_) | K::MeshCollective(_) | K::PropagationBarrier { .. } => {
+            same(cx, 0)
+        }
+    }
+}
+
+/// The one result has the type of operand `i`.
+pub(crate) fn same(cx: &Ctx<'_>, i: usize) -> Res<Types> {
+    Ok(smallvec![Ty::Same(cx.ty(i)?)])
+}
+
+/// The one result is a tensor.
+pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
+    smallvec![Ty::Tensor(TensorType::new(shape, dtype))]
+}
+
+fn index_scalar(cx: &Ctx<'_>, dtype: DType) -> Res<()> {
+    let index = cx.scalar(0)?;
+    ensure!(index.dtype == dtype, "operand 0 of {} has to be {dtype}, it is {}", cx.name(), index.dtype);
+    Ok(())
+}
+
+fn branch(cx: &Ctx<'_>) -> Res<Types> {
+    match cx.yields(0) {
+        Some(types) => Ok(types.map(Ty::Same).collect()),
+        None => Err(Fail::Wrong(format!("region 0 of {} does not end with a return", cx.name()))),
+    }
+}
+
+/// Whether sizes may be equal.
+pub(crate) fn size_fits(a: i64, b: i64) -> bool {
+    a == b || a == DYNAMIC || b == DYNAMIC
+}
+
+/// Whether shapes may be equal.
+pub(crate) fn shape_fits(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| size_fits(a, b))
+}
+
+/// Whether types may be the same: equal up to dynamic sizes and encodings.
+pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
+    if a == b {
+        return true;
+    }
+    match (module.types.get(a), module.types.get(b)) {
+        (Type::Tensor(a), Type::Tensor(b)) => a.dtype == b.dtype && shape_fits(&a.shape, &b.shape),
+        // Quantized and unranked types are text: what is dynamic in one may be anything in the other.
+        (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))
+        }
+        _ => false,
+    }
+}
+
+/// The known one of two sizes that fit.
+pub(crate) fn known(a: i64, b: i64) -> i64 {
+    if a == DYNAMIC { b } else { a }
+}
+
+/// A function of a size, dynamic where the size is.
+pub(crate) fn on_size(n: i64, f: impl FnOnce(i64) -> i64) -> i64 {
+    if n == DYNAMIC { n } else { f(n) }
+}
+
+/// A shape as people read it: `[2, ?]`.
+pub(crate) fn shape_text(shape: &[i64]) -> String {
+    let sizes: Vec<String> =
+        shape.iter().map(|&n| if n == DYNAMIC { "?".to_owned() } else { n.to_string() }).collect();
+    format!("[{}]", sizes.join(", "))
+}
+
+/// Dimension numbers have to be in range and different.
+pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> Res<()> {
+    let mut seen = mask(&[], rank);
+    for &dim in dims {
+        ensure!((dim as usize) < rank, "{what} {dims:?} of {op} are not all below the rank {rank}");
+        let twice = std::mem::replace(&mut seen[dim as usize], true);
+        ensure!(!twice, "{what} {dims:?} of {op} name dimension {dim} twice");
+    }
+    Ok(())
+}
+
+/// For each of `n` dimensions, whether `dims` names it.
+pub(crate) fn mask(dims: &[u32], n: usize) -> SmallVec<[bool; 16]> {
+    let mut mask = SmallVec::from_elem(false, n);
+    for &dim in dims {
+        if let Some(entry) = mask.get_mut(dim as usize) {
+            *entry = true;
+        }
+    }
+    mask
+}
+
+/// The shape without these dimensions.
+pub(crate) fn without(shape: &[i64], dims: &[u32]) -> Shape {
+    let gone = mask(dims, shape.len());
+    shape.iter().zip(gone).filter(|&(_, gone)| !gone).map(|(&n, _)| n).collect()
+}

@@ -1,0 +1,165 @@
+//! Operations that move elements: slices, padding, concatenation, transposition.
+
+use smallvec::smallvec;
+
+use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, known, on_size, same, size_fits, tensor};
+use crate::{DYNAMIC, DimList, PadSpec, Shape, SizeList, SliceSpec};
+
+pub(crate) fn transpose(cx: &Ctx<'_>, permutation: &DimList) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    ensure!(
+        permutation.len() == operand.rank(),
+        "permutation {permutation:?} of transpose does not fit {operand}"
+    );
+    distinct_dims(cx.name(), "permutation", permutation, operand.rank())?;
+    let shape: Shape = permutation.iter().map(|&d| operand.shape[d as usize]).collect();
+    Ok(tensor(&shape, operand.dtype))
+}
+
+pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    let rank = operand.rank();
+    ensure!(
+        spec.start.len() == rank && spec.limit.len() == rank && spec.stride.len() == rank,
+        "the bounds of slice have to have one entry per dimension of {operand}"
+    );
+    let mut shape = Shape::new();
+    for d in 0..rank {
+        let (start, limit, stride) = (spec.start[d], spec.limit[d], spec.stride[d]);
+        let size = operand.shape[d];
+        ensure!(
+            0 <= start && start <= limit && (size == DYNAMIC || limit <= size) && stride > 0,
+            "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}"
+        );
+        // `limit - start + stride - 1` could overflow with a huge stride.
+        let span = limit - start;
+        shape.push(span / stride + i64::from(span % stride != 0));
+    }
+    Ok(tensor(&shape, operand.dtype))
+}
+
+/// The operands from `first` have to be one integer scalar per dimension, all of one type.
+fn start_indices(cx: &Ctx<'_>, first: usize, rank: usize) -> Res<()> {
+    ensure!(
+        cx.operands.len() == first + rank,
+        "{} takes {rank} start indices for a tensor of rank {rank}, it has {}",
+        cx.name(),
+        cx.operands.len().saturating_sub(first)
+    );
+    for i in first..cx.operands.len() {
+        let index = cx.scalar(i)?;
+        ensure!(index.dtype.is_integer(), "start indices of {} have to be integers, not {index}", cx.name());
+        let other = cx.scalar(first)?;
+        ensure!(
+            index.dtype == other.dtype,
+            "start indices of {} have different types: {other} and {index}",
+            cx.name()
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn dynamic_slice(cx: &Ctx<'_>, sizes: &SizeList) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    start_indices(cx, 1, operand.rank())?;
+    ensure!(
+        sizes.len() == operand.rank()
+            && sizes.iter().zip(&operand.shape).all(|(&s, &n)| s >= 0 && (n == DYNAMIC || s <= n)),
+        "slice sizes {sizes:?} of dynamic_slice do not fit {operand}"
+    );
+    Ok(tensor(sizes, operand.dtype))
+}
+
+pub(crate) fn dynamic_update_slice(cx: &Ctx<'_>) -> Res<Types> {
+    let (operand, update) = (cx.tensor(0)?, cx.tensor(1)?);
+    start_indices(cx, 2, operand.rank())?;
+    let fits = update.rank() == operand.rank()
+        && update.shape.iter().zip(&operand.shape).all(|(&u, &n)| u == DYNAMIC || n == DYNAMIC || u <= n);
+    ensure!(
+        fits && update.dtype == operand.dtype,
+        "the update {update} of dynamic_update_slice does not fit {operand}"
+    );
+    same(cx, 0)
+}
+
+pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
+    let first = cx.tensor(0)?;
+    let dim = dim as usize;
+    ensure!(dim < first.rank(), "concatenate along dimension {dim} does not fit {first}");
+    let mut shape = first.shape.clone();
+    for i in 1..cx.operands.len() {
+        let next = cx.tensor(i)?;
+        ensure!(
+            next.dtype == first.dtype && next.rank() == first.rank(),
+            "concatenate of {first} and {next} (operand {i})"
+        );
+        for d in 0..shape.len() {
+            let (a, b) = (shape[d], next.shape[d]);
+            if d == dim {
+                shape[d] =
+                    if a == DYNAMIC || b == DYNAMIC { DYNAMIC } else { checked(cx, a.checked_add(b))? };
+            } else {
+                ensure!(
+                    size_fits(a, b),
+                    "concatenate of {first} and {next} (operand {i}): dimension {d} differs"
+                );
+                shape[d] = known(a, b);
+            }
+        }
+    }
+    if cx.operands.len() == 1 {
+        return Ok(smallvec![Ty::Same(cx.ty(0)?)]);
+    }
+    Ok(tensor(&shape, first.dtype))
+}
+
+pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    let value = cx.scalar(1)?;
+    ensure!(value.dtype == operand.dtype, "pad of {operand} with a value of type {value}");
+    let rank = operand.rank();
+    ensure!(
+        spec.low.len() == rank && spec.high.len() == rank && spec.interior.len() == rank,
+        "the padding of pad has to have one entry per dimension of {operand}"
+    );
+    let mut shape = Shape::new();
+    for d in 0..rank {
+        let (low, high, interior) = (spec.low[d], spec.high[d], spec.interior[d]);
+        ensure!(interior >= 0, "interior padding {interior} of dimension {d} is negative");
+        let size = operand.shape[d];
+        if size == DYNAMIC {
+            shape.push(size);
+            continue;
+        }
+        let padded = (size - 1)
+            .max(0)
+            .checked_mul(interior)
+            .and_then(|n| n.checked_add(size)?.checked_add(low)?.checked_add(high));
+        let padded = checked(cx, padded)?;
+        ensure!(padded >= 0, "pad of {operand} leaves dimension {d} with a negative size ({padded})");
+        shape.push(padded);
+    }
+    Ok(tensor(&shape, operand.dtype))
+}
+
+/// The size, unless it overflowed.
+pub(crate) fn checked(cx: &Ctx<'_>, size: Option<i64>) -> Res<i64> {
+    size.ok_or_else(|| Fail::Wrong(format!("a size of the result of {} overflows", cx.name())))
+}
+
+/// A size times `n`.
+pub(crate) fn times(cx: &Ctx<'_>, size: i64, n: i64) -> Res<i64> {
+    let product = if size == DYNAMIC { Some(size) } else { size.checked_mul(n) };
+    checked(cx, product)
+}
+
+/// A size divided by `n`, which has to divide it.
+pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
+    ensure!(n > 0, "{} splits dimension {dim} into {n} parts", cx.name());
+    ensure!(
+        size == DYNAMIC || size % n == 0,
+        "{} splits dimension {dim} of size {size} into {n} parts, which does not divide it",
+        cx.name()
+    );
+    Ok(on_size(size, |size| size / n))
+}

@@ -1,0 +1,168 @@
+//! Operations with windows: convolution, `reduce_window`, `select_and_scatter`.
+
+use super::reduction::pairs;
+use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
+use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, TensorType, WindowSpec};
+
+/// A window along one dimension.
+struct Window {
+    size: i64,
+    stride: i64,
+    pad: (i64, i64),
+    base_dilation: i64,
+    dilation: i64,
+}
+
+impl Window {
+    /// How many windows fit along `n` elements; `None` where that overflows.
+    fn count(&self, n: i64) -> Option<i64> {
+        if n == DYNAMIC || self.size == DYNAMIC {
+            return Some(DYNAMIC);
+        }
+        let dilate = |n: i64, by: i64| if n == 0 { Some(0) } else { (n - 1).checked_mul(by)?.checked_add(1) };
+        let padded = dilate(n, self.base_dilation)?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
+        let window = dilate(self.size, self.dilation)?;
+        Some(if padded <= 0 || window > padded { 0 } else { (padded - window) / self.stride + 1 })
+    }
+}
+
+/// Entry `d` of a list that stands for `default` everywhere where it is empty.
+fn entry<T: Copy>(list: &[T], d: usize, default: T) -> T {
+    list.get(d).copied().unwrap_or(default)
+}
+
+/// The number of windows in each dimension of `shape`.
+fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
+    let rank = shape.len();
+    ensure!(
+        spec.dimensions.len() == rank
+            && [
+                spec.strides.len(),
+                spec.base_dilations.len(),
+                spec.window_dilations.len(),
+                spec.padding.len()
+            ]
+            .iter()
+            .all(|&n| n == 0 || n == rank),
+        "the window of {} has to have one entry per dimension of shape {}",
+        cx.name(),
+        shape_text(shape)
+    );
+    let mut out = Shape::new();
+    for (d, (&n, &size)) in shape.iter().zip(&spec.dimensions).enumerate() {
+        let window = Window {
+            size,
+            stride: entry(&spec.strides, d, 1),
+            pad: entry(&spec.padding, d, (0, 0)),
+            base_dilation: entry(&spec.base_dilations, d, 1),
+            dilation: entry(&spec.window_dilations, d, 1),
+        };
+        out.push(count(cx, &window, n, d)?);
+    }
+    Ok(out)
+}
+
+fn count(cx: &Ctx<'_>, window: &Window, n: i64, d: usize) -> Res<i64> {
+    ensure!(
+        window.stride > 0 && window.base_dilation > 0 && window.dilation > 0,
+        "stride and dilations of {} have to be positive, in window dimension {d} they are not",
+        cx.name()
+    );
+    super::shape::checked(cx, window.count(n))
+}
+
+pub(crate) fn reduce_window(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> {
+    let n = pairs(cx)?;
+    ensure!(
+        spec.dimensions.iter().all(|&n| n > 0),
+        "window sizes {:?} of {} have to be positive",
+        spec.dimensions,
+        cx.name()
+    );
+    let shape = windows(cx, spec, &cx.tensor(0)?.shape)?;
+    let result = |i: usize| -> Res<Ty> {
+        let dtype = cx.accumulated(0, i, cx.tensor(i)?.dtype)?;
+        Ok(Ty::Tensor(TensorType::new(&shape, dtype)))
+    };
+    (0..n).map(result).collect()
+}
+
+pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> {
+    let (operand, source, init) = (cx.tensor(0)?, cx.tensor(1)?, cx.scalar(2)?);
+    ensure!(
+        operand.dtype == source.dtype && init.dtype == operand.dtype,
+        "select_and_scatter of {operand}, {source} and {init}: element types differ"
+    );
+    let shape = windows(cx, spec, &operand.shape)?;
+    ensure!(
+        shape_fits(&shape, &source.shape),
+        "the source of select_and_scatter is {source}, the windows of its operand have shape {}",
+        shape_text(&shape)
+    );
+    let dtype = cx.accumulated(1, 0, operand.dtype)?;
+    Ok(tensor(&operand.shape, dtype))
+}
+
+/// The dimensions of one tensor of a convolution have to be all of them, each once.
+fn all_dims(cx: &Ctx<'_>, what: &str, dims: &ConvDims, rank: usize) -> Res<()> {
+    let all: DimList = [dims.a, dims.b].into_iter().chain(dims.spatial.iter().copied()).collect();
+    ensure!(
+        all.len() == rank,
+        "the {what} of convolution has rank {rank}, its dimension numbers are {all:?}"
+    );
+    distinct_dims(cx.name(), what, &all, rank)
+}
+
+pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
+    let (input, kernel) = (cx.tensor(0)?, cx.tensor(1)?);
+    let rank = input.rank();
+    ensure!(rank >= 2 && kernel.rank() == rank, "convolution of {input} with {kernel}: the ranks do not fit");
+    ensure!(input.dtype == kernel.dtype, "convolution of {input} with {kernel}: the element types differ");
+    ensure!(spec.precision.len() <= 2, "convolution of two operands has {} precisions", spec.precision.len());
+    all_dims(cx, "input", &spec.input, rank)?;
+    all_dims(cx, "kernel", &spec.kernel, rank)?;
+    all_dims(cx, "output", &spec.output, rank)?;
+    let spatial = rank - 2;
+    ensure!(
+        [
+            spec.strides.len(),
+            spec.padding.len(),
+            spec.lhs_dilation.len(),
+            spec.rhs_dilation.len(),
+            spec.reversal.len()
+        ]
+        .iter()
+        .all(|&n| n == 0 || n == spatial),
+        "the window of convolution has to have one entry per spatial dimension ({spatial})"
+    );
+    let (features, batches) = (spec.feature_group_count, spec.batch_group_count);
+    ensure!(
+        features > 0 && batches > 0 && (features == 1 || batches == 1),
+        "convolution with feature_group_count {features} and batch_group_count {batches}"
+    );
+    let at = |t: &TensorType, d: u32| t.shape[d as usize];
+    let in_batch = super::shape::divided(cx, at(input, spec.input.a), batches, spec.input.a as usize)?;
+    let in_feature = super::shape::divided(cx, at(input, spec.input.b), features, spec.input.b as usize)?;
+    ensure!(
+        size_fits(in_feature, at(kernel, spec.kernel.a)),
+        "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
+    );
+    let out_feature = at(kernel, spec.kernel.b);
+    for groups in [features, batches] {
+        super::shape::divided(cx, out_feature, groups, spec.kernel.b as usize)?;
+    }
+    let mut shape = Shape::from_elem(0, rank);
+    shape[spec.output.a as usize] = in_batch;
+    shape[spec.output.b as usize] = out_feature;
+    for i in 0..spatial {
+        let window = Window {
+            size: at(kernel, spec.kernel.spatial[i]),
+            stride: entry(&spec.strides, i, 1),
+            pad: entry(&spec.padding, i, (0, 0)),
+            base_dilation: entry(&spec.lhs_dilation, i, 1),
+            dilation: entry(&spec.rhs_dilation, i, 1),
+        };
+        shape[spec.output.spatial[i] as usize] = count(cx, &window, at(input, spec.input.spatial[i]), i)?;
+    }
+    Ok(tensor(&shape, input.dtype))
+}

@@ -1,0 +1,134 @@
+//! I9 and I10, and I5 and I8 for the bodies of functions.
+
+use cranelift_entity::EntityRef;
+
+use super::Report;
+use super::ops::check_types;
+use crate::infer::type_fits;
+use crate::{FuncId, Module, OpId, OpKind};
+
+pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
+    let module = report.module;
+    for (id, func) in &module.funcs {
+        let span = func.span;
+        if module.func_names.get(&func.name) != Some(&id) {
+            report.invalid("SH0209", span, format!("there are two functions @{}", func.name));
+        }
+        for (what, have, want) in [
+            ("attribute lists of parameters", func.arg_attrs.len(), func.params.len()),
+            ("attribute lists of results", func.res_attrs.len(), func.results.len()),
+            ("shardings of results", func.res_shardings.len(), func.results.len()),
+            ("locations of parameters", func.arg_locs.len(), func.params.len()),
+        ] {
+            if have != want && have != 0 {
+                report.invalid("SH0209", span, format!("@{} has {have} {what} for {want}", func.name));
+            }
+        }
+        let Some(body) = func.body else { continue };
+        let args = module.regions[body].args.iter().map(|&v| module.values[v].ty);
+        if !args.eq(func.params.iter().copied()) {
+            report.invalid(
+                "SH0209",
+                span,
+                format!("the parameters of @{} are not its body's arguments", func.name),
+            );
+        }
+        match module.terminator(body) {
+            Some(end) => {
+                let what = format!("@{}", func.name);
+                check_types(report, end, &what, "returned value", &module.ops[end].operands, &func.results);
+            }
+            None => report.invalid("SH0205", span, format!("@{} does not end with a return", func.name)),
+        }
+    }
+    for (name, &id) in &module.func_names {
+        if module.funcs[id].name != *name {
+            report.internal(
+                "SH0209",
+                format!("{id} stands under the name @{name}, its name is @{}", module.funcs[id].name),
+            );
+        }
+    }
+    check_calls(report, order);
+    check_recursion(report);
+}
+
+fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
+    let module = report.module;
+    for &id in order {
+        let op = &module.ops[id];
+        let OpKind::Call { callee } = &op.kind else { continue };
+        let Some(&func) = module.func_names.get(callee) else {
+            // The type check says so.
+            continue;
+        };
+        let params = &module.funcs[func].params;
+        if params.len() != op.operands.len() {
+            let (have, want) = (op.operands.len(), params.len());
+            report.at_op("SH0210", id, format!("the call of @{callee} has {have} operands, it takes {want}"));
+            continue;
+        }
+        for (i, (&value, &want)) in op.operands.iter().zip(params).enumerate() {
+            let have = module.values[value].ty;
+            if !type_fits(module, have, want) {
+                let (have, want) = (module.types.display(have), module.types.display(want));
+                report.at_op(
+                    "SH0210",
+                    id,
+                    format!("operand {i} of the call of @{callee} is {have}, it takes {want}"),
+                );
+            }
+        }
+    }
+}
+
+/// The calls in a function's body.
+fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
+    let Some(body) = module.funcs[func].body else { return Vec::new() };
+    module
+        .walk(body)
+        .into_iter()
+        .filter_map(|op| match &module.ops[op].kind {
+            OpKind::Call { callee } => module.func_names.get(callee).map(|&f| (op, f)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Depth first over the functions: a call of a function that is still open recurses.
+fn check_recursion(report: &mut Report<'_>) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let module = report.module;
+    let mut state = vec![State::New; module.funcs.len()];
+    for root in module.funcs.keys() {
+        if state[root.index()] != State::New {
+            continue;
+        }
+        state[root.index()] = State::Open;
+        let mut stack = vec![(root, calls(module, root).into_iter())];
+        while let Some((func, rest)) = stack.last_mut() {
+            let Some((op, callee)) = rest.next() else {
+                state[func.index()] = State::Done;
+                stack.pop();
+                continue;
+            };
+            match state[callee.index()] {
+                State::Done => {}
+                State::Open => {
+                    let message =
+                        format!("@{} calls itself, perhaps through others", module.funcs[callee].name);
+                    report.hinted("SH0210", op, message, Some("write a loop as stablehlo.while"));
+                }
+                State::New => {
+                    state[callee.index()] = State::Open;
+                    stack.push((callee, calls(module, callee).into_iter()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! I14 and I15: replica groups and permutes.
+
+use super::Report;
+use crate::{Attr, CollectiveSpec, Module, OpId, OpKind};
+
+/// The number of devices that ids count, where the module says it (`mhlo.num_replicas`, `mhlo.num_partitions`).
+///
+/// Specification, section "Collective ops": with global ids they count devices of all replicas and partitions;
+/// else with a channel all-to-all, permute and broadcast count partitions, the others replicas.
+fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
+    let count = |name: &str| match module.attrs.get(name) {
+        Some(Attr::Int(n, _)) if *n > 0 => Some(*n),
+        _ => None,
+    };
+    let (replicas, partitions) = (count("mhlo.num_replicas")?, count("mhlo.num_partitions")?);
+    if spec.use_global_device_ids {
+        return replicas.checked_mul(partitions);
+    }
+    let among_partitions = matches!(
+        kind,
+        OpKind::AllToAll { .. } | OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_)
+    );
+    Some(if among_partitions && spec.channel.is_some_and(|c| c > 0) { partitions } else { replicas })
+}
+
+pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+    let kind = &report.module.ops[id].kind;
+    let Some(spec) = kind.collective() else { return };
+    if spec.use_global_device_ids && spec.channel.is_none_or(|c| c <= 0) {
+        let message = format!("{} has global device ids but no channel", kind.name());
+        report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
+        return;
+    }
+    let devices = num_devices(report.module, kind, spec);
+    let (code, fault) = match kind {
+        OpKind::CollectivePermute(_) => ("SH0215", permute(spec, devices)),
+        _ => ("SH0214", groups(kind, spec, devices)),
+    };
+    if let Err((message, hint)) = fault {
+        let message = format!("{} {message}", kind.name());
+        report.hinted(code, id, message, hint);
+    }
+}
+
+type Fault = (String, Option<&'static str>);
+
+const OUT_OF_RANGE: Option<&str> =
+    Some("ids count from 0; with use_global_device_ids they count replicas times partitions");
+
+/// Ids seen so far; grows only up to the largest id that can be.
+fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
+    ids.sort_unstable();
+    ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
+fn in_range(ids: impl Iterator<Item = i64>, devices: Option<i64>) -> Result<(), Fault> {
+    for id in ids {
+        if id < 0 || devices.is_some_and(|n| id >= n) {
+            let of = devices.map_or(String::new(), |n| format!(" of {n}"));
+            return Err((format!("names device {id}{of}"), OUT_OF_RANGE));
+        }
+    }
+    Ok(())
+}
+
+fn permute(spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
+    if let Some(pair) = spec.groups.iter().find(|pair| pair.len() != 2) {
+        return Err((format!("takes pairs of source and target, not {pair:?}"), None));
+    }
+    in_range(spec.groups.iter().flatten().copied(), devices)?;
+    for (at, what) in [(0, "source"), (1, "target")] {
+        let ids = spec.groups.iter().filter_map(|pair| pair.get(at).copied()).collect();
+        if let Some(id) = first_repeat(ids) {
+            let hint = Some("to send from one device to many, use collective_broadcast or all_gather");
+            return Err((format!("has device {id} as {what} twice"), hint));
+        }
+    }
+    Ok(())
+}
+
+fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
+    let Some(first) = spec.groups.first() else { return Ok(()) };
+    if let Some(other) = spec.groups.iter().find(|g| g.len() != first.len()) {
+        let hint = Some("fill shorter groups with -1");
+        return Err((format!("has groups of {} and of {} devices", first.len(), other.len()), hint));
+    }
+    let ids: Vec<i64> = spec.groups.iter().flatten().copied().filter(|&id| id != -1).collect();
+    let filled = ids.len() == first.len() * spec.groups.len();
+    if !filled && !matches!(kind, OpKind::AllReduce(_) | OpKind::CollectiveBroadcast(_)) {
+        return Err((
+            "changes shapes by the size of a group, so that no group can be filled with -1".to_owned(),
+            None,
+        ));
+    }
+    let count = ids.len();
+    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_));
+    // Where nothing says how many devices there are, they are the ones that the groups list.
+    let devices = devices.or((!broadcast).then_some(count as i64));
+    in_range(ids.iter().copied(), devices)?;
+    if let Some(id) = first_repeat(ids) {
+        return Err((format!("has device {id} in its groups twice"), None));
+    }
+    if let Some(n) = devices
+        && count as i64 != n
+        && !broadcast
+    {
+        let hint = Some("list every device, in groups of one where it has no partner");
+        return Err((format!("has {count} of {n} devices in its groups"), hint));
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! I1: handles are in range.
+//!
+//! Every structure is taken apart field by field, so that a new field does not compile until it is looked at.
+
+use cranelift_entity::EntityRef;
+
+use super::Report;
+use crate::{
+    Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, MeshPlace, Module, Op, OpKind, PackedOption,
+    Region, ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
+};
+
+const CODE: &str = "SH0201";
+
+/// Sizes beyond this make sums of sizes overflow.
+const MAX_SIZE: i64 = 1 << 56;
+
+pub(super) fn check(report: &mut Report<'_>) {
+    let module = report.module;
+    let Module {
+        name: _,
+        attrs: _,
+        meshes,
+        mesh_names,
+        mesh_places,
+        funcs,
+        func_names,
+        ops,
+        values,
+        regions,
+        types,
+        locs,
+        shardings,
+        resources: _,
+        loc,
+    } = module;
+    let mut bad = |what: String| report.internal(CODE, format!("{what} is out of range"));
+    for (name, &mesh) in mesh_names {
+        if !meshes.is_valid(mesh) {
+            bad(format!("{mesh} named @{name}"));
+        }
+    }
+    for (name, &func) in func_names {
+        if !funcs.is_valid(func) {
+            bad(format!("{func} named @{name}"));
+        }
+    }
+    let type_ok = |ty: TypeId| ty.index() < types.len();
+    let loc_ok = |loc: PackedOption<LocId>| loc.expand().is_none_or(|l| l.index() < locs.len());
+    let sharding_ok = |s: ShardingId| s.index() < shardings.len();
+    if !loc_ok(*loc) {
+        bad("the location of the module".to_owned());
+    }
+    for (id, mesh) in meshes {
+        let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
+        let MeshPlace { funcs_above: _, loc } = mesh_places[id];
+        if !loc_ok(loc) {
+            bad(format!("the location of {id}"));
+        }
+    }
+    for (id, func) in funcs {
+        let Func {
+            name: _,
+            visibility: _,
+            body,
+            params,
+            results,
+            arg_attrs: _,
+            res_attrs: _,
+            res_shardings,
+            arg_locs,
+            attrs: _,
+            span: _,
+            loc,
+        } = func;
+        if body.is_some_and(|b| !regions.is_valid(b)) {
+            bad(format!("the body of {id}"));
+        }
+        if !params.iter().chain(results).all(|&ty| type_ok(ty)) {
+            bad(format!("a type of {id}"));
+        }
+        if !res_shardings.iter().filter_map(|s| s.expand()).all(sharding_ok) {
+            bad(format!("a sharding of {id}"));
+        }
+        if !arg_locs.iter().chain([loc]).all(|&l| loc_ok(l)) {
+            bad(format!("a location of {id}"));
+        }
+    }
+    for (id, op) in ops {
+        let Op { kind, operands, results, regions: op_regions, attrs: _, span: _, loc } = op;
+        if !operands.iter().chain(results).all(|&v| values.is_valid(v)) {
+            bad(format!("a value of {id}"));
+        }
+        if !op_regions.iter().all(|&r| regions.is_valid(r)) {
+            bad(format!("a region of {id}"));
+        }
+        if !loc_ok(*loc) {
+            bad(format!("the location of {id}"));
+        }
+        if !kind_ok(kind, |m| meshes.is_valid(m), sharding_ok) {
+            bad(format!("a mesh or sharding of {id}"));
+        }
+    }
+    for (id, value) in values {
+        let Value { ty, def } = *value;
+        if !type_ok(ty) {
+            bad(format!("the type of {id}"));
+        }
+        let def_ok = match def {
+            ValueDef::Result(op, _) => ops.is_valid(op),
+            ValueDef::Arg(region, _) => regions.is_valid(region),
+        };
+        if !def_ok {
+            bad(format!("the definition of {id}"));
+        }
+        if shardings.of(id).is_some_and(|s| !sharding_ok(s)) {
+            bad(format!("the sharding of {id}"));
+        }
+    }
+    for (id, region) in regions {
+        let Region { args, arg_locs, ops: listed } = region;
+        if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
+            bad(format!("an argument or operation of {id}"));
+        }
+        if !arg_locs.iter().all(|&l| loc_ok(l)) {
+            bad(format!("the location of an argument of {id}"));
+        }
+    }
+    for i in 0..shardings.len() {
+        let id = ShardingId::new(i);
+        // Dimensions and axes are I12.
+        let TensorSharding { mesh, dims: _, replicated: _, unreduced: _ } = shardings.get(id);
+        if !meshes.is_valid(*mesh) {
+            bad(format!("the mesh of {id}"));
+        }
+    }
+    for i in 0..locs.len() {
+        if !loc_children_before(locs.get(LocId::new(i)), i) {
+            bad(format!("a location that {} refers to", LocId::new(i)));
+        }
+    }
+    for i in 0..types.len() {
+        if !type_well_formed(types.get(TypeId::new(i)), i) {
+            bad(format!("a size of, or an item of, {}", TypeId::new(i)));
+        }
+    }
+}
+
+fn loc_children_before(loc: &Loc, i: usize) -> bool {
+    let before = |id: &LocId| id.index() < i;
+    match loc {
+        Loc::Unknown | Loc::Raw(_) | Loc::File { file: _, line: _, col: _, to: _ } => true,
+        Loc::Name { name: _, child } => child.iter().all(before),
+        Loc::CallSite { callee, caller } => before(callee) && before(caller),
+        Loc::Fused { metadata: _, children } => children.iter().all(before),
+    }
+}
+
+fn type_well_formed(ty: &Type, i: usize) -> bool {
+    match ty {
+        Type::Tensor(TensorType { shape, dtype, encoding: _ }) => {
+            let bytes = shape.iter().try_fold(dtype.bytes() as i64, |acc, &n| match n {
+                crate::DYNAMIC => Some(acc),
+                0..=MAX_SIZE => acc.checked_mul(n),
+                _ => None,
+            });
+            bytes.is_some()
+        }
+        Type::Tuple(items) => items.iter().all(|t| t.index() < i),
+        Type::Token | Type::Other(_) => true,
+    }
+}
+
+/// Whether the handles in an operation's payload are in range.
+fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(ShardingId) -> bool) -> bool {
+    use OpKind as K;
+    match kind {
+        K::ShardingConstraint(s) | K::Reshard(s) => sharding(*s),
+        K::MeshCollective(c) => {
+            // Axes are I13.
+            let MeshCollective { mesh: m, kind: _, out } = &**c;
+            mesh(*m) && sharding(*out)
+        }
+        K::ManualComputation(spec) => {
+            let ManualSpec { in_shardings, out_shardings, manual_axes: _ } = &**spec;
+            in_shardings.iter().chain(out_shardings).all(|&s| sharding(s))
+        }
+        K::Unary(_)
+        | K::Binary(_)
+        | K::Compare(..)
+        | K::Select
+        | K::Clamp
+        | K::Convert
+        | K::BitcastConvert
+        | K::ReducePrecision { .. }
+        | K::Constant(_)
+        | K::Iota { .. }
+        | K::BroadcastInDim { .. }
+        | K::Reshape
+        | K::Transpose { .. }
+        | K::Reverse { .. }
+        | K::Slice(_)
+        | K::DynamicSlice { .. }
+        | K::DynamicUpdateSlice
+        | K::Concatenate { .. }
+        | K::Pad(_)
+        | K::DotGeneral(_)
+        | K::Convolution(_)
+        | K::Reduce { .. }
+        | K::ReduceWindow(_)
+        | K::SelectAndScatter(_)
+        | K::Sort { .. }
+        | K::Gather(_)
+        | K::Scatter(_)
+        | K::RngBitGenerator { .. }
+        | K::Fft { .. }
+        | K::Cholesky { .. }
+        | K::TriangularSolve(_)
+        | K::While
+        | K::Case
+        | K::If
+        | K::OptimizationBarrier
+        | K::Call { .. }
+        | K::Return
+        | K::CustomCall(_)
+        | K::Tuple
+        | K::GetTupleElement { .. }
+        | K::AfterAll
+        | K::AllReduce(_)
+        | K::AllGather { .. }
+        | K::ReduceScatter { .. }
+        | K::AllToAll { .. }
+        | K::CollectivePermute(_)
+        | K::CollectiveBroadcast(_)
+        | K::PartitionId
+        | K::ReplicaId
+        | K::PropagationBarrier { .. }
+        | K::ShardingGroup { .. }
+        | K::Opaque(_) => true,
+    }
+}

@@ -1,0 +1,238 @@
+//! I11 and I12: meshes and shardings.
+
+use cranelift_entity::EntityRef;
+
+use super::Report;
+use crate::{
+    AxisRef, Mesh, MeshId, Module, OpId, OpKind, ShardingId, Span, TensorSharding, Type, TypeId, ValueId,
+};
+
+/// More devices than that do not fit the 32-bit ids that executables know.
+const MAX_DEVICES: i64 = i32::MAX as i64;
+
+/// Checks meshes and shardings. `false` where one is unsound, so that its axes must not be used.
+pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) -> bool {
+    let module = report.module;
+    let mesh_ok: Vec<bool> = module.meshes.keys().map(|mesh| check_mesh(report, mesh)).collect();
+    let faults: Vec<Option<String>> = (0..module.shardings.len())
+        .map(|i| {
+            let sharding = module.shardings.get(ShardingId::new(i));
+            if !mesh_ok[sharding.mesh.index()] {
+                return None;
+            }
+            fault(&module.meshes[sharding.mesh], sharding).err()
+        })
+        .collect();
+    let sound = faults.iter().all(Option::is_none) && mesh_ok.iter().all(|&ok| ok);
+    let mut users = Users { report, reported: vec![false; faults.len()], faults };
+    for func in module.funcs.values() {
+        if let Some(body) = func.body {
+            for (i, &arg) in module.regions[body].args.iter().enumerate() {
+                users.value(arg, func.span, None, || format!("argument {i} of @{}", func.name));
+            }
+        }
+        for (i, (sharding, &ty)) in func.res_shardings.iter().zip(&func.results).enumerate() {
+            if let Some(id) = sharding.expand() {
+                users.check(id, ty, func.span, None, || format!("result {i} of @{}", func.name));
+            }
+        }
+    }
+    for &op in order {
+        users.op(op);
+    }
+    sound
+}
+
+fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
+    let mesh = &report.module.meshes[id];
+    let before = report.errors.len();
+    let name = report.module.mesh_name(id);
+    if let Some((axis, size)) = mesh.axes.iter().find(|(_, size)| **size < 1) {
+        let message = format!("axis \"{axis}\" of mesh @{name} has size {size}");
+        report.invalid("SH0211", Span::NONE, message);
+        return false;
+    }
+    let devices =
+        mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n <= MAX_DEVICES));
+    let Some(devices) = devices else {
+        report.invalid("SH0211", Span::NONE, format!("mesh @{name} has more than {MAX_DEVICES} devices"));
+        return false;
+    };
+    if mesh.axes.len() > usize::from(u16::MAX) {
+        report.invalid("SH0211", Span::NONE, format!("mesh @{name} has {} axes", mesh.axes.len()));
+    }
+    let Some(ids) = &mesh.device_ids else { return report.errors.len() == before };
+    if mesh.axes.is_empty() {
+        if ids.len() != 1 || ids[0] < 0 {
+            let message = format!("mesh @{name} without axes has to name one device, it names {ids:?}");
+            report.invalid("SH0211", Span::NONE, message);
+        }
+    } else if ids.len() as i64 != devices {
+        let message = format!("mesh @{name} has {devices} devices and {} device ids", ids.len());
+        report.invalid("SH0211", Span::NONE, message);
+    } else {
+        let mut seen = vec![false; ids.len()];
+        for &device in ids {
+            match usize::try_from(device).ok().and_then(|d| seen.get_mut(d)) {
+                Some(seen) if !*seen => *seen = true,
+                _ => {
+                    let message = format!(
+                        "the device ids of mesh @{name} are not a permutation of 0..{devices}: {device} is {}",
+                        if (0..devices).contains(&device) { "there twice" } else { "out of range" }
+                    );
+                    report.invalid("SH0211", Span::NONE, message);
+                    break;
+                }
+            }
+        }
+    }
+    report.errors.len() == before
+}
+
+/// The first fault of a list of axes that one tensor may use.
+fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
+    if mesh.is_maximal() {
+        let bare = sharding.is_unsplit() && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
+        return if bare { Ok(()) } else { Err("a mesh of one device has no axes to split along".to_owned()) };
+    }
+    let axes = sharding.split_axes().chain(sharding.replicated.iter().copied());
+    check_axes(mesh, axes.chain(sharding.unreduced.iter().copied()))
+}
+
+/// Whether the axes exist, are well-formed parts, and do not overlap.
+pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Result<(), String> {
+    let mut parts: Vec<(AxisRef, i64, i64)> = Vec::new();
+    for axis in axes {
+        let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
+            let known: Vec<String> = mesh.axes.keys().map(|a| format!("\"{a}\"")).collect();
+            return Err(format!(
+                "axis number {} does not exist, the mesh has the axes {}",
+                axis.axis,
+                known.join(", ")
+            ));
+        };
+        let (from, to) = match axis.sub {
+            None => (1, size),
+            Some(sub) => {
+                let (pre, part) = (i64::from(sub.pre), i64::from(sub.size));
+                if pre < 1 || part < 2 || size % (pre * part) != 0 {
+                    return Err(format!(
+                        "\"{name}\":({pre}){part} is not a part of axis \"{name}\" of size {size}"
+                    ));
+                }
+                if part == size {
+                    return Err(format!(
+                        "\"{name}\":({pre}){part} is all of axis \"{name}\": write \"{name}\""
+                    ));
+                }
+                (pre, pre * part)
+            }
+        };
+        parts.push((axis, from, to));
+    }
+    parts.sort_unstable_by_key(|&(axis, from, to)| (axis.axis, from, to));
+    for pair in parts.windows(2) {
+        let [(a, a_from, a_to), (b, b_from, b_to)] = [pair[0], pair[1]];
+        if a.axis != b.axis {
+            continue;
+        }
+        let (a_text, b_text) = (mesh.axis_text(a), mesh.axis_text(b));
+        // Of an axis of size one there is nothing to share, but it still stands once.
+        if a_to > b_from || (a_from, a_to) == (b_from, b_to) {
+            return Err(if a == b {
+                format!("axis {a_text} is used twice")
+            } else {
+                format!("{a_text} and {b_text} overlap")
+            });
+        }
+        if b_from % a_to != 0 {
+            return Err(format!("{a_text} and {b_text} are not parts of one split of the axis"));
+        }
+    }
+    Ok(())
+}
+
+/// Where shardings are used.
+struct Users<'r, 'm> {
+    report: &'r mut Report<'m>,
+    faults: Vec<Option<String>>,
+    /// A fault is reported at the first user.
+    reported: Vec<bool>,
+}
+
+impl Users<'_, '_> {
+    fn op(&mut self, id: OpId) {
+        let module: &Module = self.report.module;
+        let op = &module.ops[id];
+        let name = op.kind.name();
+        for (i, &result) in op.results.iter().enumerate() {
+            self.value(result, op.span, Some(id), || format!("result {i} of {name}"));
+        }
+        for &region in &op.regions {
+            for (i, &arg) in module.regions[region].args.iter().enumerate() {
+                self.value(arg, op.span, Some(id), || format!("argument {i} of a region of {name}"));
+            }
+        }
+        let (operands, results) = (&op.operands, &op.results);
+        match &op.kind {
+            OpKind::ShardingConstraint(s) | OpKind::Reshard(s) => self.each(id, &[*s], results),
+            OpKind::MeshCollective(c) => self.each(id, &[c.out], results),
+            OpKind::ManualComputation(spec) => {
+                self.each(id, &spec.in_shardings, operands);
+                self.each(id, &spec.out_shardings, results);
+            }
+            _ => {}
+        }
+    }
+
+    fn each(&mut self, op: OpId, shardings: &[ShardingId], values: &[ValueId]) {
+        let module = self.report.module;
+        let data = &module.ops[op];
+        for (i, (&sharding, &value)) in shardings.iter().zip(values).enumerate() {
+            let what = || format!("sharding {i} of {}", data.kind.name());
+            self.check(sharding, module.values[value].ty, data.span, Some(op), what);
+        }
+    }
+
+    fn value(&mut self, value: ValueId, span: Span, op: Option<OpId>, what: impl Fn() -> String) {
+        let module = self.report.module;
+        if let Some(id) = module.shardings.of(value) {
+            self.check(id, module.values[value].ty, span, op, what);
+        }
+    }
+
+    fn check(&mut self, id: ShardingId, ty: TypeId, span: Span, op: Option<OpId>, what: impl Fn() -> String) {
+        let module = self.report.module;
+        let sharding = module.shardings.get(id);
+        let mesh = &module.meshes[sharding.mesh];
+        let mut message = None;
+        if let Some(fault) = &self.faults[id.index()]
+            && !std::mem::replace(&mut self.reported[id.index()], true)
+        {
+            message = Some(format!("the sharding of {} is not valid: {fault}", what()));
+        } else {
+            let rank = match module.types.get(ty) {
+                Type::Tensor(tensor) => Some(tensor.rank()),
+                // The rank of a quantized tensor is in its text.
+                Type::Other(_) => None,
+                Type::Token | Type::Tuple(_) => Some(0),
+            };
+            if let Some(rank) = rank
+                && rank != sharding.rank()
+                && !(sharding.rank() == 0 && mesh.is_maximal())
+            {
+                message = Some(format!(
+                    "the sharding of {} has {} dimensions, the value has {rank}",
+                    what(),
+                    sharding.rank()
+                ));
+            }
+        }
+        if let Some(message) = message {
+            match op {
+                Some(op) => self.report.at_op("SH0212", op, message),
+                None => self.report.invalid("SH0212", span, message),
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The verifier: what holds for every module that a pass takes or returns.
+//!
+//! The invariants, each with its diagnostic code. A module that keeps I1 to I3 may be walked without a check of
+//! any handle; the others are looked at only then. Operations that no region lists are no part of the program:
+//! only their handles have to be in range.
+//!
+//! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions,
+//!   types, meshes, shardings and locations. Types and locations refer only to ones interned before them. Sizes
+//!   are not negative, and the bytes of a tensor can be counted in 64 bits.
+//! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation
+//!   stands in one region, once.
+//! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as theirs.
+//! * **I4** (SH0204) Dominance. An operand is defined earlier in the same region or in one around it. Bodies of
+//!   functions and of `sdy.manual_computation` see nothing of what is around them.
+//! * **I5** (SH0205) Terminators. Regions end with a return and have no other one. (Regions of unknown operations
+//!   end as they like.)
+//! * **I6** (SH0206) Counts. An operation has as many operands and regions as its kind takes.
+//! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]).
+//! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that the operation or
+//!   function around it gives or takes.
+//! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and
+//!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
+//! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse.
+//! * **I11** (SH0211) Meshes. Axis sizes are positive; device ids are a permutation of `0..n`, save that a mesh
+//!   of one named device may name any.
+//! * **I12** (SH0212) Shardings. One entry per dimension; axes exist; a part of an axis divides it, and is not all
+//!   of it; no axis, nor any part of one, is used twice in one sharding, replicated and unreduced axes included.
+//!   A sharding on a mesh of one named device splits nothing.
+//! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with
+//!   their shardings: in number, mesh, local types and axes. What is inside a manual computation does not use its
+//!   manual axes.
+//! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
+//!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
+//! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
+
+mod funcs;
+mod groups;
+mod handles;
+mod mesh;
+mod ops;
+mod placement;
+mod scope;
+mod structure;
+#[cfg(test)]
+mod tests;
+
+use crate::{Diagnostic, Module, OpId, Span};
+
+#[allow(unused_imports, reason = "named in the module documentation")]
+use crate::check_result_types;
+
+/// At most so many errors are reported: one mistake of a pass can break every operation.
+const MAX_ERRORS: usize = 1000;
+
+/// Checks every invariant, in time linear in the size of the module.
+///
+/// # Errors
+/// All violations found, in program order within each invariant (at most 1000).
+pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    let mut report = Report { module, errors: Vec::new() };
+    handles::check(&mut report);
+    if report.errors.is_empty()
+        && let Some(program) = structure::check(&mut report)
+    {
+        funcs::check(&mut report, &program.order);
+        let meshes_ok = mesh::check(&mut report, &program.order);
+        for &op in &program.order {
+            ops::check(&mut report, op);
+            groups::check(&mut report, op);
+            if meshes_ok {
+                placement::check(&mut report, op);
+            }
+        }
+        if meshes_ok {
+            scope::check(&mut report, &program);
+        }
+    }
+    if report.errors.is_empty() { Ok(()) } else { Err(report.errors) }
+}
+
+/// Collects errors.
+struct Report<'m> {
+    module: &'m Module,
+    errors: Vec<Diagnostic>,
+}
+
+impl Report<'_> {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(diagnostic);
+        }
+    }
+
+    /// A broken promise of whoever made the module.
+    fn internal(&mut self, code: &'static str, message: impl Into<String>) {
+        self.push(Diagnostic::internal(code, message));
+    }
+
+    /// An error at a place in the text.
+    fn invalid(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.push(Diagnostic::invalid(code, message).at(span));
+    }
+
+    /// An error at an operation.
+    fn at_op(&mut self, code: &'static str, op: OpId, message: impl Into<String>) {
+        self.hinted(code, op, message, None);
+    }
+
+    /// An error at an operation, with advice.
+    fn hinted(&mut self, code: &'static str, op: OpId, message: impl Into<String>, hint: Option<&str>) {
+        let mut diagnostic = Diagnostic::invalid(code, message).at(self.module.ops[op].span);
+        diagnostic.user_loc = self.module.user_loc(op);
+        diagnostic.hint = hint.map(str::to_owned);
+        self.push(diagnostic);
+    }
+}

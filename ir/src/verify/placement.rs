@@ -1,0 +1,195 @@
+//! I13: manual computations and collectives between shardings agree with their shardings.
+
+use super::Report;
+use super::mesh::check_axes;
+use super::ops::yielded;
+use crate::infer::{on_size, shape_fits};
+use crate::{
+    AxisList, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, SubAxis,
+    TensorSharding, TensorType, ValueId,
+};
+
+const CODE: &str = "SH0213";
+
+pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+    let fault = match &report.module.ops[id].kind {
+        OpKind::ManualComputation(spec) => manual(report, id, spec),
+        OpKind::MeshCollective(spec) => collective(report, id, spec),
+        _ => return,
+    };
+    if let Err(message) = fault {
+        let message = format!("{}: {message}", report.module.ops[id].kind.name());
+        report.at_op(CODE, id, message);
+    }
+}
+
+fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String> {
+    let module = report.module;
+    let op = &module.ops[id];
+    let &[region] = op.regions.as_slice() else { return Ok(()) };
+    let (args, yields) = (&module.regions[region].args, yielded(module, region));
+    // A mesh without axes splits nothing, so that it goes with any.
+    let meshes = spec.in_shardings.iter().chain(&spec.out_shardings).map(|&s| module.shardings.get(s).mesh);
+    let mut meshes = meshes.filter(|&m| !module.meshes[m].axes.is_empty());
+    if let Some(first) = meshes.next()
+        && let Some(other) = meshes.find(|&m| !same_devices(&module.meshes[m], &module.meshes[first]))
+    {
+        let (first, other) = (module.mesh_name(first), module.mesh_name(other));
+        return Err(format!("its shardings are on different meshes, @{first} and @{other}"));
+    }
+    for (what, values, shardings, locals) in [
+        ("operand", op.operands.as_slice(), &spec.in_shardings, args.as_slice()),
+        ("result", op.results.as_slice(), &spec.out_shardings, yields),
+    ] {
+        if values.len() != shardings.len() || values.len() != locals.len() {
+            return Err(format!(
+                "{} {what}s, {} shardings of them and {} values of the body",
+                values.len(),
+                shardings.len(),
+                locals.len()
+            ));
+        }
+        for (i, ((&value, &sharding), &local)) in values.iter().zip(shardings).zip(locals).enumerate() {
+            let sharding = module.shardings.get(sharding);
+            let mesh = &module.meshes[sharding.mesh];
+            check_axes(mesh, spec.manual_axes.iter().copied())
+                .map_err(|fault| format!("its manual axes are not valid: {fault}"))?;
+            manual_value(report, mesh, spec, sharding, value, local)
+                .map_err(|fault| format!("{what} {i}: {fault}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether two meshes are one: a text may write a mesh out where it is used.
+fn same_devices(a: &Mesh, b: &Mesh) -> bool {
+    std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
+}
+
+/// The body sees what the manual axes leave of a value.
+fn manual_value(
+    report: &Report<'_>,
+    mesh: &Mesh,
+    spec: &ManualSpec,
+    sharding: &TensorSharding,
+    value: ValueId,
+    local: ValueId,
+) -> Result<(), String> {
+    let module = report.module;
+    let (Some(global), Some(have)) = (module.tensor(value), module.tensor(local)) else { return Ok(()) };
+    if sharding.rank() != global.rank() {
+        // I12 says so; a mesh of one device splits nothing.
+        return Ok(());
+    }
+    let mut shape = Shape::new();
+    for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
+        let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
+        let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
+        if dim.axes.iter().skip(manual).any(is_manual) {
+            return Err("a manual axis follows one that is not manual".to_owned());
+        }
+        let parts = mesh.axes_size(&dim.axes[..manual]);
+        shape.push(on_size(n, |n| (n + parts - 1) / parts));
+    }
+    if !shape_fits(&shape, &have.shape) || have.dtype != global.dtype {
+        let want = TensorType::new(&shape, global.dtype);
+        return Err(format!("the body has {have} for {global}, it should have {want}"));
+    }
+    Ok(())
+}
+
+/// The same axes, with parts of one axis that follow one another as one.
+fn merged(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> AxisList {
+    let mut out = AxisList::new();
+    for axis in axes {
+        if let Some(last) = out.last_mut()
+            && last.axis == axis.axis
+            && let (Some(a), Some(b)) = (last.sub, axis.sub)
+            && a.pre.checked_mul(a.size) == Some(b.pre)
+        {
+            let sub = SubAxis { pre: a.pre, size: a.size.saturating_mul(b.size) };
+            let whole = i64::from(sub.size) == mesh.full_size(axis);
+            *last = AxisRef { axis: axis.axis, sub: (!whole).then_some(sub) };
+            continue;
+        }
+        out.push(axis);
+    }
+    out
+}
+
+fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<(), String> {
+    let module = report.module;
+    let (&[operand], &[_]) = (module.ops[id].operands.as_slice(), module.ops[id].results.as_slice()) else {
+        return Ok(());
+    };
+    let mesh = &module.meshes[spec.mesh];
+    let out = module.shardings.get(spec.out);
+    if out.mesh != spec.mesh {
+        return Err("the sharding of its result is on another mesh".to_owned());
+    }
+    let rank = module.rank(operand);
+    // Axes that each dimension loses and gains.
+    let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
+    let mut reduced = &AxisList::new();
+    match &spec.kind {
+        MeshCollectiveKind::AllGather(lists) => lost.clone_from(lists),
+        MeshCollectiveKind::AllSlice(lists) | MeshCollectiveKind::ReduceScatter(lists, _) => {
+            gained.clone_from(lists);
+        }
+        MeshCollectiveKind::AllToAll { axes, from, to } => {
+            let (from, to) = (*from as usize, *to as usize);
+            if from >= rank || to >= rank || from == to {
+                return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+            }
+            lost[from].clone_from(axes);
+            gained[to].clone_from(axes);
+        }
+        MeshCollectiveKind::AllReduce(axes, _) => reduced = axes,
+        MeshCollectiveKind::CollectivePermute => {}
+    }
+    for lists in [&lost, &gained] {
+        if lists.len() != rank {
+            return Err(format!("it has axes for {} dimensions, its operand has {rank}", lists.len()));
+        }
+        check_axes(mesh, lists.iter().flatten().copied())?;
+    }
+    check_axes(mesh, reduced.iter().copied())?;
+    check_axes(mesh, reduced.iter().copied().chain(out.unreduced.iter().copied()))
+        .map_err(|fault| format!("its result still waits for the reduction: {fault}"))?;
+    let Some(before) = module.shardings.sharding_of(operand) else { return Ok(()) };
+    let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
+    if before.mesh != spec.mesh {
+        // A permute may go to another order of the same devices.
+        let fault = "the sharding of its operand is on another mesh".to_owned();
+        return if permutes { Ok(()) } else { Err(fault) };
+    }
+    if before.rank() != rank || out.rank() != rank {
+        // I12 says so.
+        return Ok(());
+    }
+    check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
+        .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;
+    for d in 0..rank {
+        let fits = if permutes {
+            before.shards(mesh, d) == out.shards(mesh, d)
+        } else {
+            let join = |axes: &AxisList, more: &AxisList| {
+                merged(mesh, axes.iter().copied().chain(more.iter().copied()))
+            };
+            join(&out.dims[d].axes, &lost[d]) == join(&before.dims[d].axes, &gained[d])
+        };
+        if !fits {
+            return Err(format!(
+                "dimension {d} is sharded {} before and {} after, which the axes exchanged do not make up",
+                axes_text(mesh, &before.dims[d].axes),
+                axes_text(mesh, &out.dims[d].axes)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn axes_text(mesh: &Mesh, axes: &AxisList) -> String {
+    let axes: Vec<String> = axes.iter().map(|&a| mesh.axis_text(a)).collect();
+    format!("{{{}}}", axes.join(", "))
+}

@@ -1,0 +1,189 @@
+//! I2 to I5: ownership, definitions, dominance, terminators; one walk over the program.
+
+use cranelift_entity::EntityRef;
+
+use super::Report;
+use crate::{OpId, OpKind, RegionId, ValueDef, ValueId};
+
+/// A region on the way.
+struct Frame {
+    region: RegionId,
+    /// What may be read here carries this mark; a body that sees nothing of what is around it has its own.
+    mark: u32,
+    /// The operation at hand, as an index into the region.
+    at: usize,
+    /// The next of its regions to enter.
+    sub: usize,
+}
+
+struct Walk<'r, 'm> {
+    report: &'r mut Report<'m>,
+    region_seen: Vec<bool>,
+    op_seen: Vec<bool>,
+    /// The mark of each value that may be read at the place at hand; 0 for none.
+    visible: Vec<u32>,
+    program: Program,
+    sound: bool,
+}
+
+/// The operations of a module in order, an operation before those of its regions.
+pub(super) struct Program {
+    /// The operations.
+    pub(super) order: Vec<OpId>,
+    /// For each of them, the scope that it stands in, as an index into `scopes`.
+    pub(super) scope: Vec<u32>,
+    /// The bodies that see nothing of what is around them.
+    pub(super) scopes: Vec<Scope>,
+}
+
+/// A body that sees nothing of what is around it.
+#[derive(Clone, Copy)]
+pub(super) struct Scope {
+    /// The `sdy.manual_computation` that it belongs to; `None` for the body of a function.
+    pub(super) manual: Option<OpId>,
+    /// The scope that this operation stands in.
+    pub(super) parent: u32,
+}
+
+/// The operations of the program; `None` where I2 or I3 is broken, so that it must not be walked.
+pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
+    let module = report.module;
+    let mut walk = Walk {
+        report,
+        region_seen: vec![false; module.regions.len()],
+        op_seen: vec![false; module.ops.len()],
+        visible: vec![0; module.values.len()],
+        program: Program {
+            order: Vec::with_capacity(module.ops.len()),
+            scope: Vec::with_capacity(module.ops.len()),
+            scopes: Vec::new(),
+        },
+        sound: true,
+    };
+    for body in module.bodies() {
+        walk.body(body);
+    }
+    walk.sound.then_some(walk.program)
+}
+
+impl Walk<'_, '_> {
+    /// A new scope; its mark is its index plus one.
+    fn new_mark(&mut self, manual: Option<OpId>, mark: u32) -> u32 {
+        self.program.scopes.push(Scope { manual, parent: mark.saturating_sub(1) });
+        self.program.scopes.len() as u32
+    }
+
+    fn body(&mut self, body: RegionId) {
+        let module = self.report.module;
+        let mark = self.new_mark(None, 0);
+        let mut stack = Vec::new();
+        self.enter(&mut stack, body, mark);
+        while let Some(frame) = stack.last_mut() {
+            let ops = &module.regions[frame.region].ops;
+            let Some(&id) = ops.get(frame.at) else {
+                let region = frame.region;
+                stack.pop();
+                self.leave(region);
+                continue;
+            };
+            let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
+            if first {
+                if self.op_seen[id.index()] {
+                    self.sound = false;
+                    let message = format!("{id} ({}) stands in two places", module.ops[id].kind.name());
+                    self.report.internal("SH0202", message);
+                    frame.at += 1;
+                    continue;
+                }
+                self.op_seen[id.index()] = true;
+                self.program.order.push(id);
+                self.program.scope.push(frame.mark - 1);
+                self.operation(id, frame.mark, last);
+            }
+            let op = &module.ops[id];
+            if let Some(&region) = op.regions.get(frame.sub) {
+                frame.sub += 1;
+                let opaque = matches!(op.kind, OpKind::Opaque(_));
+                if !opaque && module.terminator(region).is_none() {
+                    self.report.at_op(
+                        "SH0205",
+                        id,
+                        format!("a region of {} does not end with a return", op.kind.name()),
+                    );
+                }
+                let isolated = matches!(op.kind, OpKind::ManualComputation(_));
+                let mark = frame.mark;
+                let mark = if isolated { self.new_mark(Some(id), mark) } else { mark };
+                self.enter(&mut stack, region, mark);
+            } else {
+                for &result in &op.results {
+                    self.visible[result.index()] = frame.mark;
+                }
+                frame.at += 1;
+                frame.sub = 0;
+            }
+        }
+    }
+
+    fn enter(&mut self, stack: &mut Vec<Frame>, region: RegionId, mark: u32) {
+        if std::mem::replace(&mut self.region_seen[region.index()], true) {
+            self.sound = false;
+            self.report.internal("SH0202", format!("{region} belongs to two operations or functions"));
+            return;
+        }
+        for (i, &arg) in self.report.module.regions[region].args.iter().enumerate() {
+            self.defined(arg, ValueDef::Arg(region, i as u32));
+            self.visible[arg.index()] = mark;
+        }
+        stack.push(Frame { region, mark, at: 0, sub: 0 });
+    }
+
+    /// Values of the region cannot be read after it.
+    fn leave(&mut self, region: RegionId) {
+        let region = &self.report.module.regions[region];
+        for arg in &region.args {
+            self.visible[arg.index()] = 0;
+        }
+        for &op in &region.ops {
+            for result in &self.report.module.ops[op].results {
+                self.visible[result.index()] = 0;
+            }
+        }
+    }
+
+    fn defined(&mut self, value: ValueId, def: ValueDef) {
+        let have = self.report.module.values[value].def;
+        if have != def {
+            self.sound = false;
+            let message = format!("{value} stands as {} but is defined as {}", text(def), text(have));
+            self.report.internal("SH0203", message);
+        }
+    }
+
+    fn operation(&mut self, id: OpId, mark: u32, last: bool) {
+        let op = &self.report.module.ops[id];
+        for (i, value) in op.operands.iter().enumerate() {
+            if self.visible[value.index()] != mark {
+                self.report.hinted(
+                    "SH0204",
+                    id,
+                    format!("operand {i} of {} ({value}) is not defined before it", op.kind.name()),
+                    Some("a value can be read after the operation that makes it, in the same region or in one inside it"),
+                );
+            }
+        }
+        for (i, &result) in op.results.iter().enumerate() {
+            self.defined(result, ValueDef::Result(id, i as u32));
+        }
+        if matches!(op.kind, OpKind::Return) && !last {
+            self.report.at_op("SH0205", id, "a return stands before the end of its region");
+        }
+    }
+}
+
+fn text(def: ValueDef) -> String {
+    match def {
+        ValueDef::Result(op, i) => format!("result {i} of {op}"),
+        ValueDef::Arg(region, i) => format!("argument {i} of {region}"),
+    }
+}

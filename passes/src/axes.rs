@@ -1,0 +1,134 @@
+//! Arithmetic of axes and their parts.
+//!
+//! A [`Part`] is an axis or a sub-axis in one uniform shape: of the whole axis, seen as
+//! `(pre, size, rest)` from major to minor, the middle component.
+
+use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
+use smallvec::SmallVec;
+
+/// An axis or part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Part {
+    /// Index of the axis in its mesh.
+    pub(crate) axis: u16,
+    /// Product of the sizes of the more major parts.
+    pub(crate) pre: u32,
+    /// Size of this part.
+    pub(crate) size: u32,
+}
+
+/// Parts from major to minor.
+pub(crate) type Parts = SmallVec<[Part; 4]>;
+
+impl Part {
+    pub(crate) fn of(mesh: &Mesh, axis: AxisRef) -> Part {
+        match axis.sub {
+            Some(sub) => Part { axis: axis.axis, pre: sub.pre, size: sub.size },
+            None => Part { axis: axis.axis, pre: 1, size: mesh.full_size(axis) as u32 },
+        }
+    }
+
+    fn end(self) -> u32 {
+        self.pre * self.size
+    }
+
+    /// Whether the two share a component of the same axis.
+    pub(crate) fn overlaps(self, other: Part) -> bool {
+        self.axis == other.axis && self.pre < other.end() && other.pre < self.end()
+    }
+
+    /// The major component of size `size` and the minor rest.
+    pub(crate) fn split(self, size: u32) -> (Part, Part) {
+        (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
+    }
+}
+
+/// The parts that a list of axes is made of.
+pub(crate) fn parts(mesh: &Mesh, axes: &[AxisRef]) -> Parts {
+    axes.iter().map(|&a| Part::of(mesh, a)).filter(|p| p.size > 1).collect()
+}
+
+/// The shortest list of axes that is made of `parts`: neighbours that continue each other merge.
+pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
+    let mut merged: Parts = Parts::new();
+    for &part in parts {
+        match merged.last_mut() {
+            Some(last) if last.axis == part.axis && last.end() == part.pre => last.size *= part.size,
+            _ => merged.push(part),
+        }
+    }
+    merged
+        .iter()
+        .map(|p| {
+            let whole = AxisRef::whole(usize::from(p.axis));
+            let is_whole = i64::from(p.size) == mesh.full_size(whole);
+            AxisRef { sub: (!is_whole).then_some(SubAxis { pre: p.pre, size: p.size }), ..whole }
+        })
+        .collect()
+}
+
+/// Product of sizes.
+pub(crate) fn size_of(parts: &[Part]) -> i64 {
+    parts.iter().map(|p| i64::from(p.size)).product()
+}
+
+/// Splits the parts of all `lists` so that any two of the results are equal or disjoint. `None` where the
+/// cuts of an axis do not divide each other (`(1)2` and `(1)3` of an axis of six).
+pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
+    let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
+    for part in lists.iter().flatten() {
+        for cut in [part.pre, part.end()] {
+            let cuts = &mut cuts[usize::from(part.axis)];
+            if !cuts.contains(&cut) {
+                cuts.push(cut);
+            }
+        }
+    }
+    for cuts in &mut cuts {
+        cuts.sort_unstable();
+        if cuts.windows(2).any(|w| w[1] % w[0] != 0) {
+            return None;
+        }
+    }
+    for list in lists {
+        let mut out = Parts::new();
+        for &part in list.iter() {
+            let mut rest = part;
+            for &cut in &cuts[usize::from(part.axis)] {
+                if cut > rest.pre && cut < rest.end() {
+                    let (major, minor) = rest.split(cut / rest.pre);
+                    out.push(major);
+                    rest = minor;
+                }
+            }
+            out.push(rest);
+        }
+        *list = out;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refine_cuts_where_others_begin_or_end() {
+        let mesh = Mesh::new([("x", 8)]);
+        let whole = parts(&mesh, &[AxisRef::whole(0)]);
+        let part = Parts::from_slice(&[Part { axis: 0, pre: 2, size: 2 }]);
+        let mut lists = [whole, part];
+        assert_eq!(refine(&mesh, &mut lists), Some(()));
+        let sizes: Vec<_> = lists[0].iter().map(|p| (p.pre, p.size)).collect();
+        assert_eq!(sizes, [(1, 2), (2, 2), (4, 2)]);
+        assert_eq!(to_axes(&mesh, &lists[0]), AxisList::from_slice(&[AxisRef::whole(0)]));
+    }
+
+    #[test]
+    fn refine_refuses_cuts_that_do_not_nest() {
+        let mesh = Mesh::new([("x", 6)]);
+        let two = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 2 }]);
+        let three = Parts::from_slice(&[Part { axis: 0, pre: 1, size: 3 }]);
+        assert_eq!(refine(&mesh, &mut [two, three]), None);
+    }
+}

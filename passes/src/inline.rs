@@ -1,0 +1,307 @@
+//! Call inlining and the cloning of regions.
+//!
+//! Passes after this one see one function body without calls, so that shardings, reshards and costs need no
+//! summary of a callee. A callee that is called from several places is copied to each, since each place may
+//! shard it differently.
+
+use std::collections::HashSet;
+
+use petgraph::algo::{kosaraju_scc, toposort};
+use petgraph::graph::{DiGraph, NodeIndex};
+use shardc_ir::{
+    Attr, AttrDict, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, PackedOption, RegionId,
+    SecondaryMap, ShardingId, Span, ValueDef, ValueId, Visibility,
+};
+use smallvec::SmallVec;
+
+/// New values in place of old ones. A value that is not in the map stands for itself.
+#[derive(Clone, Debug, Default)]
+pub struct ValueMap(SecondaryMap<ValueId, PackedOption<ValueId>>);
+
+impl ValueMap {
+    /// A map without entries.
+    #[must_use]
+    pub fn new() -> Self {
+        ValueMap::default()
+    }
+
+    /// What stands for `value`.
+    #[must_use]
+    pub fn get(&self, value: ValueId) -> ValueId {
+        self.0[value].expand().unwrap_or(value)
+    }
+
+    /// From now on `new` stands for `old`.
+    pub fn insert(&mut self, old: ValueId, new: ValueId) {
+        self.0[old] = new.into();
+    }
+}
+
+/// Copies an operation with its regions; no region lists the copy yet. Operands go through `map`, and the
+/// results of the copy are entered into it. Span, location, attributes and shardings are those of the original.
+pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
+    let old = module.ops[op].clone();
+    let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
+    let types: SmallVec<[_; 2]> = old.results.iter().map(|&v| module.values[v].ty).collect();
+    let regions: SmallVec<[RegionId; 1]> =
+        old.regions.iter().map(|&region| clone_region(module, region, map)).collect();
+    let new = module.add_op(old.kind, &operands, &types, &regions);
+    let data = &mut module.ops[new];
+    (data.attrs, data.span, data.loc) = (old.attrs, old.span, old.loc);
+    let results = data.results.clone();
+    for (&from, &to) in old.results.iter().zip(&results) {
+        copy_sharding(module, from, to);
+        map.insert(from, to);
+    }
+    new
+}
+
+/// Copies a region: its arguments, operations and what is nested in them. Values from outside of the region go
+/// through `map`; arguments and results of the copy are entered into it.
+pub fn clone_region(module: &mut Module, region: RegionId, map: &mut ValueMap) -> RegionId {
+    let args = module.regions[region].args.clone();
+    let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
+    let copy = module.add_region(&types);
+    for (i, &from) in args.iter().enumerate() {
+        let to = module.regions[copy].args[i];
+        copy_sharding(module, from, to);
+        map.insert(from, to);
+    }
+    let ops = module.regions[region].ops.clone();
+    let copies = ops.into_iter().map(|op| clone_op(module, op, map)).collect();
+    module.regions[copy].ops = copies;
+    copy
+}
+
+fn copy_sharding(module: &mut Module, from: ValueId, to: ValueId) {
+    if let Some(sharding) = module.shardings.of(from) {
+        module.shardings.set(to, Some(sharding));
+    }
+}
+
+/// Replaces every call that the program can reach by a copy of the callee's body, and drops private functions
+/// that nothing names any more. Calls of functions without a body stay.
+///
+/// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint
+/// at the place of the call.
+///
+/// # Errors
+/// A function calls itself, directly or through others, or a call names no function.
+pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    let order = callees_first(module)?;
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    for func in order {
+        if let Some(body) = module.funcs[func].body {
+            inliner.region(module, body);
+        }
+    }
+    drop_unused(module);
+    Ok(())
+}
+
+/// Every function that can run, each after those that it calls.
+fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
+    let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
+    let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
+    let mut errors = Vec::new();
+    for (caller, func) in module.funcs.iter() {
+        let Some(body) = func.body else { continue };
+        for op in module.walk(body) {
+            let OpKind::Call { callee } = &module.ops[op].kind else { continue };
+            match module.func_names.get(callee) {
+                Some(&target) => {
+                    graph.update_edge(nodes[caller.index()], nodes[target.index()], op);
+                }
+                None => errors.push(
+                    Diagnostic::invalid("SH0601", format!("the module has no function @{callee}"))
+                        .at(module.ops[op].span),
+                ),
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    match toposort(&graph, None) {
+        Ok(order) => Ok(order.into_iter().rev().map(|node| graph[node]).collect()),
+        Err(_) => Err(cycles(module, &graph)),
+    }
+}
+
+/// One error for each group of functions that call each other.
+fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
+    let mut groups = kosaraju_scc(graph);
+    for group in &mut groups {
+        group.sort();
+    }
+    groups.sort();
+    let mut errors = Vec::new();
+    for group in groups {
+        let first = group[0];
+        if group.len() == 1 && graph.find_edge(first, first).is_none() {
+            continue;
+        }
+        let mut names = vec![&*module.funcs[graph[first]].name];
+        let mut at = first;
+        let mut span = Span::NONE;
+        // Following the first edge inside of the group leads back to where it started or to a function on the way.
+        loop {
+            let next = graph.neighbors(at).filter(|n| group.contains(n)).min();
+            let Some(next) = next else { break };
+            if let Some(edge) = graph.find_edge(at, next).filter(|_| !span.is_some()) {
+                span = module.ops[graph[edge]].span;
+            }
+            let name = &*module.funcs[graph[next]].name;
+            let seen = names.contains(&name);
+            names.push(name);
+            if seen {
+                break;
+            }
+            at = next;
+        }
+        let path: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
+        errors.push(
+            Diagnostic::invalid("SH0602", format!("functions call themselves: {}", path.join(" -> ")))
+                .at(span)
+                .hint("write the repetition as stablehlo.while"),
+        );
+    }
+    errors
+}
+
+struct Inliner {
+    /// From values of the callee to values of the copy that is being made.
+    map: ValueMap,
+    /// From results of calls to what the copies return.
+    replaced: ValueMap,
+}
+
+impl Inliner {
+    fn region(&mut self, module: &mut Module, region: RegionId) {
+        let ops = std::mem::take(&mut module.regions[region].ops);
+        let mut out = Vec::with_capacity(ops.len());
+        for op in ops {
+            for operand in &mut module.ops[op].operands {
+                *operand = self.replaced.get(*operand);
+            }
+            match self.callee(module, op) {
+                Some((func, body)) => self.call(module, op, func, body, &mut out),
+                None => {
+                    for nested in module.ops[op].regions.clone() {
+                        self.region(module, nested);
+                    }
+                    out.push(op);
+                }
+            }
+        }
+        module.regions[region].ops = out;
+    }
+
+    fn callee(&self, module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
+        let OpKind::Call { callee } = &module.ops[op].kind else { return None };
+        let func = *module.func_names.get(callee)?;
+        Some((func, module.funcs[func].body?))
+    }
+
+    fn call(&mut self, module: &mut Module, call: OpId, func: FuncId, body: RegionId, out: &mut Vec<OpId>) {
+        let operands = module.ops[call].operands.clone();
+        let params = module.regions[body].args.clone();
+        for (&param, &operand) in params.iter().zip(&operands) {
+            let value = match module.shardings.of(param) {
+                Some(sharding) => constrain(module, operand, sharding, call, out),
+                None => operand,
+            };
+            self.map.insert(param, value);
+        }
+        let mut returned = Vec::new();
+        for op in module.regions[body].ops.clone() {
+            if matches!(module.ops[op].kind, OpKind::Return) {
+                returned = module.ops[op].operands.iter().map(|&v| self.map.get(v)).collect();
+            } else {
+                out.push(clone_op(module, op, &mut self.map));
+            }
+        }
+        let results = module.ops[call].results.clone();
+        for (i, (&result, mut value)) in results.iter().zip(returned).enumerate() {
+            let of_func = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
+            if let Some(sharding) = module.shardings.of(result).or(of_func) {
+                value = constrain(module, value, sharding, call, out);
+            }
+            self.replaced.insert(result, value);
+        }
+    }
+}
+
+/// Appends a sharding constraint, unless the value has this very sharding.
+fn constrain(
+    module: &mut Module,
+    value: ValueId,
+    sharding: ShardingId,
+    at: OpId,
+    out: &mut Vec<OpId>,
+) -> ValueId {
+    let made_here = matches!(module.values[value].def, ValueDef::Result(..));
+    if module.tensor(value).is_none() || (made_here && module.shardings.of(value) == Some(sharding)) {
+        return value;
+    }
+    let ty = module.values[value].ty;
+    let op = module.add_op(OpKind::ShardingConstraint(sharding), &[value], &[ty], &[]);
+    (module.ops[op].span, module.ops[op].loc) = (module.ops[at].span, module.ops[at].loc);
+    let result = module.ops[op].results[0];
+    module.shardings.set(result, Some(sharding));
+    out.push(op);
+    result
+}
+
+/// Keeps public functions and those that some attribute or remaining call names.
+fn drop_unused(module: &mut Module) {
+    let mut named = HashSet::new();
+    for body in module.bodies() {
+        for op in module.walk(body) {
+            let op = &module.ops[op];
+            names_in(&op.attrs, &mut named);
+            match &op.kind {
+                OpKind::Call { callee } => {
+                    named.insert(callee.to_string());
+                }
+                OpKind::CustomCall(spec) => names_in(&spec.props, &mut named),
+                OpKind::Opaque(spec) => names_in(&spec.props, &mut named),
+                _ => {}
+            }
+        }
+    }
+    let entry = module.entry();
+    let funcs = std::mem::take(&mut module.funcs);
+    module.func_names.clear();
+    for (id, func) in funcs {
+        let keep = func.visibility != Visibility::Private || Some(id) == entry || named.contains(&*func.name);
+        if keep {
+            module.add_func(func);
+        }
+    }
+}
+
+fn names_in(attrs: &AttrDict, named: &mut HashSet<String>) {
+    for (_, attr) in attrs.iter() {
+        names_in_attr(attr, named);
+    }
+}
+
+fn names_in_attr(attr: &Attr, named: &mut HashSet<String>) {
+    match attr {
+        Attr::Symbol(name) => {
+            named.insert(name.to_string());
+        }
+        Attr::Raw(text) => {
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
+            for part in text.split('@').skip(1) {
+                let part = part.strip_prefix('"').unwrap_or(part);
+                let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
+                named.insert(part[..end].to_owned());
+            }
+        }
+        Attr::Array(items) => items.iter().for_each(|item| names_in_attr(item, named)),
+        Attr::Dict(dict) => names_in(dict, named),
+        Attr::Unit | Attr::Bool(_) | Attr::Int(..) | Attr::Str(_) => {}
+    }
+}

@@ -1,0 +1,238 @@
+//! Collectives on global values become StableHLO collectives on blocks.
+//!
+//! Where a dimension does not divide evenly, blocks are padded before they are cut and what is too much is
+//! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
+
+use shardc_ir::{
+    AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, PadSpec,
+    ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+};
+
+use super::{Localizer, Place};
+use crate::reducer::encode;
+
+impl Localizer<'_> {
+    pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {
+        let OpKind::MeshCollective(collective) = self.module.ops[op].kind.clone() else { return };
+        let MeshCollective { mesh, kind, out } = *collective;
+        let mesh = self.module.meshes[mesh].clone();
+        let operand = self.module.ops[op].operands[0];
+        let old = self.module.ops[op].results[0];
+        let target = self.module.shape(old).to_vec();
+        let value = match kind {
+            MeshCollectiveKind::AllGather(axes) => {
+                let mut value = operand;
+                for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+                    value = self.all_gather(place, &mesh, value, dim, axes);
+                    value = self.trim(place, value, dim, target[dim]);
+                }
+                value
+            }
+            MeshCollectiveKind::AllSlice(axes) => {
+                let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
+                self.all_slice(place, &mesh, operand, &lists, &target)
+            }
+            MeshCollectiveKind::AllToAll { axes, from, to } => {
+                let (from, to) = (from as usize, to as usize);
+                let group = mesh.axes_size(&axes);
+                let value = self.pad_to(place, operand, to, target[to] * group);
+                let mut shape = self.module.shape(value).to_vec();
+                shape[to] /= group;
+                shape[from] *= group;
+                let spec = self.groups(mesh.replica_groups(&axes));
+                let kind = OpKind::AllToAll {
+                    split_dim: to as u32,
+                    concat_dim: from as u32,
+                    split_count: group as u32,
+                    spec,
+                };
+                let value = self.collective(place, kind, value, &shape);
+                self.trim(place, value, from, target[from])
+            }
+            MeshCollectiveKind::CollectivePermute => {
+                let (Some(from), to) =
+                    (self.module.shardings.sharding_of(operand), self.module.shardings.get(out))
+                else {
+                    return;
+                };
+                let spec = self.groups(permute_pairs(&mesh, from, to));
+                self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
+            }
+            MeshCollectiveKind::AllReduce(axes, kind) => {
+                let spec = self.groups(mesh.replica_groups(&axes));
+                self.reducing(place, OpKind::AllReduce(spec), operand, &target, kind)
+            }
+            MeshCollectiveKind::ReduceScatter(axes, kind) => {
+                let mut value = operand;
+                for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+                    let group = mesh.axes_size(axes);
+                    value = self.pad_to(place, value, dim, target[dim] * group);
+                    let mut shape = self.module.shape(value).to_vec();
+                    shape[dim] /= group;
+                    let spec = self.groups(mesh.replica_groups(axes));
+                    let op = OpKind::ReduceScatter { dim: dim as u32, spec };
+                    value = self.reducing(place, op, value, &shape, kind);
+                }
+                value
+            }
+        };
+        self.attach(old, value);
+    }
+
+    /// A collective's groups; in partition mode with a channel of its own and global device ids.
+    fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+        Box::new(match self.mode {
+            SpmdMode::Replica => CollectiveSpec { groups, channel: None, use_global_device_ids: false },
+            SpmdMode::Partition => {
+                let channel = Some(self.next_channel);
+                self.next_channel += 1;
+                CollectiveSpec { groups, channel, use_global_device_ids: true }
+            }
+        })
+    }
+
+    fn collective(&mut self, place: &mut Place<'_>, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {
+        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let ty = self.tensor_type(shape, dtype);
+        self.emit(place, kind, &[value], ty)
+    }
+
+    fn reducing(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: OpKind,
+        value: ValueId,
+        shape: &[i64],
+        reduction: ReductionKind,
+    ) -> ValueId {
+        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let region = self.reducer(reduction, dtype);
+        let result = self.collective(place, kind, value, shape);
+        if let Some(op) = self.module.def_op(result) {
+            self.module.ops[op].regions.push(region);
+        }
+        result
+    }
+
+    /// A region that combines two elements.
+    pub(crate) fn reducer(&mut self, kind: ReductionKind, dtype: DType) -> RegionId {
+        let ty = self.tensor_type(&[], dtype);
+        let region = self.module.add_region(&[ty, ty]);
+        let args = self.module.regions[region].args.clone();
+        let combine = self.module.add_op(OpKind::Binary(kind.op()), &args, &[ty], &[]);
+        let results = self.module.ops[combine].results.clone();
+        let ret = self.module.add_op(OpKind::Return, &results, &[], &[]);
+        self.module.regions[region].ops = vec![combine, ret];
+        region
+    }
+
+    fn all_gather(
+        &mut self,
+        place: &mut Place<'_>,
+        mesh: &Mesh,
+        value: ValueId,
+        dim: usize,
+        axes: &[AxisRef],
+    ) -> ValueId {
+        let mut shape = self.module.shape(value).to_vec();
+        shape[dim] *= mesh.axes_size(axes);
+        let spec = self.groups(mesh.replica_groups(axes));
+        self.collective(place, OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
+    }
+
+    /// Keeps the device's block of each dimension.
+    fn all_slice(
+        &mut self,
+        place: &mut Place<'_>,
+        mesh: &Mesh,
+        operand: ValueId,
+        axes: &[Vec<AxisRef>],
+        target: &[i64],
+    ) -> ValueId {
+        let mut value = operand;
+        for (dim, axes) in axes.iter().enumerate() {
+            value = self.pad_to(place, value, dim, target[dim] * mesh.axes_size(axes));
+        }
+        let mut operands = vec![value];
+        for (dim, axes) in axes.iter().enumerate() {
+            let start = if axes.is_empty() {
+                self.i32_scalar(place, 0)
+            } else {
+                self.offset(place, axes, target[dim])
+            };
+            operands.push(start);
+        }
+        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let ty = self.tensor_type(target, dtype);
+        let sizes = SizeList::from_slice(target);
+        self.emit(place, OpKind::DynamicSlice { sizes }, &operands, ty)
+    }
+
+    /// `value` with dimension `dim` grown to `size` by elements that mean nothing.
+    fn pad_to(&mut self, place: &mut Place<'_>, value: ValueId, dim: usize, size: i64) -> ValueId {
+        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+        let missing = size - ty.shape[dim];
+        if missing <= 0 {
+            return value;
+        }
+        let rank = ty.rank();
+        let zero =
+            encode(ty.dtype, 0.0).unwrap_or_else(|| smallvec::SmallVec::from_elem(0, ty.dtype.bytes()));
+        let fill = self.splat(place, &zero, &[], ty.dtype);
+        let none = SizeList::from_elem(0, rank);
+        let mut high = none.clone();
+        high[dim] = missing;
+        let mut shape = ty.shape;
+        shape[dim] = size;
+        let ty = self.tensor_type(&shape, ty.dtype);
+        let spec = PadSpec { low: none.clone(), high, interior: none };
+        self.emit(place, OpKind::Pad(Box::new(spec)), &[value, fill], ty)
+    }
+
+    /// `value` with dimension `dim` cut to `size`.
+    fn trim(&mut self, place: &mut Place<'_>, value: ValueId, dim: usize, size: i64) -> ValueId {
+        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+        if ty.shape[dim] <= size {
+            return value;
+        }
+        let rank = ty.rank();
+        let mut limit = SizeList::from_slice(&ty.shape);
+        limit[dim] = size;
+        let spec =
+            SliceSpec { start: SizeList::from_elem(0, rank), stride: SizeList::from_elem(1, rank), limit };
+        let ty = self.tensor_type(&spec.limit.clone(), ty.dtype);
+        self.emit(place, OpKind::Slice(Box::new(spec)), &[value], ty)
+    }
+}
+
+/// Who sends to whom so that every device gets its block under `to`, when each block is on as many devices
+/// before as after. A device keeps what it already has where it can. Every device is a source and a target
+/// once.
+fn permute_pairs(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding) -> Vec<Vec<i64>> {
+    let block = |sharding: &TensorSharding, position: usize| -> Vec<i64> {
+        let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
+        // A pending sum is a different addend on each device along its axes.
+        dims.chain(sharding.unreduced.iter().map(|&a| mesh.coordinate(position, a))).collect()
+    };
+    let n = mesh.num_devices();
+    let mut holders: std::collections::BTreeMap<Vec<i64>, Vec<usize>> = std::collections::BTreeMap::new();
+    let mut pairs = vec![None; n];
+    for position in 0..n {
+        let has = block(from, position);
+        if has == block(to, position) {
+            pairs[position] = Some(position);
+        } else {
+            holders.entry(has).or_default().push(position);
+        }
+    }
+    for (position, source) in pairs.iter_mut().enumerate() {
+        if source.is_none() {
+            *source = holders.get_mut(&block(to, position)).and_then(Vec::pop);
+        }
+    }
+    pairs
+        .into_iter()
+        .enumerate()
+        .filter_map(|(target, source)| Some(vec![mesh.device_at(source?), mesh.device_at(target)]))
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! Where on the mesh a device is.
+
+use std::collections::HashMap;
+
+use shardc_ir::{AxisRef, BinaryOp, DType, Dense, OpKind, SpmdMode, ValueId};
+
+use super::{Localizer, Place};
+
+/// Coordinates that a region has computed so far, as `i32` scalars.
+#[derive(Default)]
+pub(crate) struct Coords {
+    position: Option<ValueId>,
+    constants: HashMap<i64, ValueId>,
+    linear: HashMap<Vec<AxisRef>, ValueId>,
+}
+
+impl Localizer<'_> {
+    fn scalar(&mut self, place: &mut Place<'_>, op: BinaryOp, a: ValueId, b: i64) -> ValueId {
+        let b = self.i32_scalar(place, b);
+        let ty = self.tensor_type(&[], DType::I32);
+        self.emit(place, OpKind::Binary(op), &[a, b], ty)
+    }
+
+    /// An `i32` scalar constant, one for each value in a region.
+    pub(crate) fn i32_scalar(&mut self, place: &mut Place<'_>, value: i64) -> ValueId {
+        if let Some(&known) = place.coords.constants.get(&value) {
+            return known;
+        }
+        let constant = self.i32_splat(place, value, &[]);
+        place.coords.constants.insert(value, constant);
+        constant
+    }
+
+    /// The device's position in mesh order.
+    fn position(&mut self, place: &mut Place<'_>) -> ValueId {
+        if let Some(position) = place.coords.position {
+            return position;
+        }
+        let kind = match self.mode {
+            SpmdMode::Replica => OpKind::ReplicaId,
+            SpmdMode::Partition => OpKind::PartitionId,
+        };
+        let ui32 = self.tensor_type(&[], DType::UI32);
+        let i32 = self.tensor_type(&[], DType::I32);
+        let id = self.emit(place, kind, &[], ui32);
+        let mut position = self.emit(place, OpKind::Convert, &[id], i32);
+        let ids = self.module.meshes.values().next().and_then(|m| m.device_ids.clone());
+        if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
+            let mut table = vec![0i32; ids.len()];
+            for (position, &id) in ids.iter().enumerate() {
+                if let Some(entry) = usize::try_from(id).ok().and_then(|id| table.get_mut(id)) {
+                    *entry = position as i32;
+                }
+            }
+            let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
+            let n = ids.len() as i64;
+            let ty = self.tensor_type(&[n], DType::I32);
+            let table = self.emit(place, OpKind::Constant(Dense::elements(bytes)), &[], ty);
+            let one = self.tensor_type(&[1], DType::I32);
+            let sizes = [1].into_iter().collect();
+            let entry = self.emit(place, OpKind::DynamicSlice { sizes }, &[table, position], one);
+            position = self.emit(place, OpKind::Reshape, &[entry], i32);
+        }
+        place.coords.position = Some(position);
+        position
+    }
+
+    /// The device's index over `axes`, major to minor.
+    pub(crate) fn linear_coordinate(&mut self, place: &mut Place<'_>, axes: &[AxisRef]) -> ValueId {
+        if let Some(&known) = place.coords.linear.get(axes) {
+            return known;
+        }
+        let Some(mesh) = self.module.meshes.values().next() else {
+            return self.i32_scalar(place, 0);
+        };
+        let devices = mesh.num_devices() as i64;
+        // Axes that continue each other in the device order count as one.
+        let mut digits: Vec<(i64, i64)> = Vec::new();
+        for &axis in axes {
+            let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));
+            match digits.last_mut() {
+                Some((above, count)) if *above == stride * size => (*above, *count) = (stride, *count * size),
+                _ => digits.push((stride, size)),
+            }
+        }
+        let position = self.position(place);
+        let mut total: Option<ValueId> = None;
+        for (stride, size) in digits {
+            let mut c = position;
+            if stride > 1 {
+                c = self.scalar(place, BinaryOp::Divide, c, stride);
+            }
+            if stride * size != devices {
+                c = self.scalar(place, BinaryOp::Remainder, c, size);
+            }
+            total = Some(match total {
+                None => c,
+                Some(t) => {
+                    let t = self.scalar(place, BinaryOp::Multiply, t, size);
+                    let ty = self.tensor_type(&[], DType::I32);
+                    self.emit(place, OpKind::Binary(BinaryOp::Add), &[t, c], ty)
+                }
+            });
+        }
+        let value = match total {
+            Some(value) => value,
+            None => self.i32_scalar(place, 0),
+        };
+        place.coords.linear.insert(axes.to_vec(), value);
+        value
+    }
+
+    /// Where the device's block begins: its index over `axes` times the size of a block.
+    pub(crate) fn offset(&mut self, place: &mut Place<'_>, axes: &[AxisRef], block: i64) -> ValueId {
+        let index = self.linear_coordinate(place, axes);
+        self.scalar(place, BinaryOp::Multiply, index, block)
+    }
+
+    /// For each element of a tensor of this local shape, its index along dimension `dim` of the whole tensor
+    /// that `value`'s sharding splits; `i32`.
+    pub(crate) fn global_index(
+        &mut self,
+        place: &mut Place<'_>,
+        value: ValueId,
+        dim: usize,
+        local: &[i64],
+    ) -> ValueId {
+        let ty = self.tensor_type(local, DType::I32);
+        let iota = self.emit(place, OpKind::Iota { dim: dim as u32 }, &[], ty);
+        let axes = self.sharding(value).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
+        if axes.is_empty() {
+            return iota;
+        }
+        let offset = self.offset(place, &axes, local[dim]);
+        let offset = self.broadcast_scalar(place, offset, local, DType::I32);
+        self.emit(place, OpKind::Binary(BinaryOp::Add), &[iota, offset], ty)
+    }
+
+    pub(crate) fn broadcast_scalar(
+        &mut self,
+        place: &mut Place<'_>,
+        scalar: ValueId,
+        shape: &[i64],
+        dtype: DType,
+    ) -> ValueId {
+        if shape.is_empty() {
+            return scalar;
+        }
+        let ty = self.tensor_type(shape, dtype);
+        self.emit(place, OpKind::BroadcastInDim { dims: Default::default() }, &[scalar], ty)
+    }
+}

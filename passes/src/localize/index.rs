@@ -1,0 +1,306 @@
+//! Gather and scatter over blocks.
+//!
+//! Where an indexed dimension is split, each device translates the indices into its own block. A gather
+//! clamps them first, as StableHLO says it does, takes what it can and puts zero for the rest: the planner has
+//! made the result a pending sum. A scatter drops what falls outside the block by itself.
+
+use shardc_ir::{
+    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DimList, OpId, OpKind,
+    ReductionKind, ValueId,
+};
+
+use super::{Localizer, Place};
+use crate::reducer::{is_identity, reduction_of};
+
+/// One component of an index whose dimension is split.
+struct Component {
+    /// Which component.
+    at: usize,
+    /// Global size of the dimension.
+    size: i64,
+    /// Size of a block.
+    block: i64,
+    /// The axes that split it.
+    axes: Vec<AxisRef>,
+}
+
+impl Localizer<'_> {
+    /// The components of an index into `operand` that are split, by `map` from components to dimensions; only
+    /// dimensions of which the slice takes one element.
+    fn split_components(
+        &self,
+        operand: ValueId,
+        map: &DimList,
+        takes_one: impl Fn(u32) -> bool,
+    ) -> Vec<Component> {
+        let Some(global) = self.global(operand) else { return Vec::new() };
+        map.iter()
+            .enumerate()
+            .filter(|&(_, &dim)| self.is_split(operand, dim as usize) && takes_one(dim))
+            .map(|(at, &dim)| Component {
+                at,
+                size: global.shape[dim as usize],
+                block: self.module.shape(operand)[dim as usize],
+                axes: self.sharding(operand).map(|s| s.axes(dim as usize).to_vec()).unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// Signed and wide enough to subtract offsets from.
+    fn widen_indices(&mut self, place: &mut Place<'_>, indices: ValueId) -> (ValueId, DType) {
+        let Some(ty) = self.module.tensor(indices).cloned() else { return (indices, DType::I32) };
+        let wide = match (ty.dtype.class(), ty.dtype.bits()) {
+            (DTypeClass::Unsigned, 32..) | (_, 64) => DType::I64,
+            _ => DType::I32,
+        };
+        if wide == ty.dtype {
+            return (indices, wide);
+        }
+        let wide_ty = self.tensor_type(&ty.shape, wide);
+        (self.emit(place, OpKind::Convert, &[indices], wide_ty), wide)
+    }
+
+    fn int_splat(&mut self, place: &mut Place<'_>, value: i64, shape: &[i64], dtype: DType) -> ValueId {
+        self.splat(place, &value.to_le_bytes()[..dtype.bytes()], shape, dtype)
+    }
+
+    /// A tensor of the indices' shape that holds, for each component, one scalar.
+    fn per_component(
+        &mut self,
+        place: &mut Place<'_>,
+        scalars: &[ValueId],
+        shape: &[i64],
+        vector_dim: usize,
+        dtype: DType,
+    ) -> ValueId {
+        if let [only] = scalars {
+            return self.broadcast_scalar(place, *only, shape, dtype);
+        }
+        let one = self.tensor_type(&[1], dtype);
+        let parts: Vec<ValueId> =
+            scalars.iter().map(|&s| self.emit(place, OpKind::Reshape, &[s], one)).collect();
+        let row = self.tensor_type(&[scalars.len() as i64], dtype);
+        let row = self.emit(place, OpKind::Concatenate { dim: 0 }, &parts, row);
+        let ty = self.tensor_type(shape, dtype);
+        let dims = [vector_dim as u32].into_iter().collect();
+        self.emit(place, OpKind::BroadcastInDim { dims }, &[row], ty)
+    }
+
+    /// Scalars for each of `count` components: `of` for the split ones, `other` for the rest.
+    fn scalars(
+        &mut self,
+        place: &mut Place<'_>,
+        count: usize,
+        split: &[Component],
+        dtype: DType,
+        other: i64,
+        of: impl Fn(&Component) -> i64,
+    ) -> Vec<ValueId> {
+        (0..count)
+            .map(|at| {
+                let value = split.iter().find(|c| c.at == at).map_or(other, &of);
+                self.int_splat(place, value, &[], dtype)
+            })
+            .collect()
+    }
+
+    /// Indices relative to the device's blocks.
+    fn relative(
+        &mut self,
+        place: &mut Place<'_>,
+        indices: ValueId,
+        dtype: DType,
+        split: &[Component],
+        count: usize,
+        vector_dim: usize,
+    ) -> ValueId {
+        let shape = self.module.shape(indices).to_vec();
+        let mut offsets = Vec::with_capacity(count);
+        for at in 0..count {
+            let offset = match split.iter().find(|c| c.at == at) {
+                None => self.int_splat(place, 0, &[], dtype),
+                Some(c) => {
+                    let offset = self.offset(place, &c.axes, c.block);
+                    if dtype == DType::I32 {
+                        offset
+                    } else {
+                        let ty = self.tensor_type(&[], dtype);
+                        self.emit(place, OpKind::Convert, &[offset], ty)
+                    }
+                }
+            };
+            offsets.push(offset);
+        }
+        let offsets = self.per_component(place, &offsets, &shape, vector_dim, dtype);
+        let ty = self.tensor_type(&shape, dtype);
+        self.emit(place, OpKind::Binary(BinaryOp::Subtract), &[indices, offsets], ty)
+    }
+
+    pub(crate) fn gather(&mut self, op: OpId, place: &mut Place<'_>) {
+        let OpKind::Gather(spec) = self.module.ops[op].kind.clone() else { return };
+        let operand = self.module.ops[op].operands[0];
+        let indices = self.module.ops[op].operands[1];
+        let takes_one = |dim: u32| spec.slice_sizes[dim as usize] == 1;
+        let split = self.split_components(operand, &spec.start_index_map, takes_one);
+        let local = self.module.shape(operand).to_vec();
+        let whole: Vec<bool> = (0..local.len())
+            .map(|d| {
+                self.is_split(operand, d)
+                    && self.global(operand).is_some_and(|t| t.shape[d] == spec.slice_sizes[d])
+            })
+            .collect();
+        if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {
+            for d in (0..local.len()).filter(|&d| whole[d]) {
+                spec.slice_sizes[d] = local[d];
+            }
+        }
+        if split.is_empty() {
+            place.out.push(op);
+            return;
+        }
+        let (indices, dtype) = self.widen_indices(place, indices);
+        let shape = self.module.shape(indices).to_vec();
+        let vector_dim = spec.index_vector_dim as usize;
+        let count = spec.start_index_map.len();
+        let ty = self.tensor_type(&shape, dtype);
+        let (least, most) = if dtype == DType::I64 {
+            (i64::MIN, i64::MAX)
+        } else {
+            (i64::from(i32::MIN), i64::from(i32::MAX))
+        };
+        let low = self.scalars(place, count, &split, dtype, least, |_| 0);
+        let low = self.per_component(place, &low, &shape, vector_dim, dtype);
+        let high = self.scalars(place, count, &split, dtype, most, |c| c.size - 1);
+        let high = self.per_component(place, &high, &shape, vector_dim, dtype);
+        let clamped = self.emit(place, OpKind::Clamp, &[low, indices, high], ty);
+        let relative = self.relative(place, clamped, dtype, &split, count, vector_dim);
+        self.module.ops[op].operands[1] = relative;
+        if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {
+            spec.indices_are_sorted = false;
+        }
+
+        let block = self.scalars(place, count, &split, dtype, most, |c| c.block);
+        let block = self.per_component(place, &block, &shape, vector_dim, dtype);
+        let pred_ty = self.tensor_type(&shape, DType::I1);
+        let signed = Some(CompareType::Signed);
+        let not_before =
+            self.emit(place, OpKind::Compare(CompareDirection::GE, signed), &[relative, low], pred_ty);
+        let before_end =
+            self.emit(place, OpKind::Compare(CompareDirection::LT, signed), &[relative, block], pred_ty);
+        let inside = self.emit(place, OpKind::Binary(BinaryOp::And), &[not_before, before_end], pred_ty);
+        let inside = self.all_components(place, inside, &shape, vector_dim, count);
+
+        let (old, fresh) = self.detach_result(op, 0);
+        place.out.push(op);
+        let Some(result) = self.module.tensor(fresh).cloned() else { return };
+        let Some(zero) = self.identity_scalar(place, ReductionKind::Add, result.dtype) else { return };
+        let zeros = self.broadcast_scalar(place, zero, &result.shape, result.dtype);
+        let batch_dims: DimList =
+            (0..result.shape.len() as u32).filter(|d| !spec.offset_dims.contains(d)).collect();
+        let mask_ty = self.tensor_type(&result.shape, DType::I1);
+        let mask = self.emit(place, OpKind::BroadcastInDim { dims: batch_dims }, &[inside], mask_ty);
+        let ty = self.module.values[fresh].ty;
+        let masked = self.emit(place, OpKind::Select, &[mask, fresh, zeros], ty);
+        self.attach(old, masked);
+    }
+
+    /// Whether all components of each index are true: the shape of the indices without their vector dimension.
+    fn all_components(
+        &mut self,
+        place: &mut Place<'_>,
+        mask: ValueId,
+        shape: &[i64],
+        vector_dim: usize,
+        count: usize,
+    ) -> ValueId {
+        if vector_dim >= shape.len() {
+            return mask;
+        }
+        let mut batch = shape.to_vec();
+        batch.remove(vector_dim);
+        let ty = self.tensor_type(&batch, DType::I1);
+        if count == 1 {
+            return self.emit(place, OpKind::Reshape, &[mask], ty);
+        }
+        let init = self.splat(place, &[1], &[], DType::I1);
+        let region = self.reducer(ReductionKind::And, DType::I1);
+        let dims = [vector_dim as u32].into_iter().collect();
+        let op = self.module.add_op(OpKind::Reduce { dims }, &[mask, init], &[ty], &[region]);
+        self.module.ops[op].span = self.module.ops[place.at].span;
+        self.module.ops[op].loc = self.module.ops[place.at].loc;
+        place.out.push(op);
+        self.module.ops[op].results[0]
+    }
+
+    pub(crate) fn scatter(&mut self, op: OpId, place: &mut Place<'_>) {
+        let OpKind::Scatter(spec) = self.module.ops[op].kind.clone() else { return };
+        let inputs = (self.module.ops[op].operands.len() - 1) / 2;
+        let indices = self.module.ops[op].operands[inputs];
+        let vector_dim = spec.index_vector_dim as usize;
+        let takes_one = |dim: u32| spec.inserted_window_dims.contains(&dim);
+        let input = self.module.ops[op].operands[0];
+        let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
+
+        // Batch dimensions of the indices over which the devices hold different updates.
+        let rank = self.module.rank(indices);
+        let partial: Vec<usize> = (0..rank)
+            .filter(|&d| {
+                d != vector_dim
+                    && self.is_split(indices, d)
+                    && !spec.scatter_indices_batching_dims.contains(&(d as u32))
+            })
+            .collect();
+        if split.is_empty() && partial.is_empty() {
+            return;
+        }
+        let (mut value, dtype) = self.widen_indices(place, indices);
+        if value != indices {
+            self.same_tensor(value, indices);
+        }
+        if !split.is_empty() {
+            let count = spec.scatter_dims_to_operand_dims.len();
+            let relative = self.relative(place, value, dtype, &split, count, vector_dim);
+            self.same_tensor(relative, indices);
+            value = relative;
+        }
+        for &dim in &partial {
+            if self.is_padded(value, dim) {
+                // An index of -1 is out of bounds: its update is dropped.
+                let nowhere = self.int_splat(place, -1, &[], dtype);
+                value = self.mask_tail_of(place, value, dim, nowhere);
+            }
+        }
+        self.module.ops[op].operands[inputs] = value;
+        if let OpKind::Scatter(spec) = &mut self.module.ops[op].kind {
+            spec.indices_are_sorted = false;
+        }
+        if !partial.is_empty() {
+            self.count_input_once(op, &partial, indices, place);
+        }
+    }
+
+    /// The result is a pending reduction over the axes of `partial`: only the first device along them may
+    /// bring in the input.
+    fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId, place: &mut Place<'_>) {
+        let Some(kind) = reduction_of(self.module, self.module.ops[op].regions[0]) else { return };
+        let input = self.module.ops[op].operands[0];
+        if is_identity(self.module, input, kind) || crate::reducer::is_idempotent(kind) {
+            return;
+        }
+        let Some(ty) = self.module.tensor(input).cloned() else { return };
+        let axes: Vec<AxisRef> = partial
+            .iter()
+            .flat_map(|&d| self.sharding(indices).map(|s| s.axes(d).to_vec()).unwrap_or_default())
+            .collect();
+        let Some(identity) = self.identity_scalar(place, kind, ty.dtype) else { return };
+        let coordinate = self.linear_coordinate(place, &axes);
+        let zero = self.i32_scalar(place, 0);
+        let pred = self.tensor_type(&[], DType::I1);
+        let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+        let first = self.emit(place, compare, &[coordinate, zero], pred);
+        let rest = self.broadcast_scalar(place, identity, &ty.shape, ty.dtype);
+        let input_ty = self.module.values[input].ty;
+        let input = self.emit(place, OpKind::Select, &[first, input, rest], input_ty);
+        self.module.ops[op].operands[0] = input;
+    }
+}

@@ -1,0 +1,116 @@
+//! Padding: what a reduction must not see.
+//!
+//! Where a dimension does not divide evenly, the last blocks end in elements that mean nothing. Whatever
+//! combines elements along that dimension first replaces them by the identity of the combination.
+
+use shardc_ir::{CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId};
+
+use super::{Localizer, Place};
+use crate::reducer::identity;
+
+impl Localizer<'_> {
+    /// `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
+    pub(crate) fn mask_tail(
+        &mut self,
+        place: &mut Place<'_>,
+        value: ValueId,
+        dim: usize,
+        fill: ValueId,
+    ) -> ValueId {
+        let Some(size) = self.global(value).map(|t| t.shape[dim]) else { return value };
+        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+        let index = self.global_index(place, value, dim, &ty.shape);
+        let size = self.i32_splat(place, size, &ty.shape);
+        let pred_ty = self.tensor_type(&ty.shape, DType::I1);
+        let compare = OpKind::Compare(CompareDirection::LT, Some(CompareType::Signed));
+        let inside = self.emit(place, compare, &[index, size], pred_ty);
+        let fill = self.broadcast_scalar(place, fill, &ty.shape, ty.dtype);
+        let value_ty = self.module.values[value].ty;
+        self.emit(place, OpKind::Select, &[inside, value, fill], value_ty)
+    }
+
+    /// The identity of `kind` as a scalar.
+    pub(crate) fn identity_scalar(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: ReductionKind,
+        dtype: DType,
+    ) -> Option<ValueId> {
+        match identity(kind, dtype) {
+            Some(bytes) => Some(self.splat(place, &bytes, &[], dtype)),
+            None => {
+                let name = self.module.ops[place.at].kind.name().to_owned();
+                self.fail(
+                    Diagnostic::unsupported(
+                        "SH0410",
+                        format!("{name} over {dtype} cannot be done in parts of uneven size"),
+                    )
+                    .at(self.module.ops[place.at].span)
+                    .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),
+                );
+                None
+            }
+        }
+    }
+
+    pub(crate) fn mask_reduce(&mut self, op: OpId, place: &mut Place<'_>) {
+        let OpKind::Reduce { dims } = self.module.ops[op].kind.clone() else { return };
+        let inputs = self.module.ops[op].operands.len() / 2;
+        for i in 0..inputs {
+            for &dim in &dims {
+                let value = self.module.ops[op].operands[i];
+                if self.is_split(value, dim as usize) && self.is_padded(value, dim as usize) {
+                    // The planner split the dimension only because the initial value is an identity.
+                    let init = self.module.ops[op].operands[inputs + i];
+                    let masked = self.mask_tail_of(place, value, dim as usize, init);
+                    self.module.ops[op].operands[i] = masked;
+                }
+            }
+        }
+    }
+
+    /// [`Localizer::mask_tail`], keeping the sharding and global type on the result, so that it can be masked again.
+    pub(crate) fn mask_tail_of(
+        &mut self,
+        place: &mut Place<'_>,
+        value: ValueId,
+        dim: usize,
+        fill: ValueId,
+    ) -> ValueId {
+        let masked = self.mask_tail(place, value, dim, fill);
+        self.same_tensor(masked, value);
+        masked
+    }
+
+    /// `new` is placed on the mesh as `old` is.
+    pub(crate) fn same_tensor(&mut self, new: ValueId, old: ValueId) {
+        let global = self.global[shardc_ir::EntityRef::index(old)];
+        let index = shardc_ir::EntityRef::index(new);
+        if self.global.len() <= index {
+            self.global.resize(index + 1, global);
+        }
+        self.global[index] = global;
+        let sharding = self.module.shardings.of(old);
+        self.module.shardings.set(new, sharding);
+    }
+
+    /// Both sides: padding may hold infinities, and zero times infinity is not zero.
+    pub(crate) fn mask_contraction(&mut self, op: OpId, place: &mut Place<'_>) {
+        let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
+            OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
+            OpKind::Convolution(spec) => [vec![spec.input.b], vec![spec.kernel.a]],
+            _ => return,
+        };
+        for (i, dims) in contracted.into_iter().enumerate() {
+            for dim in dims {
+                let value = self.module.ops[op].operands[i];
+                if self.is_split(value, dim as usize) && self.is_padded(value, dim as usize) {
+                    let Some(dtype) = self.module.tensor(value).map(|t| t.dtype) else { continue };
+                    let Some(zero) = self.identity_scalar(place, ReductionKind::Add, dtype) else { return };
+                    let masked = self.mask_tail_of(place, value, dim as usize, zero);
+                    self.module.ops[op].operands[i] = masked;
+                }
+            }
+        }
+    }
+}

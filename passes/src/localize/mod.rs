@@ -1,0 +1,348 @@
+//! Localizing: from a planned program on global shapes to the program that each device runs.
+//!
+//! Every value takes its local type, every [`MeshCollective`](shardc_ir::MeshCollective) becomes StableHLO
+//! collectives with replica groups, and the operations that must know where on the mesh they run get it:
+//!
+//! * a count ([`OpKind::Iota`]) along a split dimension starts at the device's offset;
+//! * slices, dynamic slices and gathers of whole dimensions take the local size;
+//! * a gather or scatter over a split indexed dimension works on the indices that fall in the device's block
+//!   (see [`index`]);
+//! * a reduction over a dimension that does not divide evenly sees the identity where there is only padding
+//!   (see [`mask`]).
+//!
+//! The input must be planned and its reshards lowered; what the planner promises in
+//! [`support`](crate::plan) is what this pass relies on.
+
+mod collective;
+mod coords;
+mod index;
+mod mask;
+
+use std::collections::HashMap;
+
+use shardc_ir::{
+    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId,
+    SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+};
+
+use self::coords::Coords;
+use crate::structure::{has_program_regions, program_ops, program_regions};
+
+/// Localizes `func` and removes every other trace of shardings and meshes from the module.
+///
+/// # Errors
+/// The module is not as the planner leaves it (internal), or an element type has no identity that a mask needs (`SH0410`).
+pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else { return Ok(()) };
+    let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
+    let mut values: Vec<ValueId> = Vec::new();
+    for region in program_regions(module, body) {
+        values.extend(&module.regions[region].args);
+    }
+    for op in program_ops(module, body) {
+        values.extend(&module.ops[op].results);
+    }
+    let mut local = LocalTypes::default();
+    for value in values {
+        if let Some(sharding) = module.shardings.of(value) {
+            module.values[value].ty = local.of(module, global[value.index()], sharding);
+        }
+    }
+    let mut pass = Localizer { module, global, mode, next_channel: 1, error: None };
+    pass.region(body);
+    if let Some(error) = pass.error {
+        return Err(vec![*error]);
+    }
+    signature(module, func, body, &mut local);
+    strip(module, mode);
+    Ok(())
+}
+
+/// Local types, each computed once.
+#[derive(Default)]
+struct LocalTypes(HashMap<(TypeId, ShardingId), TypeId>);
+
+impl LocalTypes {
+    fn of(&mut self, module: &mut Module, ty: TypeId, sharding: ShardingId) -> TypeId {
+        if let Some(&known) = self.0.get(&(ty, sharding)) {
+            return known;
+        }
+        let local = match module.types.get(ty) {
+            Type::Tensor(tensor) => {
+                let s = module.shardings.get(sharding);
+                let shape = s.local_shape(&module.meshes[s.mesh], &tensor.shape);
+                let tensor = TensorType { shape, ..tensor.clone() };
+                module.types.intern(Type::Tensor(tensor))
+            }
+            Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
+        };
+        self.0.insert((ty, sharding), local);
+        local
+    }
+}
+
+/// The function's own types, and the aliases that still hold: a donated argument must be as large as its result.
+fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut LocalTypes) {
+    let global_results = module.funcs[func].results.clone();
+    let results: Vec<TypeId> = global_results
+        .iter()
+        .enumerate()
+        .map(|(i, &ty)| match module.funcs[func].res_shardings.get(i).and_then(|s| s.expand()) {
+            Some(sharding) => local.of(module, ty, sharding),
+            None => ty,
+        })
+        .collect();
+    let args = module.regions[body].args.clone();
+    let params: Vec<TypeId> = args.iter().map(|&a| module.values[a].ty).collect();
+    let f = &mut module.funcs[func];
+    for (i, attrs) in f.arg_attrs.iter_mut().enumerate() {
+        if let Some(&Attr::Int(result, _)) = attrs.get("tf.aliasing_output")
+            && usize::try_from(result).ok().and_then(|r| results.get(r)) != params.get(i)
+        {
+            attrs.remove("tf.aliasing_output");
+            attrs.set("jax.buffer_donor", Attr::Bool(true));
+        }
+    }
+    f.params = params;
+    f.results = results;
+}
+
+/// Removes shardings and meshes; says how many devices there are, and in partition mode that everything is
+/// already partitioned.
+fn strip(module: &mut Module, mode: SpmdMode) {
+    let devices = module.meshes.values().next().map_or(1, |m| m.num_devices()) as i64;
+    let (partitions, replicas) = match mode {
+        SpmdMode::Replica => (1, devices),
+        SpmdMode::Partition => (devices, 1),
+    };
+    module.attrs.set("mhlo.num_partitions", Attr::Int(partitions, "i32".into()));
+    module.attrs.set("mhlo.num_replicas", Attr::Int(replicas, "i32".into()));
+    module.shardings.clear_values();
+    module.mesh_names.clear();
+    for func in module.funcs.values_mut() {
+        func.res_shardings.clear();
+        if mode == SpmdMode::Partition {
+            for attrs in func.arg_attrs.iter_mut().chain(&mut func.res_attrs) {
+                attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
+            }
+        }
+    }
+    if mode == SpmdMode::Partition {
+        let ops: Vec<OpId> =
+            module.bodies().collect::<Vec<_>>().into_iter().flat_map(|b| program_ops(module, b)).collect();
+        for op in ops {
+            if !matches!(module.ops[op].kind, OpKind::Return) {
+                module.ops[op].attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
+            }
+        }
+    }
+}
+
+pub(crate) struct Localizer<'m> {
+    module: &'m mut Module,
+    /// Type of each value of the planned program before localizing.
+    global: Vec<TypeId>,
+    mode: SpmdMode,
+    next_channel: i64,
+    error: Option<Box<Diagnostic>>,
+}
+
+/// What a step needs in order to add operations in front of or after another: a builder's worth of output
+/// and the coordinates that this region already computed.
+pub(crate) struct Place<'a> {
+    at: OpId,
+    out: &'a mut Vec<OpId>,
+    coords: &'a mut Coords,
+}
+
+impl Localizer<'_> {
+    fn region(&mut self, region: RegionId) {
+        let ops = std::mem::take(&mut self.module.regions[region].ops);
+        let mut out = Vec::with_capacity(ops.len() + ops.len() / 4);
+        let mut coords = Coords::default();
+        for op in ops {
+            let mut place = Place { at: op, out: &mut out, coords: &mut coords };
+            self.op(op, &mut place);
+            if has_program_regions(&self.module.ops[op].kind) {
+                for inner in self.module.ops[op].regions.clone() {
+                    self.region(inner);
+                }
+            }
+        }
+        self.module.regions[region].ops = out;
+    }
+
+    fn fail(&mut self, error: Diagnostic) {
+        self.error.get_or_insert_with(|| Box::new(error));
+    }
+
+    /// The global tensor type of a value of the planned program.
+    fn global(&self, value: ValueId) -> Option<&TensorType> {
+        self.module.types.as_tensor(*self.global.get(value.index())?)
+    }
+
+    fn sharding(&self, value: ValueId) -> Option<&TensorSharding> {
+        self.module.shardings.sharding_of(value)
+    }
+
+    /// Whether devices hold different blocks of this dimension.
+    fn is_split(&self, value: ValueId, dim: usize) -> bool {
+        self.sharding(value).is_some_and(|s| !s.axes(dim).is_empty())
+    }
+
+    /// Whether the blocks of this dimension are larger, all together, than the dimension.
+    fn is_padded(&self, value: ValueId, dim: usize) -> bool {
+        let (Some(s), Some(ty)) = (self.sharding(value), self.global(value)) else { return false };
+        let k = s.shards(&self.module.meshes[s.mesh], dim);
+        ty.shape[dim] % k != 0
+    }
+
+    /// Appends an operation that comes from the place of the one that is being localized.
+    fn emit(&mut self, place: &mut Place<'_>, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
+        let mut b = Builder::new(self.module);
+        b.from_op(place.at);
+        let value = b.op1(kind, operands, ty);
+        place.out.extend(b.take());
+        value
+    }
+
+    fn tensor_type(&mut self, shape: &[i64], dtype: DType) -> TypeId {
+        self.module.types.tensor(shape, dtype)
+    }
+
+    /// A constant of equal elements.
+    fn splat(&mut self, place: &mut Place<'_>, bytes: &[u8], shape: &[i64], dtype: DType) -> ValueId {
+        let ty = self.tensor_type(shape, dtype);
+        self.emit(place, OpKind::Constant(Dense::splat(bytes)), &[], ty)
+    }
+
+    fn i32_splat(&mut self, place: &mut Place<'_>, value: i64, shape: &[i64]) -> ValueId {
+        self.splat(place, &(value as i32).to_le_bytes(), shape, DType::I32)
+    }
+
+    /// Places `op` with a new result `i`; the old result is for the caller to define.
+    fn detach_result(&mut self, op: OpId, i: usize) -> (ValueId, ValueId) {
+        let old = self.module.ops[op].results[i];
+        let ty = self.module.values[old].ty;
+        let fresh = self.module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
+        self.module.ops[op].results[i] = fresh;
+        (old, fresh)
+    }
+
+    /// Makes `old` the result of the operation that made `value`.
+    fn attach(&mut self, old: ValueId, value: ValueId) {
+        let def = self.module.values[value].def;
+        if let ValueDef::Result(op, i) = def {
+            self.module.values[old].ty = self.module.values[value].ty;
+            self.module.values[old].def = def;
+            self.module.ops[op].results[i as usize] = old;
+        }
+    }
+
+    fn op(&mut self, op: OpId, place: &mut Place<'_>) {
+        let operands = self.module.ops[op].operands.clone();
+        match &self.module.ops[op].kind {
+            OpKind::Iota { dim } => {
+                let dim = *dim as usize;
+                return self.iota(op, dim, place);
+            }
+            OpKind::Slice(_) => {
+                let local = self.module.shape(operands[0]).to_vec();
+                let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
+                if let OpKind::Slice(spec) = &mut self.module.ops[op].kind {
+                    for d in (0..local.len()).filter(|&d| split[d]) {
+                        spec.limit[d] = local[d];
+                    }
+                }
+            }
+            OpKind::DynamicSlice { .. } => {
+                let local = self.module.shape(operands[0]).to_vec();
+                let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
+                if let OpKind::DynamicSlice { sizes } = &mut self.module.ops[op].kind {
+                    for d in (0..local.len()).filter(|&d| split[d]) {
+                        sizes[d] = local[d];
+                    }
+                }
+            }
+            OpKind::Reduce { .. } => self.mask_reduce(op, place),
+            OpKind::DotGeneral(_) | OpKind::Convolution(_) => self.mask_contraction(op, place),
+            OpKind::Gather(_) => return self.gather(op, place),
+            OpKind::Scatter(_) => self.scatter(op, place),
+            OpKind::MeshCollective(_) => return self.mesh_collective(op, place),
+            OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
+                let name = self.module.ops[op].kind.name().to_owned();
+                self.fail(
+                    Diagnostic::internal("SH0490", format!("{name} reached localization"))
+                        .at(self.module.ops[op].span),
+                );
+            }
+            // The planner gathers what these cannot do in parts; the rest of them is the same on local shapes.
+            OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(..)
+            | OpKind::Select
+            | OpKind::Clamp
+            | OpKind::Convert
+            | OpKind::BitcastConvert
+            | OpKind::ReducePrecision { .. }
+            | OpKind::Constant(_)
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Reverse { .. }
+            | OpKind::DynamicUpdateSlice
+            | OpKind::Concatenate { .. }
+            | OpKind::Pad(_)
+            | OpKind::ReduceWindow(_)
+            | OpKind::SelectAndScatter(_)
+            | OpKind::Sort { .. }
+            | OpKind::RngBitGenerator { .. }
+            | OpKind::Fft { .. }
+            | OpKind::Cholesky { .. }
+            | OpKind::TriangularSolve(_)
+            | OpKind::While
+            | OpKind::Case
+            | OpKind::If
+            | OpKind::OptimizationBarrier
+            | OpKind::Return
+            | OpKind::CustomCall(_)
+            | OpKind::Tuple
+            | OpKind::GetTupleElement { .. }
+            | OpKind::AfterAll
+            | OpKind::AllReduce(_)
+            | OpKind::AllGather { .. }
+            | OpKind::ReduceScatter { .. }
+            | OpKind::AllToAll { .. }
+            | OpKind::CollectivePermute(_)
+            | OpKind::CollectiveBroadcast(_)
+            | OpKind::PartitionId
+            | OpKind::ReplicaId
+            | OpKind::ManualComputation(_)
+            | OpKind::PropagationBarrier { .. }
+            | OpKind::ShardingGroup { .. }
+            | OpKind::Opaque(_) => {}
+        }
+        place.out.push(op);
+    }
+
+    /// Counts from the device's offset. The sum is taken in `i32` and then converted, so that narrow floats
+    /// round as the global count does.
+    fn iota(&mut self, op: OpId, dim: usize, place: &mut Place<'_>) {
+        let old = self.module.ops[op].results[0];
+        if !self.is_split(old, dim) {
+            place.out.push(op);
+            return;
+        }
+        let shape = self.module.shape(old).to_vec();
+        let dtype = self.module.tensor(old).map_or(DType::I32, |t| t.dtype);
+        let index = self.global_index(place, old, dim, &shape);
+        let ty = self.tensor_type(&shape, dtype);
+        let value = if dtype == DType::I32 {
+            let zero = self.i32_splat(place, 0, &shape);
+            self.emit(place, OpKind::Binary(shardc_ir::BinaryOp::Add), &[index, zero], ty)
+        } else {
+            self.emit(place, OpKind::Convert, &[index], ty)
+        };
+        self.attach(old, value);
+    }
+}

@@ -1,0 +1,147 @@
+//! The whole of partitioning: plan, lower reshards, localize.
+
+use shardc_ir::{
+    Attr, Class, Diagnostic, FuncId, Mesh, Module, Severity, Shape, ShardingId, SpmdMode, TensorSharding,
+    TensorType, TypeId,
+};
+
+use crate::localize::localize;
+use crate::plan::plan;
+use crate::reshard::lower_reshards;
+use crate::sweep::sweep;
+
+/// How to partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartitionOptions {
+    /// How devices see one another.
+    pub mode: SpmdMode,
+    /// Whether gathering what the user sharded, because an operation cannot be done in parts, is an error.
+    pub strict: bool,
+}
+
+/// A parameter or result of the partitioned program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InterfaceTensor {
+    /// Name, where the program gives one.
+    pub name: Option<String>,
+    /// Type of the whole tensor.
+    pub global: TensorType,
+    /// What each device holds: `ceil(n / k)` per dimension.
+    pub local_shape: Shape,
+    /// How it is split.
+    pub sharding: TensorSharding,
+    /// For a donated parameter, the result that may take its memory.
+    pub donated_to: Option<usize>,
+}
+
+/// What whoever feeds the partitioned program must know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interface {
+    /// How devices see one another.
+    pub mode: SpmdMode,
+    /// The devices.
+    pub mesh: Mesh,
+    /// Parameters in order.
+    pub inputs: Vec<InterfaceTensor>,
+    /// Results in order.
+    pub outputs: Vec<InterfaceTensor>,
+}
+
+/// What partitioning has to say, besides the program.
+#[derive(Clone, Debug)]
+pub struct Partitioned {
+    /// How the program is fed.
+    pub interface: Interface,
+    /// What is right but not what the user would expect.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Partitions the function `func` of a propagated module whose calls are inlined. Afterwards the module is the
+/// program that each device runs.
+///
+/// # Errors
+/// See [`plan`](plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
+/// would otherwise be a warning.
+pub fn partition(
+    module: &mut Module,
+    func: FuncId,
+    options: &PartitionOptions,
+) -> Result<Partitioned, Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else {
+        return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
+    };
+    sweep(module, body);
+    let mut warnings = plan(module, func)?;
+    if options.strict && !warnings.is_empty() {
+        for warning in &mut warnings {
+            warning.severity = Severity::Error;
+            warning.class = Class::Unsupported;
+        }
+        return Err(warnings);
+    }
+    lower_reshards(module, body)?;
+    let interface = interface(module, func, options.mode)?;
+    localize(module, func, options.mode)?;
+    sweep(module, body);
+    Ok(Partitioned { interface, warnings })
+}
+
+/// The interface of a planned function.
+fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface, Vec<Diagnostic>> {
+    let f = &module.funcs[func];
+    let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
+    let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
+        let (Some(global), Some(sharding)) = (module.types.as_tensor(ty), sharding) else {
+            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            return Err(vec![
+                Diagnostic::unsupported("SH0305", message)
+                    .at(f.span)
+                    .hint("pass tensors in and out of the entry function"),
+            ]);
+        };
+        let sharding = module.shardings.get(sharding).clone();
+        let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
+        Ok(InterfaceTensor { name: None, global: global.clone(), local_shape, sharding, donated_to: None })
+    };
+    let mut inputs = Vec::with_capacity(args.len());
+    for (i, &arg) in args.iter().enumerate() {
+        let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
+        let attrs = f.arg_attrs.get(i);
+        input.name = arg_name(module, f, i);
+        if let Some(Attr::Int(result, _)) = attrs.and_then(|a| a.get("tf.aliasing_output")) {
+            input.donated_to = usize::try_from(*result).ok();
+        }
+        inputs.push(input);
+    }
+    let mut outputs = Vec::with_capacity(f.results.len());
+    for (i, &ty) in f.results.iter().enumerate() {
+        let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
+        if let Some(Attr::Str(info)) = f.res_attrs.get(i).and_then(|a| a.get("jax.result_info")) {
+            output.name = Some(info.to_string()).filter(|name| !name.is_empty());
+        }
+        outputs.push(output);
+    }
+    for input in &mut inputs {
+        input.donated_to = input.donated_to.filter(|&r| {
+            outputs
+                .get(r)
+                .is_some_and(|o| o.local_shape == input.local_shape && o.global.dtype == input.global.dtype)
+        });
+    }
+    let mesh = inputs
+        .first()
+        .or(outputs.first())
+        .map(|t| module.meshes[t.sharding.mesh].clone())
+        .or_else(|| module.meshes.values().next().cloned())
+        .unwrap_or_default();
+    Ok(Interface { mode, mesh, inputs, outputs })
+}
+
+/// The name that the program gives parameter `i`: that of its location.
+fn arg_name(module: &Module, func: &shardc_ir::Func, i: usize) -> Option<String> {
+    let loc = func.arg_locs.get(i)?.expand()?;
+    match module.locs.get(loc) {
+        shardc_ir::Loc::Name { name, .. } => Some(name.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! The passes by name, one at a time.
+
+use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
+
+use crate::inline::inline_calls;
+use crate::localize::localize;
+use crate::plan::plan;
+use crate::propagate::{PropagateOptions, propagate};
+use crate::reshard::lower_reshards;
+use crate::sweep::sweep;
+
+/// What passes need besides the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassContext {
+    /// How devices see one another in the partitioned program.
+    pub mode: SpmdMode,
+}
+
+/// What a pass gives: warnings, or the reasons why it could not do its work.
+pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
+
+/// A pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What it asks of the module that it is given.
+    pub needs: &'static str,
+    /// Does it.
+    pub run: fn(&mut Module, &PassContext) -> PassResult,
+}
+
+/// Every pass, in the order in which the compiler runs them.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "inline",
+        about: "replace every call by the body of the function",
+        needs: "any verified module",
+        run: |module, _| inline_calls(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "propagate",
+        about: "carry shardings from annotations to every value",
+        needs: "no calls in the entry function",
+        run: |module, _| propagate(module, &PropagateOptions::default()).map(|_| Vec::new()),
+    },
+    Pass {
+        name: "sweep",
+        about: "remove operations whose results nobody uses",
+        needs: "any verified module",
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "plan",
+        about: "choose how each operation is done, and insert explicit reshards",
+        needs: "a sharding on every value, no calls",
+        run: |module, _| plan(module, entry(module)?),
+    },
+    Pass {
+        name: "lower-reshards",
+        about: "replace each reshard by the cheapest sequence of collectives",
+        needs: "a planned module",
+        run: |module, _| match module.funcs[entry(module)?].body {
+            Some(body) => lower_reshards(module, body).map(|()| Vec::new()),
+            None => Ok(Vec::new()),
+        },
+    },
+    Pass {
+        name: "localize",
+        about: "turn global shapes into local ones, with replica groups and offsets",
+        needs: "a planned module whose reshards are lowered",
+        run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
+    },
+];
+
+/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Pass> {
+    let name = match name {
+        "sdy-propagation-pipeline" => "propagate",
+        other => other,
+    };
+    PASSES.iter().find(|pass| pass.name == name)
+}
+
+fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
+    module.entry().ok_or_else(|| {
+        vec![
+            Diagnostic::invalid("SH0301", "the program has no entry function")
+                .hint("name it @main, or make it the only public function"),
+        ]
+    })
+}

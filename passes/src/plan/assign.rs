@@ -1,0 +1,257 @@
+//! Which axes split which factor of an operation.
+//!
+//! The shardings of operands and results are projected on the factors of the operation's rule. Where all
+//! agree there is nothing to decide. Where they differ, each tensor in turn proposes its own factors, the
+//! others add what does not collide, and the proposal with the least cost wins: the bytes that reshards
+//! send, plus the arithmetic and memory traffic that each device is left with.
+
+use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, TensorSharding, TensorType};
+use smallvec::SmallVec;
+
+use super::support::Split;
+use crate::axes::{Part, Parts, parts, size_of, to_axes};
+use crate::cost;
+use crate::reshard::Planner;
+use crate::rule::{ShardingRule, TensorMapping};
+
+/// The parts that split each factor, by factor index.
+pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
+
+/// One operand or result of the operation.
+pub(crate) struct Tensor<'a> {
+    pub(crate) mapping: &'a TensorMapping,
+    pub(crate) sharding: &'a TensorSharding,
+    pub(crate) ty: &'a TensorType,
+    pub(crate) is_result: bool,
+    /// An operand that can be had in any sharding for nothing; it has no say.
+    pub(crate) free: bool,
+}
+
+/// The operation as the assignment sees it.
+pub(crate) struct Site<'a> {
+    pub(crate) mesh: &'a Mesh,
+    pub(crate) mesh_id: MeshId,
+    pub(crate) rule: &'a ShardingRule,
+    pub(crate) splits: SmallVec<[Split; 6]>,
+    pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
+    /// Whether the arithmetic is the product of all factors (dot, convolution).
+    pub(crate) is_contraction: bool,
+}
+
+impl Site<'_> {
+    /// The assignment of least cost.
+    pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
+        if let Some(agreed) = self.agreed() {
+            return agreed;
+        }
+        let mut best: Option<(f64, FactorParts)> = None;
+        for seed in 0..self.tensors.len() {
+            if self.tensors[seed].free {
+                continue;
+            }
+            for results_first in [true, false] {
+                let candidate = self.candidate(seed, results_first);
+                let cost = self.cost(&candidate, planner);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, candidate));
+                }
+            }
+        }
+        best.map_or_else(|| self.nothing(), |(_, parts)| parts)
+    }
+
+    fn nothing(&self) -> FactorParts {
+        self.rule.factors.iter().map(|_| Parts::new()).collect()
+    }
+
+    /// The factors that everyone already has; `None` where someone must change.
+    fn agreed(&self) -> Option<FactorParts> {
+        let mut known: SmallVec<[Option<Parts>; 6]> = self.rule.factors.iter().map(|_| None).collect();
+        for tensor in self.tensors.iter().filter(|t| !t.free) {
+            let (factors, exact) = self.project(tensor);
+            if !exact {
+                return None;
+            }
+            for &f in tensor.mapping.dims.iter().flatten() {
+                let parts = &factors[usize::from(f)];
+                match &known[usize::from(f)] {
+                    None => known[usize::from(f)] = Some(parts.clone()),
+                    Some(other) if other == parts => {}
+                    Some(_) => return None,
+                }
+            }
+        }
+        let agreed: FactorParts = known.into_iter().map(Option::unwrap_or_default).collect();
+        let mut clean = agreed.clone();
+        self.sanitize(&mut clean);
+        (clean == agreed).then_some(agreed)
+    }
+
+    /// The parts of each factor that a tensor's sharding implies, and whether that says all of it.
+    fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
+        let mut out = self.nothing();
+        let mut exact = true;
+        for (dim, factors) in tensor.sharding.dims.iter().zip(&tensor.mapping.dims) {
+            let mut rest: Parts = parts(self.mesh, &dim.axes);
+            rest.reverse();
+            for (i, &f) in factors.iter().enumerate() {
+                let size = self.rule.factors[usize::from(f)].size;
+                let last = i + 1 == factors.len();
+                if factors.len() == 1 {
+                    rest.reverse();
+                    out[usize::from(f)] = std::mem::take(&mut rest);
+                    break;
+                }
+                let mut left = size;
+                while left > 1 {
+                    let Some(part) = rest.pop() else { break };
+                    let n = i64::from(part.size);
+                    if left % n == 0 {
+                        out[usize::from(f)].push(part);
+                        left /= n;
+                    } else if n % left == 0 && !last {
+                        let (major, minor) = part.split(left as u32);
+                        out[usize::from(f)].push(major);
+                        rest.push(minor);
+                        left = 1;
+                    } else {
+                        rest.clear();
+                        exact = false;
+                    }
+                }
+                if left > 1 {
+                    break;
+                }
+            }
+            exact &= rest.is_empty();
+        }
+        (out, exact)
+    }
+
+    /// The factors of `seed`, and of the others what does not collide.
+    fn candidate(&self, seed: usize, results_first: bool) -> FactorParts {
+        let (mut chosen, _) = self.project(&self.tensors[seed]);
+        self.sanitize(&mut chosen);
+        let mut order: SmallVec<[usize; 4]> =
+            (0..self.tensors.len()).filter(|&i| i != seed && !self.tensors[i].free).collect();
+        order.sort_by_key(|&i| {
+            let t = &self.tensors[i];
+            (t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0)))
+        });
+        for i in order {
+            let (offered, _) = self.project(&self.tensors[i]);
+            for (f, parts) in offered.iter().enumerate() {
+                let have = chosen[f].len();
+                if parts.len() <= have || parts[..have] != chosen[f][..] {
+                    continue;
+                }
+                for &part in &parts[have..] {
+                    if chosen.iter().flatten().any(|p| p.overlaps(part)) {
+                        break;
+                    }
+                    chosen[f].push(part);
+                }
+            }
+            self.sanitize(&mut chosen);
+        }
+        chosen
+    }
+
+    /// Takes away what cannot be: factors that cannot be split, parts used twice, and blocks that a dimension
+    /// made of several factors cannot express.
+    fn sanitize(&self, chosen: &mut FactorParts) {
+        let mut used: Parts = Parts::new();
+        for (parts, split) in chosen.iter_mut().zip(&self.splits) {
+            if *split == Split::No {
+                parts.clear();
+            }
+            let fresh = parts.iter().take_while(|p| !used.iter().any(|u| u.overlaps(**p))).count();
+            parts.truncate(fresh);
+            used.extend(parts.iter().copied());
+        }
+        loop {
+            let mut changed = false;
+            for dim in self.tensors.iter().flat_map(|t| &t.mapping.dims).filter(|d| d.len() > 1) {
+                let mut whole_above = true;
+                for &f in dim {
+                    let size = self.rule.factors[usize::from(f)].size;
+                    let parts = &mut chosen[usize::from(f)];
+                    let keep = if whole_above { dividing_prefix(parts, size) } else { 0 };
+                    changed |= keep < parts.len();
+                    parts.truncate(keep);
+                    whole_above &= size_of(parts) == size;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
+        let mut cost = 0.0;
+        let mut bytes = 0.0;
+        for tensor in &self.tensors {
+            let sharding = self.sharding(tensor, chosen);
+            let local: f64 =
+                sharding.local_shape(self.mesh, &tensor.ty.shape).iter().map(|&n| n as f64).product();
+            bytes += local * f64::from(tensor.ty.dtype.bits()) / 8.0;
+            if !tensor.free {
+                cost += if tensor.is_result {
+                    planner.cost(&sharding, tensor.sharding, tensor.ty)
+                } else {
+                    planner.cost(tensor.sharding, &sharding, tensor.ty)
+                };
+            }
+        }
+        let flops = if self.is_contraction {
+            2.0 * self
+                .rule
+                .factors
+                .iter()
+                .zip(chosen)
+                .map(|(f, parts)| f.size as f64 / size_of(parts) as f64)
+                .product::<f64>()
+        } else {
+            0.0
+        };
+        cost + cost::compute(flops, bytes)
+    }
+
+    /// The sharding of a tensor under an assignment; a result over a split reduction is a pending sum.
+    pub(crate) fn sharding(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> TensorSharding {
+        let dims = tensor.mapping.dims.iter().map(|factors| {
+            let parts: Parts = factors.iter().flat_map(|&f| chosen[usize::from(f)].iter().copied()).collect();
+            DimSharding::closed(&to_axes(self.mesh, &parts))
+        });
+        let mut sharding = TensorSharding::from_dims(self.mesh_id, dims);
+        if tensor.is_result {
+            sharding.unreduced = self.pending(chosen);
+        }
+        sharding
+    }
+
+    /// The axes over which the results are pending.
+    pub(crate) fn pending(&self, chosen: &FactorParts) -> AxisList {
+        let mut parts: SmallVec<[Part; 4]> = chosen
+            .iter()
+            .zip(&self.splits)
+            .filter(|(_, split)| matches!(split, Split::Pending(_)))
+            .flat_map(|(parts, _)| parts.iter().copied())
+            .collect();
+        parts.sort_unstable();
+        to_axes(self.mesh, &parts)
+    }
+}
+
+/// How many of the parts, from the first, split a factor of this size into equal blocks.
+fn dividing_prefix(parts: &[Part], size: i64) -> usize {
+    let mut product = 1;
+    parts
+        .iter()
+        .take_while(|p| {
+            product *= i64::from(p.size);
+            size % product == 0
+        })
+        .count()
+}

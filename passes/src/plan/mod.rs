@@ -1,0 +1,501 @@
+//! Planning: how each operation is done by all devices together, still on global shapes.
+//!
+//! For each operation the planner picks the axes that split each factor of its sharding rule (see
+//! [`assign`]), and inserts explicit [`OpKind::Reshard`]s where an operand is sharded otherwise, or where a
+//! result is not what propagation wanted of it.
+//!
+//! ## What holds afterwards
+//!
+//! * Every tensor of the program has a closed sharding in [`Module::shardings`].
+//! * An operation with a sharding rule has operands and results that agree on each factor, splits only
+//!   factors that [`support`] allows, and uses no axis for two factors. The result of an operation over a
+//!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
+//! * Any other operation has whole operands and results, except those that pass values on (`while`, `case`,
+//!   `return`, ...), whose operands have the sharding of the value that they become.
+
+mod assign;
+mod recompute;
+mod support;
+
+use std::collections::HashMap;
+
+use shardc_ir::{
+    AxisList, Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshCollective, MeshCollectiveKind,
+    MeshId, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef,
+    ValueId,
+};
+use smallvec::SmallVec;
+
+use self::assign::{Site, Tensor};
+use self::support::Split;
+use crate::reshard::Planner;
+use crate::rule::ShardingRule;
+use crate::rules::rule_of;
+use crate::structure::{program_ops, program_regions};
+
+/// Plans the function `func` of a propagated module without calls. Returns warnings.
+///
+/// # Errors
+/// A construct that cannot be partitioned: several meshes, manual computations, collectives in the input, calls (`SH03xx`).
+pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else {
+        return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
+    };
+    let mesh_id = the_mesh(module, body).map_err(|e| vec![*e])?;
+    close_shardings(module, body, mesh_id);
+    let results = result_shardings(module, func, body, mesh_id);
+    let mesh = module.meshes[mesh_id].clone();
+    let mut pass = Pass {
+        module,
+        mesh: &mesh,
+        mesh_id,
+        planner: Planner::new(&mesh),
+        warnings: Vec::new(),
+        errors: Vec::new(),
+    };
+    pass.region(body, &results);
+    let Pass { warnings, errors, .. } = pass;
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    set_result_shardings(&mut module.funcs[func], &results);
+    Ok(warnings)
+}
+
+/// The one mesh that the program's shardings use.
+fn the_mesh(module: &Module, body: RegionId) -> Result<MeshId, Box<Diagnostic>> {
+    let mut used: Option<MeshId> = None;
+    let values = program_regions(module, body)
+        .into_iter()
+        .flat_map(|r| module.regions[r].args.clone())
+        .chain(program_ops(module, body).into_iter().flat_map(|o| module.ops[o].results.clone()));
+    for value in values {
+        let Some(sharding) = module.shardings.sharding_of(value) else { continue };
+        if sharding.is_unsplit() && sharding.unreduced.is_empty() {
+            continue;
+        }
+        match used {
+            Some(mesh) if mesh == sharding.mesh || module.meshes[mesh] == module.meshes[sharding.mesh] => {}
+            Some(mesh) => {
+                return Err(Box::new(
+                    Diagnostic::unsupported(
+                        "SH0302",
+                        format!(
+                            "values are sharded on two meshes, @{} and @{}",
+                            module.mesh_name(mesh),
+                            module.mesh_name(sharding.mesh)
+                        ),
+                    )
+                    .hint("annotate every tensor on one mesh"),
+                ));
+            }
+            None => used = Some(sharding.mesh),
+        }
+    }
+    used.or_else(|| module.meshes.keys().next()).ok_or_else(|| {
+        Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
+            "annotate it with sdy.mesh and sdy.sharding, or with --mesh \"data=4,model=2\" --spec ARG=data,-",
+        ))
+    })
+}
+
+/// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
+/// axes of size one.
+fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
+    let mut values: Vec<ValueId> = Vec::new();
+    for region in program_regions(module, body) {
+        values.extend(&module.regions[region].args);
+    }
+    for op in program_ops(module, body) {
+        values.extend(&module.ops[op].results);
+    }
+    for value in values {
+        let Some(ty) = module.tensor(value) else { continue };
+        let rank = ty.rank();
+        let closed = match module.shardings.sharding_of(value) {
+            Some(sharding) => tidy(module, sharding, mesh),
+            None => TensorSharding::replicated(mesh, rank),
+        };
+        let id = module.shardings.intern(closed);
+        module.shardings.set(value, Some(id));
+    }
+}
+
+fn tidy(module: &Module, sharding: &TensorSharding, mesh: MeshId) -> TensorSharding {
+    let axes = &module.meshes[sharding.mesh];
+    let mut closed = sharding.closed();
+    closed.mesh = mesh;
+    for dim in &mut closed.dims {
+        dim.axes.retain(|a| !axes.is_trivial(*a));
+    }
+    closed.unreduced.retain(|a| !axes.is_trivial(*a));
+    closed
+}
+
+/// The sharding that each result of the function must have: as annotated, else as the returned value has it.
+fn result_shardings(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    mesh: MeshId,
+) -> Vec<Option<ShardingId>> {
+    let Some(ret) = module.terminator(body) else { return Vec::new() };
+    let operands = module.ops[ret].operands.clone();
+    operands
+        .iter()
+        .enumerate()
+        .map(|(i, &value)| {
+            let declared = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
+            match declared {
+                Some(id) => {
+                    let closed = tidy(module, module.shardings.get(id), mesh);
+                    Some(module.shardings.intern(closed))
+                }
+                None => module.shardings.of(value),
+            }
+        })
+        .collect()
+}
+
+fn set_result_shardings(func: &mut Func, shardings: &[Option<ShardingId>]) {
+    func.res_shardings = shardings.iter().map(|s| (*s).into()).collect();
+}
+
+struct Pass<'m> {
+    module: &'m mut Module,
+    mesh: &'m shardc_ir::Mesh,
+    mesh_id: MeshId,
+    planner: Planner<'m>,
+    warnings: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
+}
+
+/// How an operation is done.
+struct Decision {
+    /// Shardings of the operands, then of the results as the operation makes them.
+    shardings: SmallVec<[TensorSharding; 4]>,
+    /// Axes over which the results are pending, and the reduction that completes them.
+    pending: AxisList,
+    reduction: ReductionKind,
+    warning: Option<Diagnostic>,
+}
+
+/// Values of one region that stand ready in another sharding.
+type Ready = HashMap<(ValueId, ShardingId), ValueId>;
+
+impl Pass<'_> {
+    /// Plans a region; its terminator returns values in `returns` shardings.
+    fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
+        let ops = std::mem::take(&mut self.module.regions[region].ops);
+        let mut out = Vec::with_capacity(ops.len() + ops.len() / 8);
+        let mut ready = Ready::new();
+        for op in ops {
+            self.op(op, returns, &mut ready, &mut out);
+        }
+        self.module.regions[region].ops = out;
+    }
+
+    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], ready: &mut Ready, out: &mut Vec<OpId>) {
+        let data = &self.module.ops[op];
+        match &data.kind {
+            OpKind::Return => {
+                self.require_all(op, returns, ready, out);
+                out.push(op);
+            }
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
+                if let Some(sharding) = self.module.shardings.of(data.results[0]) {
+                    self.module.ops[op].kind = OpKind::Reshard(sharding);
+                }
+                out.push(op);
+            }
+            OpKind::OptimizationBarrier => {
+                let wanted = self.result_shardings(op);
+                self.require_all(op, &wanted, ready, out);
+                out.push(op);
+            }
+            OpKind::PropagationBarrier { .. } => {
+                let wanted = self.result_shardings(op);
+                if let (Some(sharding), [_]) = (wanted[0], data.operands.as_slice()) {
+                    self.module.ops[op].kind = OpKind::Reshard(sharding);
+                }
+                out.push(op);
+            }
+            OpKind::ShardingGroup { .. } => {}
+            OpKind::While => {
+                let wanted = self.result_shardings(op);
+                self.require_all(op, &wanted, ready, out);
+                let regions = self.module.ops[op].regions.clone();
+                for &region in &regions {
+                    for (i, &arg) in self.module.regions[region].args.clone().iter().enumerate() {
+                        self.module.shardings.set(arg, wanted[i]);
+                    }
+                }
+                if let [cond, body] = regions.as_slice() {
+                    let whole = self.replicated(0);
+                    self.region(*cond, &[Some(whole)]);
+                    self.region(*body, &wanted);
+                }
+                out.push(op);
+            }
+            OpKind::Case | OpKind::If => {
+                let wanted = self.result_shardings(op);
+                self.require_whole(op, ready, out);
+                for region in self.module.ops[op].regions.clone() {
+                    self.region(region, &wanted);
+                }
+                out.push(op);
+            }
+            // Any sharding of equal elements, or of a count, is made where it is needed.
+            OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => out.push(op),
+            OpKind::Call { callee } => {
+                let message = format!("the call of @{callee} was not inlined");
+                self.errors.push(Diagnostic::internal("SH0390", message).at(data.span));
+            }
+            OpKind::ManualComputation(_)
+            | OpKind::AllReduce(_)
+            | OpKind::AllGather { .. }
+            | OpKind::ReduceScatter { .. }
+            | OpKind::AllToAll { .. }
+            | OpKind::CollectivePermute(_)
+            | OpKind::CollectiveBroadcast(_)
+            | OpKind::PartitionId
+            | OpKind::ReplicaId => {
+                self.errors.push(
+                    Diagnostic::unsupported(
+                        "SH0304",
+                        format!("{} in a program that is still to be partitioned", data.kind.name()),
+                    )
+                    .at(data.span)
+                    .hint("write the program for one device and annotate it; shardc inserts the collectives"),
+                );
+            }
+            OpKind::Constant(_) => self.whole(op, ready, out),
+            _ => self.by_rule(op, ready, out),
+        }
+    }
+
+    fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
+        self.module.ops[op].results.iter().map(|&v| self.module.shardings.of(v)).collect()
+    }
+
+    fn replicated(&mut self, rank: usize) -> ShardingId {
+        self.module.shardings.intern(TensorSharding::replicated(self.mesh_id, rank))
+    }
+
+    fn require_all(
+        &mut self,
+        op: OpId,
+        wanted: &[Option<ShardingId>],
+        ready: &mut Ready,
+        out: &mut Vec<OpId>,
+    ) {
+        for (i, &sharding) in wanted.iter().enumerate() {
+            if let Some(sharding) = sharding {
+                self.require(op, i, sharding, ready, out);
+            }
+        }
+    }
+
+    fn require_whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        for i in 0..self.module.ops[op].operands.len() {
+            let operand = self.module.ops[op].operands[i];
+            if let Some(ty) = self.module.tensor(operand) {
+                let whole = self.replicated(ty.rank());
+                self.require(op, i, whole, ready, out);
+            }
+        }
+    }
+
+    /// Makes operand `i` of `op` come in the sharding `to`.
+    fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        let Some(&value) = self.module.ops[op].operands.get(i) else { return };
+        let Some(from) = self.module.shardings.sharding_of(value) else { return };
+        if from.same_placement(self.module.shardings.get(to)) {
+            return;
+        }
+        let changed = match ready.get(&(value, to)) {
+            Some(&v) => v,
+            None => {
+                let v = recompute::recompute(self.module, value, to, out)
+                    .unwrap_or_else(|| self.reshard(op, value, to, out));
+                ready.insert((value, to), v);
+                v
+            }
+        };
+        self.module.ops[op].operands[i] = changed;
+    }
+
+    fn reshard(&mut self, at: OpId, value: ValueId, to: ShardingId, out: &mut Vec<OpId>) -> ValueId {
+        let ty = self.module.values[value].ty;
+        let mut b = Builder::new(self.module);
+        b.from_op(at);
+        let result = b.op1(OpKind::Reshard(to), &[value], ty);
+        out.extend(b.take());
+        self.module.shardings.set(result, Some(to));
+        result
+    }
+
+    /// An operation that every device does in full.
+    fn whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        let whole: SmallVec<[TensorSharding; 4]> = self.module.ops[op]
+            .operands
+            .iter()
+            .map(|&v| TensorSharding::replicated(self.mesh_id, self.module.rank(v)))
+            .collect();
+        let warning = self.gather_warning(op, None, &whole);
+        self.warnings.extend(warning);
+        self.require_whole(op, ready, out);
+        out.push(op);
+        for i in 0..self.module.ops[op].results.len() {
+            let value = self.module.ops[op].results[i];
+            if let Some(ty) = self.module.tensor(value) {
+                let whole = self.replicated(ty.rank());
+                self.deliver(op, i, whole, AxisList::new(), ReductionKind::Add, out);
+            }
+        }
+    }
+
+    fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        let Some(decision) = rule_of(self.module, op).and_then(|rule| self.decide(op, &rule)) else {
+            self.whole(op, ready, out);
+            return;
+        };
+        self.warnings.extend(decision.warning);
+        let num_operands = self.module.ops[op].operands.len();
+        let mut ids = SmallVec::<[ShardingId; 4]>::new();
+        for sharding in decision.shardings {
+            ids.push(self.module.shardings.intern(sharding));
+        }
+        for (i, &id) in ids[..num_operands].iter().enumerate() {
+            self.require(op, i, id, ready, out);
+        }
+        out.push(op);
+        for (i, &id) in ids[num_operands..].iter().enumerate() {
+            self.deliver(op, i, id, decision.pending.clone(), decision.reduction, out);
+        }
+    }
+
+    /// How an operation with a rule is done; `None` if some operand or result has no sharding.
+    fn decide(&mut self, op: OpId, rule: &ShardingRule) -> Option<Decision> {
+        let module = &*self.module;
+        let data = &module.ops[op];
+        let splits: SmallVec<[Split; 6]> =
+            (0..rule.factors.len()).map(|f| support::split(module, op, rule, f as u16)).collect();
+        let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
+        let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
+        let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
+        for ((&value, mapping), is_result) in operands.chain(results) {
+            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+            let free = !is_result && recompute::is_free(module, value);
+            tensors.push(Tensor { mapping, sharding, ty, is_result, free });
+        }
+        let is_contraction = matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
+        let site = Site { mesh: self.mesh, mesh_id: self.mesh_id, rule, splits, tensors, is_contraction };
+        let chosen = site.assign(&mut self.planner);
+        let shardings: SmallVec<[TensorSharding; 4]> =
+            site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
+        let reduction = chosen.iter().zip(&site.splits).find_map(|(parts, split)| match split {
+            Split::Pending(kind) if !parts.is_empty() => Some(*kind),
+            Split::Pending(_) | Split::Plain | Split::No => None,
+        });
+        Some(Decision {
+            warning: self.gather_warning(op, Some((rule, &site.splits)), &shardings[..data.operands.len()]),
+            pending: site.pending(&chosen),
+            reduction: reduction.unwrap_or(ReductionKind::Add),
+            shardings,
+        })
+    }
+
+    /// Result `i` of `op`, which the caller has placed, comes in the sharding `made`: where propagation
+    /// wanted another, the old value becomes the result of a reshard.
+    fn deliver(
+        &mut self,
+        op: OpId,
+        i: usize,
+        made: ShardingId,
+        pending: AxisList,
+        kind: ReductionKind,
+        out: &mut Vec<OpId>,
+    ) {
+        let wanted_value = self.module.ops[op].results[i];
+        let Some(wanted) = self.module.shardings.of(wanted_value) else { return };
+        if self.module.shardings.get(made).same_placement(self.module.shardings.get(wanted)) {
+            self.module.shardings.set(wanted_value, Some(made));
+            return;
+        }
+        let ty = self.module.values[wanted_value].ty;
+        let fresh = self.module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
+        self.module.ops[op].results[i] = fresh;
+        self.module.shardings.set(fresh, Some(made));
+        let mut value = fresh;
+        if kind != ReductionKind::Add && !pending.is_empty() {
+            // Only sums can wait: complete any other reduction at once.
+            let mut complete = self.module.shardings.get(made).clone();
+            complete.unreduced.clear();
+            let complete = self.module.shardings.intern(complete);
+            let collective = MeshCollective {
+                mesh: self.mesh_id,
+                kind: MeshCollectiveKind::AllReduce(pending, kind),
+                out: complete,
+            };
+            let mut b = Builder::new(self.module);
+            b.from_op(op);
+            value = b.op1(OpKind::MeshCollective(Box::new(collective)), &[value], ty);
+            out.extend(b.take());
+            self.module.shardings.set(value, Some(complete));
+        }
+        let reshard = OpId::new(self.module.ops.len());
+        let placed = self.module.add_op(OpKind::Reshard(wanted), &[value], &[], &[]);
+        debug_assert_eq!(placed, reshard);
+        self.module.ops[placed].results.push(wanted_value);
+        self.module.ops[placed].span = self.module.ops[op].span;
+        self.module.ops[placed].loc = self.module.ops[op].loc;
+        self.module.values[wanted_value].def = ValueDef::Result(placed, 0);
+        out.push(placed);
+    }
+
+    /// A warning if operands lose axes on a dimension that the operation cannot work on in parts.
+    fn gather_warning(
+        &self,
+        op: OpId,
+        rule: Option<(&ShardingRule, &[Split])>,
+        required: &[TensorSharding],
+    ) -> Option<Diagnostic> {
+        let data = &self.module.ops[op];
+        for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
+            let (Some(from), Some(ty)) =
+                (self.module.shardings.sharding_of(value), self.module.tensor(value))
+            else {
+                continue;
+            };
+            if from.same_placement(to) || recompute::is_free(self.module, value) {
+                continue;
+            }
+            let cannot_split = |dim: usize| match rule {
+                Some((rule, splits)) => {
+                    let factors = &rule.operands[i].dims[dim];
+                    factors.is_empty() || factors.iter().any(|&f| splits[usize::from(f)] == Split::No)
+                }
+                None => true,
+            };
+            let lost = (0..from.rank())
+                .find(|&d| cannot_split(d) && ty.shape[d] > 1 && from.axes(d).len() > to.axes(d).len());
+            let Some(dim) = lost else { continue };
+            let bytes = ty.num_bytes().unwrap_or(0);
+            let mut warning = Diagnostic::warning(
+                Class::Unsupported,
+                "SH0310",
+                format!(
+                    "{} needs dimension {dim} of operand {i} whole on every device: {ty}, sharded {}, {bytes} bytes",
+                    data.kind.name(),
+                    from.display(self.mesh)
+                ),
+            )
+            .at(data.span)
+            .hint("shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather");
+            warning.user_loc = self.module.user_loc(op);
+            return Some(warning);
+        }
+        None
+    }
+}

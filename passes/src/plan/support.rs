@@ -1,0 +1,169 @@
+//! Which factors of an operation devices may split, and what that makes of its results.
+//!
+//! A factor that is not listed here as splittable is gathered before the operation: correct, and reported
+//! as a warning by the planner where it costs communication. [`localize`](crate::localize) relies on every
+//! promise made here.
+
+use shardc_ir::{DType, Module, OpId, OpKind, ReductionKind};
+
+use crate::reducer::{is_idempotent, is_identity, reduction_of};
+use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule};
+
+/// What splitting a factor does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// Each device computes its part.
+    Plain,
+    /// Each device's result is a pending reduction.
+    Pending(ReductionKind),
+    /// Not possible (yet): the factor must be whole on each device.
+    No,
+}
+
+/// What splitting factor `index` of `op` does.
+pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
+    let factor = rule.factors[usize::from(index)];
+    if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
+        return Split::No;
+    }
+    let data = &module.ops[op];
+    let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
+    let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
+    match &data.kind {
+        OpKind::Unary(_)
+        | OpKind::Binary(_)
+        | OpKind::Compare(..)
+        | OpKind::Select
+        | OpKind::Clamp
+        | OpKind::Convert
+        | OpKind::ReducePrecision { .. }
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Transpose { .. }
+        | OpKind::Fft { .. }
+        | OpKind::Cholesky { .. }
+        | OpKind::TriangularSolve(_) => pass_through(factor),
+        // A factor on one side alone is what is left where sizes have no common divisor.
+        OpKind::Reshape | OpKind::BitcastConvert => {
+            let on_both = in_operand(0).is_some() && rule.results.iter().any(|m| m.find(index).is_some());
+            if on_both { pass_through(factor) } else { Split::No }
+        }
+        OpKind::Reverse { dims } => plain_if(in_operand(0).is_none_or(|d| !dims.contains(&(d as u32)))),
+        OpKind::Slice(spec) => plain_if(in_operand(0).is_some_and(|d| {
+            spec.start[d] == 0 && spec.stride[d] == 1 && spec.limit[d] == module.shape(data.operands[0])[d]
+        })),
+        OpKind::DynamicSlice { sizes } => {
+            plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
+        }
+        OpKind::DynamicUpdateSlice => plain_if(
+            in_operand(0)
+                .is_some_and(|d| module.shape(data.operands[0])[d] == module.shape(data.operands[1])[d]),
+        ),
+        OpKind::Concatenate { dim } => plain_if(in_operand(0).is_some_and(|d| d as u32 != *dim)),
+        OpKind::Pad(spec) => plain_if(
+            in_operand(0).is_some_and(|d| spec.low[d] == 0 && spec.high[d] == 0 && spec.interior[d] == 0),
+        ),
+        OpKind::DotGeneral(_) => match factor.kind {
+            FactorKind::Reduction => sum_unless_bool(module, op),
+            _ => Split::Plain,
+        },
+        OpKind::Convolution(spec) => {
+            if spec.feature_group_count == 1 && spec.batch_group_count == 1 {
+                match factor.kind {
+                    FactorKind::Reduction => sum_unless_bool(module, op),
+                    _ => Split::Plain,
+                }
+            } else {
+                plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize))
+            }
+        }
+        OpKind::Reduce { .. } => match factor.kind {
+            FactorKind::Reduction => split_reduce(module, op),
+            _ => Split::Plain,
+        },
+        OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => {
+            plain_if(in_operand(0).is_some_and(|d| {
+                spec.dimensions.get(d).is_none_or(|&n| n == 1)
+                    && spec.strides.get(d).is_none_or(|&n| n == 1)
+                    && spec.base_dilations.get(d).is_none_or(|&n| n == 1)
+                    && spec.padding.get(d).is_none_or(|&p| p == (0, 0))
+            }))
+        }
+        OpKind::Sort { dim, .. } => plain_if(in_operand(0).is_some_and(|d| d as i64 != *dim)),
+        OpKind::Gather(spec) => match factor.kind {
+            FactorKind::Reduction => match in_operand(0) {
+                Some(d) if spec.start_index_map.contains(&(d as u32)) => {
+                    match module.tensor(data.results[0]).map(|t| t.dtype) {
+                        Some(DType::I1) => Split::Pending(ReductionKind::Or),
+                        Some(_) => Split::Pending(ReductionKind::Add),
+                        None => Split::No,
+                    }
+                }
+                _ => Split::No,
+            },
+            _ => Split::Plain,
+        },
+        OpKind::Scatter(spec) => {
+            let one_input = data.operands.len() == 3;
+            match factor.kind {
+                FactorKind::Reduction if one_input => {
+                    reduction_of(module, data.regions[0]).map_or(Split::No, Split::Pending)
+                }
+                FactorKind::Reduction => Split::No,
+                // An inserted dimension is split by moving the indices, so there must be indices for it.
+                _ => plain_if(in_operand(0).is_none_or(|d| {
+                    !spec.inserted_window_dims.contains(&(d as u32))
+                        || spec.scatter_dims_to_operand_dims.contains(&(d as u32))
+                })),
+            }
+        }
+        OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::While
+        | OpKind::Case
+        | OpKind::If
+        | OpKind::OptimizationBarrier
+        | OpKind::Call { .. }
+        | OpKind::Return
+        | OpKind::CustomCall(_)
+        | OpKind::Tuple
+        | OpKind::GetTupleElement { .. }
+        | OpKind::AfterAll
+        | OpKind::AllReduce(_)
+        | OpKind::AllGather { .. }
+        | OpKind::ReduceScatter { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::PartitionId
+        | OpKind::ReplicaId
+        | OpKind::ShardingConstraint(_)
+        | OpKind::Reshard(_)
+        | OpKind::MeshCollective(_)
+        | OpKind::ManualComputation(_)
+        | OpKind::PropagationBarrier { .. }
+        | OpKind::ShardingGroup { .. }
+        | OpKind::Opaque(_) => Split::No,
+    }
+}
+
+fn pass_through(factor: Factor) -> Split {
+    if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
+}
+
+fn sum_unless_bool(module: &Module, op: OpId) -> Split {
+    match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
+        None | Some(DType::I1) => Split::No,
+        Some(_) => Split::Pending(ReductionKind::Add),
+    }
+}
+
+/// Each device starts from the initial value, so it must not count when it is combined several times.
+fn split_reduce(module: &Module, op: OpId) -> Split {
+    let data = &module.ops[op];
+    let &[_, init] = data.operands.as_slice() else { return Split::No };
+    match reduction_of(module, data.regions[0]) {
+        Some(kind) if is_idempotent(kind) || is_identity(module, init, kind) => Split::Pending(kind),
+        Some(_) | None => Split::No,
+    }
+}

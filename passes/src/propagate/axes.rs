@@ -1,0 +1,201 @@
+//! Arithmetic of axes and sub-axes.
+//!
+//! A sub-axis `(pre)size` of an axis of size `n` covers the digits from `pre` to `pre * size` of the axis's
+//! index, major to minor. Two sub-axes of one axis fit together only where one ends at a multiple of the other's
+//! ends.
+
+use shardc_ir::{AxisRef, Mesh, SubAxis};
+use smallvec::SmallVec;
+
+/// Axes from major to minor.
+pub(super) type Axes = SmallVec<[AxisRef; 2]>;
+
+/// Product of the sizes of the more major parts.
+pub(super) fn pre(axis: AxisRef) -> u32 {
+    axis.sub.map_or(1, |sub| sub.pre)
+}
+
+/// The part `(pre)size` of the same axis.
+pub(super) fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
+    AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
+}
+
+/// Where a sub-axis ends.
+fn end(sub: SubAxis) -> u32 {
+    sub.pre.saturating_mul(sub.size)
+}
+
+/// Whether both split the same elements apart somewhere.
+pub(crate) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
+    a.axis == b.axis
+        && match (a.sub, b.sub) {
+            (Some(a), Some(b)) => a.pre < end(b) && b.pre < end(a),
+            _ => true,
+        }
+}
+
+/// Whether `a` includes all of `b`.
+pub(super) fn contains(a: AxisRef, b: AxisRef) -> bool {
+    a.axis == b.axis
+        && match (a.sub, b.sub) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(a), Some(b)) => a.pre <= b.pre && end(a) >= end(b),
+        }
+}
+
+/// Whether `a` is the major part of `b`, or all of it.
+pub(super) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
+    contains(b, a) && pre(a) == pre(b)
+}
+
+/// Whether both may appear in one program: the boundaries of one divide those of the other.
+fn fit(a: AxisRef, b: AxisRef) -> bool {
+    let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
+    let (low, high) = (x.pre.min(y.pre), x.pre.max(y.pre));
+    let (low_end, high_end) = (end(x).min(end(y)), end(x).max(end(y)));
+    if low_end > high {
+        low_end % high == 0 && high % low == 0 && high_end % low_end == 0
+    } else {
+        high % low_end == 0
+    }
+}
+
+/// The major part of `a` that `b` does not touch.
+pub(super) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
+    if !fit(a, b) {
+        return None;
+    }
+    if !overlaps(a, b) {
+        return Some(a);
+    }
+    (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
+}
+
+/// The major part of `axis` that none of `others` touches.
+pub(super) fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
+    others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
+}
+
+/// The parts of `axis` that none of `others` touches.
+pub(super) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
+    let mut left: Axes = SmallVec::from_slice(&[axis]);
+    for &other in others {
+        let mut next = Axes::new();
+        for axis in left {
+            if !overlaps(axis, other) {
+                next.push(axis);
+                continue;
+            }
+            if pre(axis) < pre(other) {
+                next.push(part(axis, pre(axis), pre(other) / pre(axis)));
+            }
+            let full = mesh.full_size(axis) as u32;
+            let (stop, from) = (axis.sub.map_or(full, end), other.sub.map_or(full, end));
+            if from < stop {
+                next.push(part(axis, from, stop / from));
+            }
+        }
+        left = next;
+    }
+    left
+}
+
+/// Appends an axis; joins it with the last one where that ends where it begins.
+pub(super) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
+    if let Some(last) = axes.last_mut()
+        && let (Some(a), Some(b)) = (last.sub, axis.sub)
+        && last.axis == axis.axis
+        && end(a) == b.pre
+    {
+        let size = a.size * b.size;
+        *last = if i64::from(size) == mesh.full_size(axis) {
+            AxisRef { axis: axis.axis, sub: None }
+        } else {
+            part(axis, a.pre, size)
+        };
+        return;
+    }
+    axes.push(axis);
+}
+
+/// How one list relates to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prefix {
+    /// They are the same.
+    Equal,
+    /// The second goes on where the first ends.
+    Strict,
+    /// They differ within the first.
+    No,
+}
+
+/// Whether `first` is a prefix of `second`; the last axis may be a major part.
+pub(super) fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
+    let Some((&last, before)) = first.split_last() else {
+        return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
+    };
+    if first.len() > second.len() || before != &second[..before.len()] {
+        return Prefix::No;
+    }
+    let other = second[before.len()];
+    if first.len() == second.len() && last == other {
+        Prefix::Equal
+    } else if is_prefix(last, other) {
+        Prefix::Strict
+    } else {
+        Prefix::No
+    }
+}
+
+/// Greatest common divisor; `gcd(n, 0)` is `n`.
+pub(super) fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sub(pre: u32, size: u32) -> AxisRef {
+        AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) }
+    }
+
+    const X: AxisRef = AxisRef { axis: 0, sub: None };
+    const Y: AxisRef = AxisRef { axis: 1, sub: None };
+
+    #[test]
+    fn overlap_and_prefix() {
+        assert!(overlaps(X, sub(2, 2)) && !overlaps(sub(1, 2), sub(2, 2)) && !overlaps(X, Y));
+        assert_eq!(prefix_without(X, sub(2, 4)), Some(sub(1, 2)));
+        assert_eq!(prefix_without(X, sub(1, 2)), None);
+        assert_eq!(prefix_without(sub(1, 2), sub(2, 2)), Some(sub(1, 2)));
+        // Boundaries 2 and 3 do not divide each other.
+        assert_eq!(prefix_without(sub(1, 2), sub(1, 3)), None);
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(prefix_of(&[], &[X]), Prefix::Strict);
+        assert_eq!(prefix_of(&[X], &[X]), Prefix::Equal);
+        assert_eq!(prefix_of(&[sub(1, 2)], &[X, Y]), Prefix::Strict);
+        assert_eq!(prefix_of(&[sub(1, 2), Y], &[X, Y]), Prefix::No);
+        assert_eq!(prefix_of(&[Y], &[X, Y]), Prefix::No);
+    }
+
+    #[test]
+    fn merging_and_subtracting() {
+        let mesh = Mesh::new([("x", 8), ("y", 2)]);
+        let mut axes = Axes::new();
+        for axis in [sub(1, 2), sub(2, 2), sub(4, 2), Y] {
+            push_merged(&mesh, &mut axes, axis);
+        }
+        assert_eq!(axes.as_slice(), [X, Y]);
+        assert_eq!(minus(&mesh, X, &[sub(2, 2)]).as_slice(), [sub(1, 2), sub(4, 2)]);
+        assert_eq!(minus(&mesh, X, &[X]).as_slice(), []);
+    }
+}

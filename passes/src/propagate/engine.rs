@@ -1,0 +1,339 @@
+//! The work list.
+//!
+//! What a node does depends only on its rule, its directions and the shardings of its tensors, and real programs
+//! repeat the same few thousand combinations in every layer. So each outcome is computed once and remembered; a
+//! visit is a look-up.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use shardc_ir::{
+    AxisRef, Class, Diagnostic, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId,
+};
+use smallvec::SmallVec;
+
+use super::factors::{Context, Direction, Strategy};
+use super::graph::{Boundary, FUNC_RESULT_DIRECTION, Graph, NONE, Node};
+use super::projection::Projection;
+use super::schedule::Profile;
+use super::{PropagateReport, Step, manual};
+
+/// Multiplies and rotates: quick on short keys of small numbers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.write(&n.to_le_bytes());
+    }
+}
+
+/// Which tensors of a node get which sharding.
+type Outcome = SmallVec<[(u32, u32); 3]>;
+
+/// Rule, directions and strategy, then the sharding of each tensor.
+type Key = Box<[u32]>;
+
+/// Shardings of all slots, and the means to change them.
+pub(super) struct Engine<'m> {
+    pub(super) module: &'m mut Module,
+    pub(super) graph: &'m Graph,
+    /// Sharding of each slot.
+    pub(super) shardings: Vec<u32>,
+    /// The mesh that stands for all meshes equal to it.
+    meshes: Vec<MeshId>,
+    outcomes: HashMap<Key, Outcome, BuildHasherDefault<KeyHasher>>,
+    /// Directions and strategy with which a visit of each node changed nothing since its tensors last changed.
+    settled: Vec<u32>,
+    waiting: Vec<bool>,
+    stack: Vec<u32>,
+    pub(super) provenance: bool,
+    pub(super) report: PropagateReport,
+}
+
+impl<'m> Engine<'m> {
+    pub(super) fn new(module: &'m mut Module, graph: &'m Graph, shardings: Vec<u32>) -> Self {
+        let meshes = module
+            .meshes
+            .iter()
+            .map(|(id, mesh)| {
+                let same = |(other, _): &(MeshId, &Mesh)| {
+                    let other = &module.meshes[*other];
+                    other.axes == mesh.axes
+                        && other.axes.keys().eq(mesh.axes.keys())
+                        && other.device_ids == mesh.device_ids
+                };
+                module.meshes.iter().find(same).map_or(id, |(first, _)| first)
+            })
+            .collect();
+        Engine {
+            module,
+            graph,
+            shardings,
+            meshes,
+            outcomes: HashMap::default(),
+            settled: vec![NONE; graph.nodes.len()],
+            waiting: vec![false; graph.nodes.len()],
+            stack: Vec::new(),
+            provenance: false,
+            report: PropagateReport::default(),
+        }
+    }
+
+    /// Runs every node to a fixed point, with directions by node.
+    pub(super) fn run(&mut self, strategy: Strategy, profile: &dyn Fn(&Node) -> Profile) {
+        self.func_results(strategy);
+        let graph = self.graph;
+        self.waiting.fill(true);
+        self.stack.clear();
+        self.stack.extend((0..graph.nodes.len() as u32).rev());
+        while let Some(node) = self.stack.pop() {
+            self.waiting[node as usize] = false;
+            let directions = profile(&graph.nodes[node as usize]);
+            if !directions.is_none() {
+                self.visit(node, strategy, directions);
+            }
+        }
+        self.func_results(strategy);
+    }
+
+    fn visit(&mut self, index: u32, strategy: Strategy, profile: Profile) {
+        let graph = self.graph;
+        let node = &graph.nodes[index as usize];
+        let code = profile.code() * 2 + strategy as u32;
+        if self.settled[index as usize] == code {
+            return;
+        }
+        let tensors = graph.tensors_of(node);
+        let mut key: SmallVec<[u32; 12]> = SmallVec::new();
+        key.push(node.rule);
+        key.push(code);
+        key.extend(
+            tensors.iter().map(|&slot| if slot == NONE { NONE } else { self.shardings[slot as usize] }),
+        );
+        if let Some(last) = key.last_mut()
+            && node.boundary != Boundary::No
+        {
+            *last = manual::seen_by_node(self.module, node.boundary, *last);
+        }
+        if key[2..].iter().all(|&s| s == NONE) {
+            return;
+        }
+        self.report.visits += 1;
+        let outcome = self.outcome(&key, strategy, profile);
+        if outcome.is_empty() {
+            self.settled[index as usize] = code;
+            return;
+        }
+        for (tensor, mut sharding) in outcome {
+            let slot = tensors[tensor as usize];
+            if slot == NONE {
+                continue;
+            }
+            if node.boundary != Boundary::No && tensor as usize + 1 == tensors.len() {
+                sharding = manual::held_by_slot(self.module, node.boundary, sharding);
+            }
+            if self.provenance {
+                self.record(node, tensor as usize, sharding);
+            }
+            self.update(slot, sharding, Some(index));
+        }
+    }
+
+    /// Sets a slot and its group, and puts back on the list what reads or writes them, except `by`.
+    fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
+        let graph = self.graph;
+        self.set(slot, sharding, by);
+        if let Some(others) = graph.groups.get(&slot) {
+            for &other in others {
+                self.set(other, sharding, by);
+            }
+        }
+    }
+
+    fn set(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
+        self.report.updates += 1;
+        self.shardings[slot as usize] = sharding;
+        for &node in self.graph.notify(slot) {
+            self.settled[node as usize] = NONE;
+            if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
+            {
+                self.stack.push(node);
+            }
+        }
+    }
+
+    /// Sets a slot from outside of propagation.
+    pub(super) fn reset(&mut self, slot: u32, sharding: u32) {
+        self.set(slot, sharding, None);
+    }
+
+    /// Gives all members of each sharding group the sharding of the first that has one.
+    pub(super) fn join_groups(&mut self) {
+        for members in &self.graph.group_members {
+            let get = |slot: &u32| {
+                let id = self.shardings[*slot as usize];
+                (id != NONE).then(|| (id, self.module.shardings.get(ShardingId::new(id as usize))))
+            };
+            let says_nothing = |s: &TensorSharding| {
+                s.replicated.is_empty() && s.dims.iter().all(|d| d.open && d.axes.is_empty())
+            };
+            let mut found = members.iter().filter_map(get).filter(|(_, s)| !says_nothing(s));
+            let Some((first, sharding)) = found.next() else { continue };
+            if found.any(|(_, other)| other != sharding) {
+                self.report.warnings.push(Diagnostic::warning(
+                    Class::InvalidInput,
+                    "SH0613",
+                    "members of a sharding group have different shardings; the group has no effect on those",
+                ));
+            }
+            for &slot in members {
+                if self.shardings[slot as usize] == NONE {
+                    self.shardings[slot as usize] = first;
+                }
+            }
+        }
+    }
+
+    /// Carries shardings between what the function returns and its results.
+    fn func_results(&mut self, strategy: Strategy) {
+        let graph = self.graph;
+        let profile = Profile::All(FUNC_RESULT_DIRECTION);
+        for result in &graph.func_results {
+            let slots = [result.value, result.result];
+            let ids = slots.map(|slot| self.shardings[slot as usize]);
+            if ids == [NONE; 2] {
+                continue;
+            }
+            let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
+            for (tensor, sharding) in self.outcome(&key, strategy, profile) {
+                if self.provenance {
+                    let (to, from) = (slots[tensor as usize], slots[1 - tensor as usize]);
+                    self.log(to, &[from], None, sharding);
+                }
+                if tensor == 0 {
+                    self.update(result.value, sharding, None);
+                } else {
+                    self.shardings[result.result as usize] = sharding;
+                }
+            }
+        }
+    }
+
+    fn outcome(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
+        if let Some(outcome) = self.outcomes.get(key) {
+            return outcome.clone();
+        }
+        let outcome = self.compute(key, strategy, profile);
+        self.outcomes.insert(key.into(), outcome.clone());
+        outcome
+    }
+
+    fn compute(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
+        let rule = &self.graph.rules[key[0] as usize];
+        let old: SmallVec<[Option<&TensorSharding>; 8]> = key[2..]
+            .iter()
+            .map(|&s| (s != NONE).then(|| self.module.shardings.get(ShardingId::new(s as usize))))
+            .collect();
+        let Some(mesh_id) = self.common_mesh(&old) else { return Outcome::new() };
+        let mesh = &self.module.meshes[mesh_id];
+        if mesh.is_maximal() {
+            return Outcome::new();
+        }
+        let mut projection = Projection::new(mesh, &rule.rule, old.iter().copied());
+        let factors = &rule.rule.factors;
+        let direction = |f: usize| -> Direction { profile.direction(factors[f].kind, factors[f].blocked) };
+        let context = Context { mesh, factors, direction: &direction, elementwise: rule.elementwise };
+        let changed = context.propagate(strategy, &mut projection);
+        let mut new: SmallVec<[(u32, TensorSharding); 3]> = SmallVec::new();
+        for (i, mapping) in rule.rule.tensors().enumerate() {
+            if !changed[i] {
+                continue;
+            }
+            let sharding = projection.tensors[i].sharding(mesh, mesh_id, factors, mapping);
+            let same = match old[i] {
+                Some(old) => *old == sharding,
+                None => {
+                    sharding.is_unsplit() && sharding.replicated.is_empty() && sharding.unreduced.is_empty()
+                }
+            };
+            if !same {
+                new.push((i as u32, sharding));
+            }
+        }
+        drop(old);
+        new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
+    }
+
+    /// The mesh that all shardings are on; a mesh without axes goes with any.
+    fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
+        let mut found: Option<MeshId> = None;
+        let is_empty = |id: MeshId| {
+            let mesh = &self.module.meshes[id];
+            mesh.axes.is_empty() && mesh.device_ids.is_none()
+        };
+        for sharding in shardings.iter().flatten() {
+            let mesh = self.meshes[sharding.mesh.index()];
+            match found {
+                Some(other) if other == mesh || is_empty(mesh) => {}
+                Some(other) if !is_empty(other) => return None,
+                _ => found = Some(mesh),
+            }
+        }
+        found
+    }
+
+    /// Notes where the axes that `sharding` adds to a tensor of a node come from.
+    fn record(&mut self, node: &Node, tensor: usize, sharding: u32) {
+        let tensors = self.graph.tensors_of(node);
+        let others: SmallVec<[u32; 8]> =
+            tensors.iter().enumerate().filter(|&(i, _)| i != tensor).map(|(_, &slot)| slot).collect();
+        self.log(tensors[tensor], &others, Some(node.op), sharding);
+    }
+
+    fn log(&mut self, slot: u32, others: &[u32], op: Option<OpId>, sharding: u32) {
+        let get = |s: u32| (s != NONE).then(|| self.module.shardings.get(ShardingId::new(s as usize)));
+        let old = get(self.shardings[slot as usize]);
+        let Some(new) = get(sharding) else { return };
+        let has = |s: &TensorSharding, axis: AxisRef| s.split_axes().any(|a| super::axes::overlaps(a, axis));
+        let mut steps = Vec::new();
+        for (dim, d) in new.dims.iter().enumerate() {
+            for &axis in &d.axes {
+                if old.is_some_and(|o| o.dims.get(dim).is_some_and(|d| d.axes.contains(&axis))) {
+                    continue;
+                }
+                let from = others.iter().copied().find(|&other| {
+                    other != NONE && get(self.shardings[other as usize]).is_some_and(|s| has(s, axis))
+                });
+                let value = |slot: u32| -> Option<ValueId> { self.graph.values[slot as usize] };
+                steps.push(Step {
+                    value: value(slot),
+                    result: if value(slot).is_none() { self.result_number(slot) } else { None },
+                    dim: dim as u32,
+                    axis,
+                    from: from.and_then(value),
+                    op,
+                });
+            }
+        }
+        self.report.steps.extend(steps);
+    }
+
+    /// Which result of the function a slot is for.
+    fn result_number(&self, slot: u32) -> Option<u32> {
+        let first = self.graph.values.iter().position(Option::is_none)?;
+        slot.checked_sub(first as u32)
+    }
+}

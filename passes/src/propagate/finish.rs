@@ -1,0 +1,208 @@
+//! Writes the shardings of slots back to the module.
+
+use shardc_ir::{
+    AxisList, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
+    ShardingId, TensorSharding,
+};
+
+use super::axes::{gcd, part, pre};
+use super::flow::while_args;
+use super::graph::{Graph, NONE};
+use super::manual;
+
+/// Gives every value its sharding, closed; a value that nothing reached is replicated.
+///
+/// A dimension of an argument or a result of the function that the user did not split keeps only as many inferred
+/// axes as divide it, and no parts of axes: the outside world holds those arrays.
+pub(super) fn write_back(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    graph: &Graph,
+    given: &[u32],
+    shardings: &[u32],
+) {
+    let Some(mesh) = default_mesh(module, shardings) else { return };
+    let get = |module: &Module, id: u32| -> Option<TensorSharding> {
+        (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
+    };
+    let num_args = module.regions[body].args.len();
+    for (slot, value) in graph.values.iter().enumerate() {
+        let Some(value) = *value else { continue };
+        let rank = module.rank(value);
+        let is_arg = slot < num_args && module.def_op(value).is_none();
+        let at_boundary = is_arg || is_manual_value(module, value);
+        let sharding = match get(module, shardings[slot]) {
+            Some(found) if at_boundary => {
+                let user = get(module, given[slot]);
+                evenly_split(module, &found, user.as_ref(), module.shape(value), is_arg).closed()
+            }
+            Some(found) => found.closed(),
+            None => TensorSharding::replicated(mesh, rank),
+        };
+        let id = module.shardings.intern(sharding);
+        module.shardings.set(value, Some(id));
+    }
+    for result in &graph.func_results {
+        let first = graph.values.len() - module.funcs[func].results.len();
+        let i = result.result as usize - first;
+        let ty = module.funcs[func].results[i];
+        let Some(tensor) = module.types.as_tensor(ty) else { continue };
+        let sharding = match get(module, shardings[result.result as usize]) {
+            Some(found) => {
+                let user = get(module, given[result.result as usize]);
+                evenly_split(module, &found, user.as_ref(), &tensor.shape, true).closed()
+            }
+            None => TensorSharding::replicated(mesh, tensor.rank()),
+        };
+        let id = module.shardings.intern(sharding);
+        let results = module.funcs[func].results.len();
+        let list = &mut module.funcs[func].res_shardings;
+        list.resize(results, PackedOption::default());
+        list[i] = id.into();
+    }
+    write_ops(module, body, true);
+}
+
+/// Gives values that something reached their sharding, as open as it is.
+pub(super) fn write_open(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    graph: &Graph,
+    shardings: &[u32],
+) {
+    let found = |slot: usize| (shardings[slot] != NONE).then(|| ShardingId::new(shardings[slot] as usize));
+    for (slot, value) in graph.values.iter().enumerate() {
+        if let (Some(value), Some(id)) = (*value, found(slot)) {
+            module.shardings.set(value, Some(id));
+        }
+    }
+    let results = module.funcs[func].results.len();
+    for result in &graph.func_results {
+        let i = result.result as usize - (graph.values.len() - results);
+        let list = &mut module.funcs[func].res_shardings;
+        list.resize(results, PackedOption::default());
+        list[i] = found(result.result as usize).into();
+    }
+    write_ops(module, body, false);
+}
+
+/// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
+/// they have done their work.
+fn write_ops(module: &mut Module, body: RegionId, finished: bool) {
+    let mut has_groups = false;
+    let ops = module.walk(body);
+    for &op in &ops {
+        let results = module.ops[op].results.clone();
+        match &module.ops[op].kind {
+            OpKind::ShardingConstraint(_) => {
+                if let Some(id) = results.first().and_then(|&v| module.shardings.of(v)) {
+                    module.ops[op].kind = OpKind::ShardingConstraint(id);
+                }
+            }
+            OpKind::While => {
+                for (i, &result) in results.iter().enumerate() {
+                    let id = module.shardings.of(result);
+                    for arg in while_args(module, op, i) {
+                        module.shardings.set(arg, id);
+                    }
+                }
+            }
+            OpKind::ManualComputation(spec) => {
+                let mut new = (**spec).clone();
+                for (i, id) in new.out_shardings.iter_mut().enumerate() {
+                    if let Some(found) = results.get(i).and_then(|&v| module.shardings.of(v)) {
+                        *id = found;
+                    }
+                }
+                let args =
+                    module.ops[op].regions.first().map_or(Vec::new(), |&r| module.regions[r].args.clone());
+                let spec = new.clone();
+                for (i, id) in new.in_shardings.iter_mut().enumerate() {
+                    let inside = args.get(i).and_then(|&v| module.shardings.of(v));
+                    if let Some(found) = inside.and_then(|inside| manual::outside(module, &spec, i, inside)) {
+                        let sharding = module.shardings.get(found);
+                        *id = match finished {
+                            true => module.shardings.intern(sharding.closed()),
+                            false => found,
+                        };
+                    }
+                }
+                module.ops[op].kind = OpKind::ManualComputation(Box::new(new));
+            }
+            OpKind::ShardingGroup { .. } => has_groups = finished,
+            _ => {}
+        }
+    }
+    if has_groups {
+        let mut regions = vec![body];
+        regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
+        for region in regions {
+            let (regions, ops) = (&mut module.regions, &module.ops);
+            regions[region].ops.retain(|&op| !matches!(ops[op].kind, OpKind::ShardingGroup { .. }));
+        }
+    }
+}
+
+/// The mesh of the first sharding, else the first mesh.
+fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
+    let used = shardings
+        .iter()
+        .filter(|&&s| s != NONE)
+        .map(|&s| module.shardings.get(ShardingId::new(s as usize)).mesh);
+    let usable = |id: &MeshId| !module.meshes[*id].is_maximal();
+    used.into_iter()
+        .find(usable)
+        .or_else(|| module.meshes.keys().find(usable))
+        .or_else(|| module.meshes.keys().next())
+}
+
+fn is_manual_value(module: &Module, value: shardc_ir::ValueId) -> bool {
+    module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)))
+}
+
+fn evenly_split(
+    module: &Module,
+    found: &TensorSharding,
+    user: Option<&TensorSharding>,
+    shape: &[i64],
+    whole_axes: bool,
+) -> TensorSharding {
+    let mesh = &module.meshes[found.mesh];
+    let mut out = found.clone();
+    for (d, (dim, &n)) in out.dims.iter_mut().zip(shape).enumerate() {
+        let given = user.and_then(|u| u.dims.get(d));
+        if given.is_some_and(|g| g.axes == dim.axes) {
+            continue;
+        }
+        if n % mesh.axes_size(&dim.axes) != 0 {
+            dim.axes = dividing(mesh, dim, n);
+        }
+        if whole_axes && dim.open {
+            let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
+            dim.axes.truncate(whole);
+        }
+    }
+    out
+}
+
+/// The longest major part of a dimension's axes that divides its size.
+fn dividing(mesh: &Mesh, dim: &DimSharding, size: i64) -> AxisList {
+    let mut left = size;
+    let mut out = AxisList::new();
+    for &axis in &dim.axes {
+        let n = mesh.axis_size(axis);
+        let common = gcd(n, left);
+        if common == 1 {
+            break;
+        }
+        if common != n {
+            out.push(part(axis, pre(axis), common as u32));
+            break;
+        }
+        out.push(axis);
+        left /= common;
+    }
+    out
+}

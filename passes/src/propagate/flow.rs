@@ -1,0 +1,146 @@
+//! Where values flow between an operation, its regions and its results.
+//!
+//! All values that a piece of data has on its way through a `while` share one sharding: the result, and the
+//! arguments of both regions. That sharding belongs to the *owner*, the result. What flows in (the operand, what
+//! the body returns) are the *sources*. `case` and `if` results, `optimization_barrier` results and both sides of
+//! a manual computation are owners in the same way.
+
+use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
+use smallvec::SmallVec;
+
+/// The operation that each region belongs to; none for the body of a function.
+#[derive(Debug, Default)]
+pub(super) struct Parents {
+    of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
+    of_op: SecondaryMap<OpId, PackedOption<RegionId>>,
+}
+
+/// Which value holds a value's sharding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The value itself.
+    Own,
+    /// The owner of the flow that the value is part of.
+    Flow(ValueId),
+    /// None: an argument of a region that combines or compares elements.
+    None,
+}
+
+impl Parents {
+    /// The parents of what is under a function body.
+    pub(super) fn new(module: &Module, body: RegionId) -> Self {
+        let mut out = Parents::default();
+        let mut stack = vec![body];
+        while let Some(region) = stack.pop() {
+            for &op in &module.regions[region].ops {
+                out.of_op[op] = region.into();
+                for &nested in &module.ops[op].regions {
+                    out.of_region[nested] = op.into();
+                    stack.push(nested);
+                }
+            }
+        }
+        out
+    }
+
+    /// The operation that a region belongs to.
+    pub(super) fn parent(&self, region: RegionId) -> Option<OpId> {
+        self.of_region[region].expand()
+    }
+
+    /// The region that an operation stands in.
+    pub(super) fn region(&self, op: OpId) -> Option<RegionId> {
+        self.of_op[op].expand()
+    }
+
+    /// An operation stands in another region now.
+    pub(super) fn set_region(&mut self, op: OpId, region: RegionId) {
+        self.of_op[op] = region.into();
+    }
+
+    /// Which value holds the sharding of `value`.
+    pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
+        match module.values[value].def {
+            ValueDef::Result(op, _) => {
+                if owns_results(&module.ops[op].kind) {
+                    Holder::Flow(value)
+                } else {
+                    Holder::Own
+                }
+            }
+            ValueDef::Arg(region, i) => match self.parent(region) {
+                None => Holder::Own,
+                Some(op) => match &module.ops[op].kind {
+                    OpKind::While => {
+                        module.ops[op].results.get(i as usize).map_or(Holder::None, |&v| Holder::Flow(v))
+                    }
+                    OpKind::ManualComputation(_) => Holder::Flow(value),
+                    _ => Holder::None,
+                },
+            },
+        }
+    }
+
+    /// The owner into which operand `i` of `op` flows.
+    pub(super) fn sink(&self, module: &Module, op: OpId, i: usize) -> Option<ValueId> {
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::While | OpKind::OptimizationBarrier => data.results.get(i).copied(),
+            OpKind::ManualComputation(_) => module.regions[*data.regions.first()?].args.get(i).copied(),
+            OpKind::Return => {
+                let region = self.region(op)?;
+                let parent = &module.ops[self.parent(region)?];
+                let returns = match parent.kind {
+                    OpKind::While => parent.regions.get(1) == Some(&region),
+                    ref kind => owns_results(kind),
+                };
+                if returns { parent.results.get(i).copied() } else { None }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether the results of an operation get what its regions return or its operands hold.
+pub(super) fn owns_results(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::While
+            | OpKind::Case
+            | OpKind::If
+            | OpKind::OptimizationBarrier
+            | OpKind::ManualComputation(_)
+    )
+}
+
+/// What flows into result `i` of an operation whose results are owners.
+pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 4]> {
+    let data = &module.ops[op];
+    let returned =
+        |region: RegionId| module.terminator(region).and_then(|ret| module.ops[ret].operands.get(i).copied());
+    match data.kind {
+        OpKind::While => data
+            .operands
+            .get(i)
+            .copied()
+            .into_iter()
+            .chain(data.regions.get(1).and_then(|&r| returned(r)))
+            .collect(),
+        OpKind::OptimizationBarrier => data.operands.get(i).copied().into_iter().collect(),
+        OpKind::Case | OpKind::If | OpKind::ManualComputation(_) => {
+            data.regions.iter().filter_map(|&r| returned(r)).collect()
+        }
+        _ => SmallVec::new(),
+    }
+}
+
+/// The other values that share the sharding of owner `i` of a `while`: arguments of its regions.
+pub(super) fn while_args(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 2]> {
+    let data = &module.ops[op];
+    match data.kind {
+        OpKind::While => {
+            data.regions.iter().filter_map(|&r| module.regions[r].args.get(i).copied()).collect()
+        }
+        _ => SmallVec::new(),
+    }
+}

@@ -1,0 +1,217 @@
+//! Sharding propagation: from a few annotations to a sharding for every value.
+//!
+//! The algorithm is the factor propagation that Shardy documents: each operation's rule maps dimensions to
+//! factors; shardings are projected on the factors, carried along them, and projected back, to a fixed point.
+//! Around that, from inside to outside: conflicts are solved within an operation ([`Strategy`]), operations take
+//! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
+//! the one that Shardy gives, including the order in which operations are visited where that matters.
+//!
+//! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
+//! every value that can have a sharding has one, closed.
+
+mod axes;
+mod constants;
+mod constraints;
+mod engine;
+mod factors;
+mod finish;
+mod flow;
+mod graph;
+mod manual;
+mod prepare;
+mod priority;
+mod projection;
+mod schedule;
+
+pub(crate) use axes::overlaps;
+pub use factors::Strategy;
+
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
+
+use engine::Engine;
+use factors::Direction;
+use flow::Parents;
+use graph::Graph;
+use schedule::{LEVELS, Profile};
+
+/// How to propagate. The default is what users of Shardy get.
+#[derive(Clone, Debug)]
+pub struct PropagateOptions {
+    /// How conflicts within an operation are treated.
+    pub strategy: Strategy,
+    /// Whether operations take turns by class; otherwise all propagate at once.
+    pub op_priority: bool,
+    /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
+    pub user_priority: bool,
+    /// Whether to record where each axis came from ([`PropagateReport::steps`]).
+    pub provenance: bool,
+}
+
+impl Default for PropagateOptions {
+    fn default() -> Self {
+        PropagateOptions {
+            strategy: Strategy::Aggressive,
+            op_priority: true,
+            user_priority: true,
+            provenance: false,
+        }
+    }
+}
+
+/// One axis that propagation put on one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The value that got the axis; `None` for a result of the function.
+    pub value: Option<ValueId>,
+    /// The result of the function that got it.
+    pub result: Option<u32>,
+    /// The dimension that the axis splits.
+    pub dim: u32,
+    /// The axis.
+    pub axis: AxisRef,
+    /// The value that the axis came from; `None` for a result of the function.
+    pub from: Option<ValueId>,
+    /// The operation that relates both; `None` where a value is returned from the function.
+    pub op: Option<OpId>,
+}
+
+/// What propagation did.
+#[derive(Clone, Debug, Default)]
+pub struct PropagateReport {
+    /// How often an operation was looked at.
+    pub visits: u64,
+    /// How often the sharding of a value changed.
+    pub updates: u64,
+    /// Where axes came from, in order, if asked for.
+    pub steps: Vec<Step>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Propagates the shardings of the entry function to every value in it.
+///
+/// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
+/// priorities, and so has each result of the function. The function should have no calls (see
+/// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
+///
+/// # Errors
+/// There is no entry function with a body, or a sharding does not fit its tensor or mesh.
+pub fn propagate(
+    module: &mut Module,
+    options: &PropagateOptions,
+) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
+        return Err(vec![Diagnostic::invalid("SH0611", "the module has no entry function with a body")]);
+    };
+    propagate_func(module, func, options)
+}
+
+/// As [`propagate`], for one function.
+///
+/// # Errors
+/// The function has no body, or a sharding does not fit its tensor or mesh.
+pub fn propagate_func(
+    module: &mut Module,
+    func: FuncId,
+    options: &PropagateOptions,
+) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    prepare::check(module, func, body)?;
+    prepare::drop_trivial_axes(module, func, body);
+    let copies = constants::split(module, body);
+    manual::name_all_manual_axes(module, body);
+    let mut parents = Parents::new(module, body);
+    constraints::apply(module, body, &mut parents);
+    let (graph, given, shardings, report) = run(module, func, body, &parents, options);
+    finish::write_back(module, func, body, &graph, &given, &shardings);
+    constants::merge(module, body, &copies);
+    Ok(report)
+}
+
+/// Propagation alone, for those who study it: no preparation of constants and constraints, and afterwards only
+/// values that something reached have a sharding, open where more could be added.
+///
+/// # Errors
+/// As [`propagate_func`].
+pub fn propagate_only(
+    module: &mut Module,
+    func: FuncId,
+    options: &PropagateOptions,
+) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    prepare::check(module, func, body)?;
+    let parents = Parents::new(module, body);
+    let (graph, _, shardings, report) = run(module, func, body, &parents, options);
+    finish::write_open(module, func, body, &graph, &shardings);
+    Ok(report)
+}
+
+/// Takes axes of size one out of every sharding of a function.
+pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        prepare::drop_trivial_axes(module, func, body);
+    }
+}
+
+/// Copies constants and broadcasts of scalars for each of their uses.
+pub fn split_constants(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        constants::split(module, body);
+    }
+}
+
+/// Sharding constraints give their sharding to their operand, where nothing contradicts.
+pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        let mut parents = Parents::new(module, body);
+        constraints::apply(module, body, &mut parents);
+    }
+}
+
+/// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
+pub fn name_manual_axes(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        manual::name_all_manual_axes(module, body);
+    }
+}
+
+fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
+    let data = &module.funcs[func];
+    data.body.ok_or_else(|| {
+        vec![Diagnostic::invalid("SH0611", format!("function @{} has no body", data.name)).at(data.span)]
+    })
+}
+
+/// Shardings of slots, with those that they started from.
+fn run(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    parents: &Parents,
+    options: &PropagateOptions,
+) -> (Graph, Vec<u32>, Vec<u32>, PropagateReport) {
+    let graph = Graph::new(module, func, body, parents);
+    let given = prepare::initial_shardings(module, func, &graph, parents);
+    let mut engine = Engine::new(module, &graph, given.clone());
+    engine.provenance = options.provenance;
+    engine.join_groups();
+    let priorities = priority::begin(&mut engine, options.user_priority);
+    run_levels(&mut engine, options);
+    for level in &priorities {
+        level.release(&mut engine);
+        run_levels(&mut engine, options);
+    }
+    let Engine { shardings, report, .. } = engine;
+    (graph, given, shardings, report)
+}
+
+fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
+    let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
+    for level in levels {
+        engine.run(options.strategy, &|node| match node.class {
+            schedule::Class::Fixed(direction) => Profile::All(direction),
+            class if options.op_priority => class.profile(level),
+            _ => Profile::All(Direction::Both),
+        });
+    }
+}

@@ -1,0 +1,214 @@
+//! What must hold before propagation, and the shardings that it starts from.
+
+use shardc_ir::{
+    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpKind, PackedOption, RegionId,
+    ShardingId, Span, TensorSharding, ValueDef, ValueId,
+};
+
+use super::flow::{Holder, Parents};
+use super::graph::{Graph, NONE};
+use super::manual;
+
+/// Checks that every sharding fits its tensor and its mesh.
+pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
+        if let Err(what) = check_one(module, module.shardings.get(id), rank) {
+            errors.push(Diagnostic::invalid("SH0612", what).at(span));
+        }
+    };
+    let rank = |value: ValueId| module.tensor(value).map(|t| t.rank());
+    let data = &module.funcs[func];
+    for &arg in &module.regions[body].args {
+        if let Some(id) = module.shardings.of(arg) {
+            check(id, rank(arg), data.span);
+        }
+    }
+    for (id, &ty) in data.res_shardings.iter().zip(&data.results) {
+        if let Some(id) = id.expand() {
+            check(id, module.types.as_tensor(ty).map(|t| t.rank()), data.span);
+        }
+    }
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        for &result in &data.results {
+            if let Some(id) = module.shardings.of(result) {
+                check(id, rank(result), data.span);
+            }
+        }
+        match &data.kind {
+            OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => {
+                check(*id, data.results.first().and_then(|&v| rank(v)), data.span);
+            }
+            OpKind::ManualComputation(spec) => {
+                for (id, &value) in spec.in_shardings.iter().zip(&data.operands) {
+                    check(*id, rank(value), data.span);
+                }
+                for (id, &value) in spec.out_shardings.iter().zip(&data.results) {
+                    check(*id, rank(value), data.span);
+                }
+            }
+            _ => {}
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
+    let Some(mesh) = module.meshes.get(sharding.mesh) else {
+        return Err("a sharding is on a mesh that does not exist".to_owned());
+    };
+    let Some(rank) = rank else {
+        return if mesh.is_maximal() || sharding.dims.is_empty() {
+            Ok(())
+        } else {
+            Err("a value that is no tensor has a sharding".to_owned())
+        };
+    };
+    if sharding.rank() != rank && !mesh.is_maximal() {
+        return Err(format!("a sharding of rank {} is on a tensor of rank {rank}", sharding.rank()));
+    }
+    let all: AxisList = sharding
+        .split_axes()
+        .chain(sharding.replicated.iter().copied())
+        .chain(sharding.unreduced.iter().copied())
+        .collect();
+    for (i, &axis) in all.iter().enumerate() {
+        let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
+            return Err("a sharding has an axis that its mesh does not have".to_owned());
+        };
+        if size <= 0 || size > i64::from(u32::MAX) {
+            return Err(format!("axis \"{name}\" has size {size}"));
+        }
+        if let Some(sub) = axis.sub {
+            let parts = i64::from(sub.pre) * i64::from(sub.size);
+            if parts == 0 || size % parts != 0 {
+                return Err(format!(
+                    "\"{name}\":({}){} is no part of an axis of size {size}",
+                    sub.pre, sub.size
+                ));
+            }
+        }
+        if all[..i].iter().any(|&other| super::axes::overlaps(axis, other)) {
+            return Err(format!("axis \"{name}\" is used twice in one sharding"));
+        }
+    }
+    Ok(())
+}
+
+/// Takes axes of size one out of every sharding: they split nothing and would only stand in the way.
+pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionId) {
+    if module.meshes.values().all(|mesh| mesh.axes.values().all(|&n| n != 1)) {
+        return;
+    }
+    map_shardings(module, func, body, &|meshes, sharding| {
+        let mesh = &meshes[sharding.mesh];
+        let keep = |axes: &AxisList| -> AxisList {
+            axes.iter().copied().filter(|&a: &AxisRef| !mesh.is_trivial(a)).collect()
+        };
+        let mut out = sharding.clone();
+        for dim in &mut out.dims {
+            dim.axes = keep(&dim.axes);
+            if dim.axes.is_empty() && !dim.open {
+                dim.priority = None;
+            }
+        }
+        out.replicated = keep(&out.replicated);
+        out.unreduced = keep(&out.unreduced);
+        out
+    });
+}
+
+type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
+
+/// Replaces every sharding of a function.
+fn map_shardings(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    map: &dyn Fn(&Meshes, &TensorSharding) -> TensorSharding,
+) {
+    let mut known: std::collections::HashMap<ShardingId, ShardingId> = std::collections::HashMap::new();
+    let mut change = |module: &mut Module, id: ShardingId| {
+        *known.entry(id).or_insert_with(|| {
+            let new = map(&module.meshes, module.shardings.get(id));
+            module.shardings.intern(new)
+        })
+    };
+    let ops = module.walk(body);
+    let mut values: Vec<ValueId> = module.regions[body].args.clone();
+    for &op in &ops {
+        values.extend(&module.ops[op].results);
+        for &region in &module.ops[op].regions {
+            values.extend(&module.regions[region].args);
+        }
+    }
+    for value in values {
+        if let Some(id) = module.shardings.of(value) {
+            let new = change(module, id);
+            module.shardings.set(value, Some(new));
+        }
+    }
+    for i in 0..module.funcs[func].res_shardings.len() {
+        if let Some(id) = module.funcs[func].res_shardings[i].expand() {
+            let new = change(module, id);
+            module.funcs[func].res_shardings[i] = PackedOption::from(new);
+        }
+    }
+    for op in ops {
+        match module.ops[op].kind.clone() {
+            OpKind::ShardingConstraint(id) => {
+                module.ops[op].kind = OpKind::ShardingConstraint(change(module, id));
+            }
+            OpKind::Reshard(id) => module.ops[op].kind = OpKind::Reshard(change(module, id)),
+            OpKind::ManualComputation(mut spec) => {
+                for id in spec.in_shardings.iter_mut().chain(&mut spec.out_shardings) {
+                    *id = change(module, *id);
+                }
+                module.ops[op].kind = OpKind::ManualComputation(spec);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The sharding that each slot starts with.
+pub(super) fn initial_shardings(
+    module: &mut Module,
+    func: FuncId,
+    graph: &Graph,
+    parents: &Parents,
+) -> Vec<u32> {
+    let mut out = vec![NONE; graph.values.len()];
+    for (slot, value) in graph.values.iter().enumerate() {
+        let Some(value) = *value else { continue };
+        let mut id = module.shardings.of(value);
+        match module.values[value].def {
+            ValueDef::Result(op, i) => match &module.ops[op].kind {
+                OpKind::ShardingConstraint(given) | OpKind::Reshard(given) => id = Some(*given),
+                OpKind::MeshCollective(collective) => id = Some(collective.out),
+                OpKind::ManualComputation(spec) => id = spec.out_shardings.get(i as usize).copied(),
+                _ => {}
+            },
+            ValueDef::Arg(region, i) => {
+                if let (Holder::Flow(_), Some(op)) = (parents.holder(module, value), parents.parent(region))
+                    && let OpKind::ManualComputation(spec) = &module.ops[op].kind
+                {
+                    let spec = spec.clone();
+                    id = manual::inside(module, &spec, i as usize);
+                }
+            }
+        }
+        if let Some(id) = id {
+            out[slot] = id.index() as u32;
+        }
+    }
+    for result in &graph.func_results {
+        let first = graph.values.len() - module.funcs[func].results.len();
+        let given = module.funcs[func].res_shardings.get(result.result as usize - first);
+        if let Some(id) = given.and_then(|id| id.expand()) {
+            out[result.result as usize] = id.index() as u32;
+        }
+    }
+    out
+}

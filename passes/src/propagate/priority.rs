@@ -1,0 +1,85 @@
+//! User priorities: dimensions that wait.
+//!
+//! A dimension with priority `n > 0` is empty and closed, and its axes replicated, until all with lower numbers
+//! have propagated.
+
+use shardc_ir::{AxisList, DimSharding, EntityRef, ShardingId, TensorSharding};
+
+use super::engine::Engine;
+use super::graph::NONE;
+
+/// The dimensions that one priority releases.
+pub(super) struct Level {
+    priority: u32,
+    /// Slots with a dimension of this priority, with the sharding that the user gave.
+    waiting: Vec<(u32, ShardingId)>,
+}
+
+/// Holds back every dimension with a priority above zero and returns them by priority. Without `wait` all
+/// dimensions are seen at once.
+pub(super) fn begin(engine: &mut Engine<'_>, wait: bool) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for slot in 0..engine.shardings.len() {
+        if engine.shardings[slot] == NONE {
+            continue;
+        }
+        let id = ShardingId::new(engine.shardings[slot] as usize);
+        let given = engine.module.shardings.get(id);
+        if given.dims.iter().all(|d| d.priority.is_none()) {
+            continue;
+        }
+        let mut first = given.clone();
+        for dim in &mut first.dims {
+            let priority = dim.priority.take().unwrap_or(0);
+            if priority == 0 || !wait {
+                continue;
+            }
+            first.replicated.extend(std::mem::take(dim).axes);
+            match levels.iter_mut().find(|level| level.priority == priority) {
+                Some(level) if level.waiting.last() == Some(&(slot as u32, id)) => {}
+                Some(level) => level.waiting.push((slot as u32, id)),
+                None => levels.push(Level { priority, waiting: vec![(slot as u32, id)] }),
+            }
+        }
+        first.replicated.sort_unstable();
+        engine.shardings[slot] = engine.module.shardings.intern(first).index() as u32;
+    }
+    levels.sort_by_key(|level| level.priority);
+    levels
+}
+
+impl Level {
+    /// Gives the waiting dimensions their axes.
+    pub(super) fn release(&self, engine: &mut Engine<'_>) {
+        for &(slot, given) in &self.waiting {
+            let now = engine.shardings[slot as usize];
+            if now == NONE {
+                continue;
+            }
+            let given = engine.module.shardings.get(given);
+            let now = engine.module.shardings.get(ShardingId::new(now as usize));
+            let is_due = |dim: &DimSharding| dim.priority.unwrap_or(0) == self.priority;
+            let axes: AxisList =
+                given.dims.iter().filter(|d| is_due(d)).flat_map(|d| d.axes.iter().copied()).collect();
+            let next = TensorSharding {
+                mesh: now.mesh,
+                dims: now
+                    .dims
+                    .iter()
+                    .zip(&given.dims)
+                    .map(|(now, given)| {
+                        if is_due(given) {
+                            DimSharding { priority: None, ..given.clone() }
+                        } else {
+                            now.clone()
+                        }
+                    })
+                    .collect(),
+                replicated: now.replicated.iter().copied().filter(|a| !axes.contains(a)).collect(),
+                unreduced: now.unreduced.clone(),
+            };
+            let next = engine.module.shardings.intern(next).index() as u32;
+            engine.reset(slot, next);
+        }
+    }
+}

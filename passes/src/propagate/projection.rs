@@ -1,0 +1,223 @@
+//! Shardings of tensors seen as shardings of factors.
+//!
+//! A dimension whose factors are `[f, g]` gives its axes to `f` until `f` is fully split, then to `g`; an axis is
+//! cut in two where it must be. What cannot be given to a factor because the sizes do not divide is *overflow*:
+//! it stays on the dimension and blocks the factors after it.
+
+use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, TensorSharding};
+use smallvec::SmallVec;
+
+use super::axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
+use crate::rule::{Factor, ShardingRule, TensorMapping};
+
+/// How one tensor is split along one factor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FactorSharding {
+    pub(super) axes: Axes,
+    /// Axes of the dimension that no factor can take.
+    pub(super) overflow: Axes,
+    pub(super) closed: bool,
+    /// Whether this is the last factor of its dimension.
+    pub(super) minor_most: bool,
+}
+
+/// One tensor's sharding on factors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TensorFactors {
+    /// One entry per factor of the rule; `None` for those that the tensor does not have.
+    pub(super) factors: SmallVec<[Option<FactorSharding>; 6]>,
+    pub(super) replicated: AxisList,
+    pub(super) unreduced: AxisList,
+}
+
+/// All operands and results of an operation on its factors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Projection {
+    /// Operands, then results.
+    pub(super) tensors: SmallVec<[TensorFactors; 4]>,
+    pub(super) num_operands: usize,
+}
+
+impl Projection {
+    /// Projects shardings (operands, then results; `None` is open) on the factors of a rule.
+    pub(super) fn new<'a>(
+        mesh: &Mesh,
+        rule: &ShardingRule,
+        shardings: impl Iterator<Item = Option<&'a TensorSharding>>,
+    ) -> Self {
+        let tensors = rule
+            .tensors()
+            .zip(shardings)
+            .map(|(mapping, sharding)| TensorFactors::new(mesh, &rule.factors, mapping, sharding))
+            .collect();
+        Projection { tensors, num_operands: rule.operands.len() }
+    }
+
+    pub(super) fn operands(&self) -> &[TensorFactors] {
+        &self.tensors[..self.num_operands]
+    }
+
+    pub(super) fn results(&self) -> &[TensorFactors] {
+        &self.tensors[self.num_operands..]
+    }
+}
+
+/// What is left of a list of axes while it is dealt out; the first may be cut.
+struct Rest<'a> {
+    mesh: &'a Mesh,
+    axes: &'a [AxisRef],
+    /// What is left of the first axis: where it begins (if it is a part) and its size.
+    first: Option<(Option<u32>, i64)>,
+}
+
+impl<'a> Rest<'a> {
+    fn new(mesh: &'a Mesh, axes: &'a [AxisRef]) -> Self {
+        let first = axes.first().map(|&axis| (axis.sub.map(|_| pre(axis)), mesh.axis_size(axis)));
+        Rest { mesh, axes, first }
+    }
+
+    fn next(&mut self) {
+        *self = Rest::new(self.mesh, &self.axes[1..]);
+    }
+
+    /// The first axis, as far as it is left.
+    fn current(&self) -> Option<AxisRef> {
+        let (begin, size) = self.first?;
+        let axis = self.axes[0];
+        Some(match begin {
+            Some(pre) => part(axis, pre, size as u32),
+            None => AxisRef { axis: axis.axis, sub: None },
+        })
+    }
+
+    fn drain_into(&mut self, out: &mut Axes) {
+        while let Some(axis) = self.current() {
+            push_merged(self.mesh, out, axis);
+            self.next();
+        }
+    }
+}
+
+impl TensorFactors {
+    fn new(
+        mesh: &Mesh,
+        factors: &[Factor],
+        mapping: &TensorMapping,
+        sharding: Option<&TensorSharding>,
+    ) -> Self {
+        let mut out =
+            TensorFactors { factors: (0..factors.len()).map(|_| None).collect(), ..Self::default() };
+        for (d, dim) in mapping.dims.iter().enumerate() {
+            let dim_sharding = sharding.and_then(|s| s.dims.get(d));
+            let closed = dim_sharding.is_some_and(|s| !s.open);
+            let mut rest = Rest::new(mesh, dim_sharding.map_or(&[], |s| s.axes.as_slice()));
+            let mut overflowed = false;
+            for (i, &f) in dim.iter().enumerate() {
+                let f = usize::from(f);
+                let mut factor =
+                    FactorSharding { closed, minor_most: i + 1 == dim.len(), ..FactorSharding::default() };
+                if overflowed {
+                    factor.closed = true;
+                    out.factors[f] = Some(factor);
+                    break;
+                }
+                if factor.minor_most {
+                    rest.drain_into(&mut factor.axes);
+                    out.factors[f] = Some(factor);
+                    break;
+                }
+                let left = deal(&mut rest, factors[f].size, &mut factor.axes);
+                if left > 1 && rest.first.is_some() {
+                    overflowed = true;
+                    rest.drain_into(&mut factor.overflow);
+                }
+                out.factors[f] = Some(factor);
+            }
+        }
+        if let Some(sharding) = sharding {
+            out.replicated = sharding.replicated.clone();
+            out.unreduced = sharding.unreduced.clone();
+        }
+        out
+    }
+
+    /// The sharding of the tensor that these factor shardings make.
+    pub(super) fn sharding(
+        &self,
+        mesh: &Mesh,
+        mesh_id: MeshId,
+        factors: &[Factor],
+        mapping: &TensorMapping,
+    ) -> TensorSharding {
+        let dims = mapping.dims.iter().map(|dim| {
+            let mut out = DimSharding { axes: AxisList::new(), open: true, priority: None };
+            for &f in dim {
+                let Some(factor) = &self.factors[usize::from(f)] else { break };
+                out.open &= !factor.closed;
+                let split = append(mesh, &mut out.axes, &factor.axes);
+                if !factor.overflow.is_empty() {
+                    append(mesh, &mut out.axes, &factor.overflow);
+                    break;
+                }
+                if split < factors[usize::from(f)].size {
+                    // Splitting a later factor would scatter each device's part over the dimension.
+                    break;
+                }
+            }
+            out
+        });
+        TensorSharding {
+            mesh: mesh_id,
+            dims: dims.collect(),
+            replicated: self.replicated.clone(),
+            unreduced: self.unreduced.clone(),
+        }
+    }
+
+    /// Replaces the axes of a factor by a longer list that they are a prefix of; tells whether it did.
+    pub(super) fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
+        let Some(sharding) = &mut self.factors[factor] else { return false };
+        let longer = prefix_of(&sharding.axes, axes) == Prefix::Strict;
+        if longer {
+            sharding.axes = Axes::from_slice(axes);
+        }
+        longer
+    }
+}
+
+/// Gives axes to a factor until it is fully split or the sizes do not divide; returns what is left of it.
+fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
+    let mut left = size;
+    while let Some((begin, n)) = rest.first {
+        let common = if n == 1 { 1 } else { gcd(left, n) };
+        if n != 1 && common <= 1 {
+            break;
+        }
+        let axis = rest.axes[0];
+        if n > common {
+            let begin = begin.unwrap_or(1);
+            out.push(part(axis, begin, common as u32));
+            rest.first = Some((Some(begin * common as u32), n / common));
+            left /= common;
+        } else {
+            out.extend(rest.current());
+            left /= n;
+            rest.next();
+        }
+    }
+    left
+}
+
+/// Appends axes, joining at the seam; returns the product of their sizes.
+fn append(mesh: &Mesh, out: &mut AxisList, axes: &[AxisRef]) -> i64 {
+    let mut size = 1;
+    for (i, &axis) in axes.iter().enumerate() {
+        size *= mesh.axis_size(axis);
+        if i == 0 {
+            push_merged(mesh, out, axis);
+        } else {
+            out.push(axis);
+        }
+    }
+    size
+}

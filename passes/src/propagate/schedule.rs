@@ -1,0 +1,138 @@
+//! Which operations propagate when.
+//!
+//! Propagation runs in levels. Operations that keep the layout of a tensor go first, so that they never see a
+//! conflict that a matrix product elsewhere would bring; what costs communication or memory goes later:
+//!
+//! | level | operations | along |
+//! |---|---|---|
+//! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
+//! | 1 | the same, whatever the uses | all factors |
+//! | 2 | all; broadcasts backward only | pass-through factors |
+//! | 3 | all; broadcasts backward only | all factors |
+//! | 4 | all | all factors |
+
+use shardc_ir::{Module, OpId, OpKind};
+
+use super::factors::Direction;
+use crate::rule::FactorKind;
+
+/// Number of levels.
+pub(super) const LEVELS: u8 = 5;
+
+/// What the schedule distinguishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Class {
+    /// Keeps the layout; `single` if no operand has another use.
+    PassThrough { single: bool },
+    /// Takes or writes a box at a dynamic place.
+    DynamicSlice { single: bool },
+    /// A broadcast.
+    Broadcast,
+    /// Any other.
+    Other,
+    /// Always the same direction, whatever the level.
+    Fixed(Direction),
+}
+
+/// Directions of all factors of an operation at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Profile {
+    /// The same for every factor.
+    All(Direction),
+    /// The first for pass-through factors, the second for others.
+    ByKind(Direction, Direction),
+}
+
+impl Class {
+    /// The directions at a level.
+    pub(super) fn profile(self, level: u8) -> Profile {
+        use Direction::{Backward, Both, Forward, None};
+        match (self, level) {
+            (Class::Fixed(direction), _) => Profile::All(direction),
+            (Class::PassThrough { single: false }, 0) => Profile::All(None),
+            (Class::PassThrough { .. }, _) => Profile::All(Both),
+            (Class::DynamicSlice { single: false }, 0) => Profile::All(None),
+            (Class::DynamicSlice { .. }, 0 | 1) => Profile::All(Forward),
+            (Class::DynamicSlice { .. }, 2) => Profile::ByKind(Both, Forward),
+            (Class::DynamicSlice { .. }, _) => Profile::All(Both),
+            (Class::Broadcast, 0 | 1) => Profile::All(None),
+            (Class::Broadcast, 2) => Profile::ByKind(Backward, None),
+            (Class::Broadcast, 3) => Profile::All(Backward),
+            (Class::Broadcast, _) => Profile::All(Both),
+            (Class::Other, 0 | 1) => Profile::All(None),
+            (Class::Other, 2) => Profile::ByKind(Both, None),
+            (Class::Other, _) => Profile::All(Both),
+        }
+    }
+
+    /// The class of an operation that has a rule.
+    pub(super) fn of(module: &Module, op: OpId, uses: impl Fn(usize) -> usize) -> Class {
+        let data = &module.ops[op];
+        let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
+        match &data.kind {
+            OpKind::PropagationBarrier { direction } => Class::Fixed(match &**direction {
+                "FORWARD" => Direction::Forward,
+                "BACKWARD" => Direction::Backward,
+                "BOTH" => Direction::Both,
+                _ => Direction::None,
+            }),
+            OpKind::Reshape | OpKind::Transpose { .. } => Class::PassThrough { single: single() },
+            OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
+                Class::PassThrough { single: single() }
+            }
+            OpKind::DynamicSlice { .. } | OpKind::DynamicUpdateSlice => {
+                Class::DynamicSlice { single: single() }
+            }
+            OpKind::BroadcastInDim { .. } => Class::Broadcast,
+            _ if is_elementwise(module, op) => Class::PassThrough { single: single() },
+            _ => Class::Other,
+        }
+    }
+}
+
+impl Profile {
+    /// The direction of a factor of this kind.
+    pub(super) fn direction(self, kind: FactorKind, blocked: bool) -> Direction {
+        match self {
+            _ if blocked => Direction::None,
+            Profile::All(direction) => direction,
+            Profile::ByKind(direction, _) if kind == FactorKind::PassThrough => direction,
+            Profile::ByKind(_, direction) => direction,
+        }
+    }
+
+    /// Whether nothing propagates.
+    pub(super) fn is_none(self) -> bool {
+        self == Profile::All(Direction::None)
+    }
+
+    /// A number of its own for each profile.
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Profile::All(direction) => direction as u32,
+            Profile::ByKind(a, b) => 4 + a as u32 * 4 + b as u32,
+        }
+    }
+}
+
+/// Whether each result element depends on the operand elements at the same place only.
+pub(super) fn is_elementwise(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    match &data.kind {
+        OpKind::Unary(_)
+        | OpKind::Binary(_)
+        | OpKind::Compare(..)
+        | OpKind::Select
+        | OpKind::Clamp
+        | OpKind::Convert
+        | OpKind::ReducePrecision { .. }
+        | OpKind::ShardingConstraint(_)
+        | OpKind::Reshard(_)
+        | OpKind::PropagationBarrier { .. } => true,
+        OpKind::BitcastConvert => match (data.operands.first(), data.results.first()) {
+            (Some(&a), Some(&b)) => module.shape(a) == module.shape(b),
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,437 @@
+//! The search for the cheapest way between two shardings of one value.
+//!
+//! A state is the parts of axes that split each dimension, and the parts over which the value is still a
+//! pending sum. The moves are the collectives; each costs the bytes that one device sends, plus a constant
+//! for its start. The states that moves reach from the source make a graph, and the answer is its shortest
+//! path to the target.
+//!
+//! A dimension that does not divide evenly restricts the moves: a device must be able to take its new block
+//! from the blocks that the collective brings. Gathering a dimension whole and cutting it anew always works,
+//! so every target is reachable.
+
+use std::collections::HashMap;
+
+use petgraph::{
+    algo::astar,
+    graph::{DiGraph, NodeIndex},
+};
+use shardc_ir::{AxisList, DimSharding, Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType};
+use smallvec::SmallVec;
+
+use crate::axes::{Part, Parts, parts, refine, size_of, to_axes};
+use crate::cost;
+
+/// One collective of a path, and the sharding after it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) kind: MeshCollectiveKind,
+    pub(crate) out: TensorSharding,
+}
+
+/// A path and what it costs, in bytes that a device sends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) cost: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    dims: SmallVec<[Parts; 4]>,
+    pending: Parts,
+}
+
+/// More states than this are not looked at; what was found by then stands.
+const MAX_STATES: usize = 4000;
+
+/// Finds paths and remembers them.
+#[derive(Debug)]
+pub(crate) struct Planner<'m> {
+    mesh: &'m Mesh,
+    known: HashMap<(State, State, TensorType), Path>,
+}
+
+impl<'m> Planner<'m> {
+    pub(crate) fn new(mesh: &'m Mesh) -> Self {
+        Planner { mesh, known: HashMap::new() }
+    }
+
+    /// The cheapest path from one sharding to the other. `None` if `to` has pending sums that `from` lacks.
+    pub(crate) fn path(
+        &mut self,
+        from: &TensorSharding,
+        to: &TensorSharding,
+        ty: &TensorType,
+    ) -> Option<&Path> {
+        let key = (state_of(self.mesh, from), state_of(self.mesh, to), ty.clone());
+        if !self.known.contains_key(&key) {
+            let path = search(self.mesh, &key.0, &key.1, from, ty)?;
+            self.known.insert(key.clone(), path);
+        }
+        self.known.get(&key)
+    }
+
+    /// The cost of [`Planner::path`]; infinite where there is none.
+    pub(crate) fn cost(&mut self, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> f64 {
+        if from.same_placement(to) {
+            return 0.0;
+        }
+        self.path(from, to, ty).map_or(f64::INFINITY, |p| p.cost)
+    }
+}
+
+fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
+    let mut pending = parts(mesh, &sharding.unreduced);
+    pending.sort_unstable();
+    State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
+}
+
+/// Everything that the moves need to know.
+struct Problem<'a> {
+    mesh: &'a Mesh,
+    shape: &'a [i64],
+    element_bytes: f64,
+    target: State,
+}
+
+fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: &TensorType) -> Option<Path> {
+    let Some((from, to)) = refined(mesh, from, to) else {
+        // Parts that do not nest share no blocks: by way of the whole value.
+        let whole = State { dims: from.dims.iter().map(|_| Parts::new()).collect(), pending: Parts::new() };
+        if *from == whole || *to == whole {
+            return None;
+        }
+        let mut path = search(mesh, from, &whole, template, ty)?;
+        let rest = search(mesh, &whole, to, template, ty)?;
+        path.steps.extend(rest.steps);
+        path.cost += rest.cost;
+        return Some(path);
+    };
+    if !to.pending.iter().all(|p| from.pending.contains(p)) {
+        return None;
+    }
+    let problem =
+        Problem { mesh, shape: &ty.shape, element_bytes: f64::from(ty.dtype.bits()) / 8.0, target: to };
+    let mut graph: DiGraph<State, (Move, f64)> = DiGraph::new();
+    let mut nodes: HashMap<State, NodeIndex> = HashMap::new();
+    let start = graph.add_node(from.clone());
+    nodes.insert(from, start);
+    let mut next = 0;
+    while next < graph.node_count() && graph.node_count() < MAX_STATES {
+        let node = NodeIndex::new(next);
+        let state = graph[node].clone();
+        next += 1;
+        for (mv, after) in problem.moves(&state) {
+            let cost = problem.cost(&state, &mv, &after);
+            let target = *nodes.entry(after.clone()).or_insert_with(|| graph.add_node(after));
+            graph.add_edge(node, target, (mv, cost));
+        }
+    }
+    let goal = *nodes.get(&problem.target)?;
+    let (cost, path) = astar(&graph, start, |n| n == goal, |e| e.weight().1, |_| 0.0)?;
+    let mut steps: Vec<Step> = Vec::new();
+    for pair in path.windows(2) {
+        let edge =
+            graph.edges_connecting(pair[0], pair[1]).min_by(|a, b| a.weight().1.total_cmp(&b.weight().1))?;
+        let step = problem.step(&edge.weight().0, &graph[pair[1]], template);
+        match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
+            Some(last) => join(mesh, last, step),
+            None => steps.push(step),
+        }
+    }
+    Some(Path { steps, cost })
+}
+
+/// Whether two steps that follow each other are one collective: slices of any dimensions, or
+/// reduce-scatters of the same one.
+fn can_join(first: &MeshCollectiveKind, second: &MeshCollectiveKind) -> bool {
+    match (first, second) {
+        (MeshCollectiveKind::AllSlice(_), MeshCollectiveKind::AllSlice(_)) => true,
+        (MeshCollectiveKind::ReduceScatter(a, _), MeshCollectiveKind::ReduceScatter(b, _)) => {
+            a.iter().zip(b).all(|(a, b)| a.is_empty() == b.is_empty())
+        }
+        _ => false,
+    }
+}
+
+fn join(mesh: &Mesh, first: &mut Step, second: Step) {
+    if let (
+        MeshCollectiveKind::AllSlice(a) | MeshCollectiveKind::ReduceScatter(a, _),
+        MeshCollectiveKind::AllSlice(b) | MeshCollectiveKind::ReduceScatter(b, _),
+    ) = (&mut first.kind, &second.kind)
+    {
+        for (a, b) in a.iter_mut().zip(b) {
+            let mut joined = parts(mesh, a);
+            joined.extend(parts(mesh, b));
+            *a = to_axes(mesh, &joined);
+        }
+    }
+    first.out = second.out;
+}
+
+fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
+    let rank = from.dims.len();
+    let mut lists: Vec<Parts> =
+        from.dims.iter().chain(&to.dims).chain([&from.pending, &to.pending]).cloned().collect();
+    refine(mesh, &mut lists)?;
+    let to_pending = lists.pop()?;
+    let from_pending = lists.pop()?;
+    let to_dims = lists.split_off(rank);
+    Some((
+        State { dims: lists.into(), pending: from_pending },
+        State { dims: to_dims.into(), pending: to_pending },
+    ))
+}
+
+#[derive(Clone, Debug)]
+enum Move {
+    Gather { dim: usize, parts: Parts },
+    Slice { dim: usize, parts: Parts },
+    AllToAll { from: usize, to: usize, parts: Parts },
+    Permute,
+    AllReduce(Parts),
+    ReduceScatter { dim: usize, parts: Parts },
+}
+
+impl Problem<'_> {
+    fn local(&self, state: &State, dim: usize) -> i64 {
+        block(self.shape[dim], &state.dims[dim])
+    }
+
+    fn local_bytes(&self, state: &State) -> f64 {
+        (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
+    }
+
+    /// Whether the blocks of `fewer` (a prefix of `more`) are made of whole blocks of `more`.
+    fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
+        let n = self.shape[dim];
+        fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
+    }
+
+    fn moves(&self, state: &State) -> Vec<(Move, State)> {
+        let mut out = Vec::new();
+        let target = &self.target;
+        for (dim, parts) in state.dims.iter().enumerate() {
+            for count in 1..=parts.len() {
+                let (keep, moved) = parts.split_at(parts.len() - count);
+                if self.aligned(dim, keep, parts) {
+                    let mut after = state.clone();
+                    after.dims[dim].truncate(keep.len());
+                    out.push((Move::Gather { dim, parts: moved.into() }, after));
+                    self.exchanges(state, dim, moved, &mut out);
+                }
+            }
+        }
+        for (dim, wanted) in target.dims.iter().enumerate() {
+            // Several parts at once: where blocks do not line up one by one, they may all together.
+            for first in 0..wanted.len() {
+                for end in first + 1..=wanted.len() {
+                    self.cuts(state, dim, &wanted[first..end], &mut out);
+                }
+            }
+        }
+        let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
+        if !done.is_empty() {
+            // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
+            let free: Parts =
+                done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
+            for parts in [free, done] {
+                if !parts.is_empty() {
+                    let mut after = state.clone();
+                    after.pending.retain(|p| !parts.contains(p));
+                    out.push((Move::AllReduce(parts), after));
+                }
+            }
+        }
+        self.permutes(state, &mut out);
+        out
+    }
+
+    /// Cutting dimension `dim` along `run`, if nothing uses those parts: a slice, or a reduce-scatter where the
+    /// value is a pending sum over all of them.
+    fn cuts(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
+        if run.iter().any(|part| state.dims.iter().flatten().any(|p| p == part)) {
+            return;
+        }
+        let mut after = state.clone();
+        after.dims[dim].extend(run.iter().copied());
+        if !self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
+            return;
+        }
+        let pending = run.iter().filter(|&part| state.pending.contains(part)).count();
+        if pending == 0 {
+            out.push((Move::Slice { dim, parts: run.into() }, after));
+        } else if pending == run.len() {
+            after.pending.retain(|p| !run.contains(p));
+            out.push((Move::ReduceScatter { dim, parts: run.into() }, after));
+        }
+    }
+
+    /// All-to-alls that take the last parts of `from`, `moved`, to another dimension.
+    fn exchanges(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
+        for to in 0..state.dims.len() {
+            if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
+                continue;
+            }
+            let mut after = state.clone();
+            after.dims[from].truncate(state.dims[from].len() - moved.len());
+            after.dims[to].extend(moved.iter().copied());
+            if self.aligned(to, &state.dims[to], &after.dims[to]) {
+                out.push((Move::AllToAll { from, to, parts: moved.into() }, after));
+            }
+        }
+    }
+
+    /// Permutes: to the target itself; to the target's order within each dimension; one part for an unused
+    /// one of the same size.
+    fn permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
+        let target = &self.target;
+        let pending_kept =
+            |dims: &SmallVec<[Parts; 4]>| !dims.iter().flatten().any(|p| state.pending.contains(p));
+        let same_counts = state.dims.iter().zip(&target.dims).all(|(a, b)| size_of(a) == size_of(b));
+        if same_counts && state.dims != target.dims && pending_kept(&target.dims) {
+            out.push((Move::Permute, State { dims: target.dims.clone(), pending: state.pending.clone() }));
+        }
+        let mut ordered = state.clone();
+        for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
+            parts.sort_by_key(|p| wanted.iter().position(|w| w == p).unwrap_or(usize::MAX));
+        }
+        if ordered != *state {
+            out.push((Move::Permute, ordered));
+        }
+        for (dim, wanted) in target.dims.iter().enumerate() {
+            for &part in wanted {
+                let used = |p: &Part| state.dims.iter().flatten().any(|q| q == p);
+                if used(&part) || state.pending.contains(&part) {
+                    continue;
+                }
+                for (i, old) in state.dims[dim].iter().enumerate() {
+                    if old.size == part.size && !wanted.contains(old) {
+                        let mut after = state.clone();
+                        after.dims[dim][i] = part;
+                        out.push((Move::Permute, after));
+                    }
+                }
+            }
+        }
+    }
+
+    fn cost(&self, before: &State, mv: &Move, after: &State) -> f64 {
+        let group = |parts: &[Part]| size_of(parts) as f64;
+        match mv {
+            Move::Gather { parts, .. } => cost::all_gather(self.local_bytes(after), group(parts)),
+            Move::Slice { .. } => cost::local_copy(self.local_bytes(after)),
+            Move::AllToAll { parts, .. } => cost::all_to_all(self.local_bytes(before), group(parts)),
+            Move::Permute => cost::permute(self.local_bytes(before)),
+            Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
+            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(self.local_bytes(before), group(parts)),
+        }
+    }
+
+    fn step(&self, mv: &Move, after: &State, template: &TensorSharding) -> Step {
+        let axes = |parts: &[Part]| to_axes(self.mesh, parts);
+        let rank = self.shape.len();
+        let only = |dim: usize, list: AxisList| {
+            let mut lists = vec![AxisList::new(); rank];
+            lists[dim] = list;
+            lists
+        };
+        let kind = match mv {
+            Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
+            Move::Slice { dim, parts } => MeshCollectiveKind::AllSlice(only(*dim, axes(parts))),
+            Move::AllToAll { from, to, parts } => {
+                MeshCollectiveKind::AllToAll { axes: axes(parts), from: *from as u32, to: *to as u32 }
+            }
+            Move::Permute => MeshCollectiveKind::CollectivePermute,
+            Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), ReductionKind::Add),
+            Move::ReduceScatter { dim, parts } => {
+                MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), ReductionKind::Add)
+            }
+        };
+        let mut out = TensorSharding::from_dims(
+            template.mesh,
+            after.dims.iter().map(|p| DimSharding::closed(&axes(p))),
+        );
+        out.unreduced = axes(&after.pending);
+        Step { kind, out }
+    }
+}
+
+fn block(n: i64, parts: &[Part]) -> i64 {
+    let k = size_of(parts);
+    (n + k - 1) / k
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{AxisRef, DType, EntityRef, MeshId};
+
+    use super::*;
+
+    const X: AxisRef = AxisRef { axis: 0, sub: None };
+    const Y: AxisRef = AxisRef { axis: 1, sub: None };
+
+    fn sharding(dims: &[&[AxisRef]], pending: &[AxisRef]) -> TensorSharding {
+        TensorSharding {
+            unreduced: AxisList::from_slice(pending),
+            ..TensorSharding::from_axes(MeshId::new(0), dims.iter().copied())
+        }
+    }
+
+    /// The collectives between two shardings of an `f32` tensor on a mesh `x=2, y=4`.
+    fn path(shape: &[i64], from: &TensorSharding, to: &TensorSharding) -> Vec<String> {
+        let mesh = Mesh::new([("x", 2), ("y", 4)]);
+        let mut planner = Planner::new(&mesh);
+        let path = planner.path(from, to, &TensorType::new(shape, DType::F32)).cloned().unwrap_or_default();
+        let mut at = from.clone();
+        for step in &path.steps {
+            at = step.out.clone();
+        }
+        assert!(at.same_placement(to), "the path ends at {}", at.display(&mesh));
+        path.steps
+            .iter()
+            .map(|s| format!("{} -> {}", s.kind.name().trim_start_matches("sdy."), s.out.display(&mesh)))
+            .collect()
+    }
+
+    #[test]
+    fn a_pending_sum_whose_axis_is_wanted_reduce_scatters() {
+        let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[Y]], &[]));
+        assert_eq!(steps, ["reduce_scatter -> [{\"x\"}, {\"y\"}]"]);
+    }
+
+    #[test]
+    fn a_pending_sum_whose_axis_is_not_wanted_all_reduces() {
+        let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[Y]), &sharding(&[&[X], &[]], &[]));
+        assert_eq!(steps, ["all_reduce -> [{\"x\"}, {}]"]);
+    }
+
+    #[test]
+    fn an_axis_that_changes_dimension_goes_by_all_to_all() {
+        let steps = path(&[64, 64], &sharding(&[&[X], &[]], &[]), &sharding(&[&[], &[X]], &[]));
+        assert_eq!(steps, ["all_to_all -> [{}, {\"x\"}]"]);
+    }
+
+    #[test]
+    fn axes_in_another_order_are_a_permute() {
+        let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[Y, X], &[]], &[]));
+        assert_eq!(steps, ["collective_permute -> [{\"y\", \"x\"}, {}]"]);
+    }
+
+    #[test]
+    fn slices_join_and_gathers_take_what_they_need() {
+        let steps = path(&[64, 64], &sharding(&[&[], &[]], &[]), &sharding(&[&[X], &[Y]], &[]));
+        assert_eq!(steps, ["all_slice -> [{\"x\"}, {\"y\"}]"]);
+        let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[X], &[]], &[]));
+        assert_eq!(steps, ["all_gather -> [{\"x\"}, {}]"]);
+    }
+
+    #[test]
+    fn blocks_that_do_not_line_up_go_by_the_whole_dimension() {
+        // 10 over 8 devices is blocks of 2; over 2 devices, blocks of 5: neither is made of the other.
+        let steps = path(&[10], &sharding(&[&[X, Y]], &[]), &sharding(&[&[X]], &[]));
+        assert_eq!(steps, ["all_gather -> [{}]", "all_slice -> [{\"x\"}]"]);
+        let steps = path(&[10], &sharding(&[&[]], &[]), &sharding(&[&[X, Y]], &[]));
+        assert_eq!(steps, ["all_slice -> [{\"x\", \"y\"}]"]);
+    }
+}

@@ -1,0 +1,164 @@
+//! Puts rules together, factor by factor.
+
+use shardc_ir::{Module, OpId, TensorType};
+
+use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+
+/// Collects the factors of one rule. A dimension takes its factors in the order in which they are mapped,
+/// major to minor; dimensions that do not exist are passed over, so that a malformed operation gives a poor
+/// rule rather than a crash.
+#[derive(Debug)]
+pub(super) struct RuleBuilder {
+    rule: ShardingRule,
+}
+
+impl RuleBuilder {
+    /// A builder over the operands and results of `op`.
+    pub(super) fn new(module: &Module, op: OpId) -> Self {
+        let op = &module.ops[op];
+        RuleBuilder {
+            rule: ShardingRule::empty(
+                op.operands.iter().map(|&v| module.tensor(v)),
+                op.results.iter().map(|&v| module.tensor(v)),
+            ),
+        }
+    }
+
+    /// Adds a factor that no dimension has yet.
+    pub(super) fn factor(&mut self, size: i64, kind: FactorKind) -> FactorIndex {
+        self.rule.factors.push(Factor { size, kind, blocked: false });
+        (self.rule.factors.len() - 1) as FactorIndex
+    }
+
+    /// Adds a factor along which nothing propagates.
+    pub(super) fn blocked(&mut self, size: i64, kind: FactorKind, blocked: bool) -> FactorIndex {
+        let factor = self.factor(size, kind);
+        self.rule.factors[usize::from(factor)].blocked = blocked;
+        factor
+    }
+
+    /// Maps a factor to a dimension of an operand.
+    pub(super) fn operand(&mut self, operand: usize, dim: usize, factor: FactorIndex) -> &mut Self {
+        let size = self.rule.factors[usize::from(factor)].size;
+        if let Some(mapping) = self.rule.operands.get_mut(operand) {
+            map(mapping, dim, factor, size);
+        }
+        self
+    }
+
+    /// Maps a factor to a dimension of a result.
+    pub(super) fn result(&mut self, result: usize, dim: usize, factor: FactorIndex) -> &mut Self {
+        let size = self.rule.factors[usize::from(factor)].size;
+        if let Some(mapping) = self.rule.results.get_mut(result) {
+            map(mapping, dim, factor, size);
+        }
+        self
+    }
+
+    /// Maps a factor to this dimension of every operand; scalars are passed over.
+    pub(super) fn operands(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
+        for i in 0..self.rule.operands.len() {
+            self.operand(i, dim, factor);
+        }
+        self
+    }
+
+    /// Maps a factor to this dimension of every result; scalars are passed over.
+    pub(super) fn results(&mut self, dim: usize, factor: FactorIndex) -> &mut Self {
+        for i in 0..self.rule.results.len() {
+            self.result(i, dim, factor);
+        }
+        self
+    }
+
+    /// Adds a factor and maps it to this dimension of every operand and result.
+    pub(super) fn everywhere(&mut self, dim: usize, size: i64, kind: FactorKind) -> FactorIndex {
+        let factor = self.factor(size, kind);
+        self.operands(dim, factor).results(dim, factor);
+        factor
+    }
+
+    /// A pass-through factor for each dimension of `shape`.
+    pub(super) fn pointwise(&mut self, shape: &[i64]) -> &mut Self {
+        for (dim, &size) in shape.iter().enumerate() {
+            self.everywhere(dim, size, FactorKind::PassThrough);
+        }
+        self
+    }
+
+    /// As [`RuleBuilder::pointwise`], but dimensions whose size differs between `input` and `output` get a
+    /// factor of the input's size with kind `mismatch`.
+    pub(super) fn pointwise_or(
+        &mut self,
+        input: &[i64],
+        output: &[i64],
+        mismatch: FactorKind,
+        blocked: bool,
+    ) -> &mut Self {
+        for (dim, (&n, &m)) in input.iter().zip(output).enumerate() {
+            let factor = if n == m {
+                self.factor(n, FactorKind::PassThrough)
+            } else {
+                self.blocked(n, mismatch, blocked)
+            };
+            self.operands(dim, factor).results(dim, factor);
+        }
+        self
+    }
+
+    /// The rule; dimensions without a factor get one of size one of their own.
+    pub(super) fn finish(mut self) -> ShardingRule {
+        let ShardingRule { factors, operands, results, .. } = &mut self.rule;
+        for mapping in operands.iter_mut().chain(results) {
+            for dim in &mut mapping.dims {
+                if dim.is_empty() {
+                    dim.push(factors.len() as FactorIndex);
+                    factors.push(Factor { size: 1, kind: FactorKind::PassThrough, blocked: false });
+                }
+            }
+        }
+        self.rule
+    }
+}
+
+/// A factor of size one adds nothing to a dimension that has a factor already.
+fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) {
+    if let Some(factors) = mapping.dims.get_mut(dim)
+        && (size != 1 || factors.is_empty())
+    {
+        factors.push(factor);
+    }
+}
+
+/// Shape of an operand; `None` if there is no such operand or it is no tensor.
+pub(super) fn operand_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
+    operand_type(module, op, i).map(|t| t.shape.as_slice())
+}
+
+/// Type of an operand; `None` if there is no such operand or it is no tensor.
+pub(super) fn operand_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
+    module.ops[op].operands.get(i).and_then(|&v| module.tensor(v))
+}
+
+/// Shape of a result; `None` if there is no such result or it is no tensor.
+pub(super) fn result_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
+    result_type(module, op, i).map(|t| t.shape.as_slice())
+}
+
+/// Type of a result; `None` if there is no such result or it is no tensor.
+pub(super) fn result_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
+    module.ops[op].results.get(i).and_then(|&v| module.tensor(v))
+}
+
+/// Size of a dimension; one where there is no such dimension.
+pub(super) fn size(shape: &[i64], dim: usize) -> i64 {
+    shape.get(dim).copied().unwrap_or(1)
+}
+
+/// One pass-through factor per dimension of the first result. Scalar operands take no part.
+pub(super) fn pointwise(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let shape = result_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    rule.pointwise(shape);
+    Some(rule.finish())
+}

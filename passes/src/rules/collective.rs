@@ -1,0 +1,28 @@
+//! Collectives that the program itself contains.
+
+use shardc_ir::{Module, OpId};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// Dimensions whose size the collective changes are needed whole on both sides and are not related; others pass
+/// through.
+pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in input.iter().enumerate() {
+        if !dims.contains(&dim) {
+            rule.everywhere(dim, n, FactorKind::PassThrough);
+        }
+    }
+    for (i, &dim) in dims.iter().enumerate() {
+        if dims[..i].contains(&dim) {
+            continue;
+        }
+        let factor = rule.factor(size(input, dim), FactorKind::NeedReplication);
+        rule.operands(dim, factor);
+        let factor = rule.factor(size(output, dim), FactorKind::NeedReplication);
+        rule.results(dim, factor);
+    }
+    Some(rule.finish())
+}

@@ -1,0 +1,88 @@
+//! Products that contract dimensions: `dot_general` and `convolution`.
+
+use shardc_ir::{ConvSpec, DotSpec, Module, OpId};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// Batching, left free, right free, then contracting dimensions; the last are reductions.
+pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<ShardingRule> {
+    let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let mut rule = RuleBuilder::new(module, op);
+    let mut out = 0;
+    for (&l, &r) in spec.lhs_batch.iter().zip(&spec.rhs_batch) {
+        let factor = rule.factor(size(lhs, l as usize), FactorKind::PassThrough);
+        rule.operand(0, l as usize, factor).operand(1, r as usize, factor).result(0, out, factor);
+        out += 1;
+    }
+    let sides =
+        [(0, lhs, &spec.lhs_batch, &spec.lhs_contract), (1, rhs, &spec.rhs_batch, &spec.rhs_contract)];
+    for (operand, shape, batch, contract) in sides {
+        for (dim, &n) in shape.iter().enumerate() {
+            if !batch.contains(&(dim as u32)) && !contract.contains(&(dim as u32)) {
+                let factor = rule.factor(n, FactorKind::PassThrough);
+                rule.operand(operand, dim, factor).result(0, out, factor);
+                out += 1;
+            }
+        }
+    }
+    for (&l, &r) in spec.lhs_contract.iter().zip(&spec.rhs_contract) {
+        let factor = rule.factor(size(lhs, l as usize), FactorKind::Reduction);
+        rule.operand(0, l as usize, factor).operand(1, r as usize, factor);
+    }
+    Some(rule.finish())
+}
+
+/// Groups and batch pass through, the input features are contracted. A spatial dimension of the input may be
+/// split by windows (with an exchange at the borders) or, where the window is wide, within the window; the
+/// larger of the two is the major factor.
+pub(super) fn convolution(module: &Module, op: OpId, spec: &ConvSpec) -> Option<ShardingRule> {
+    let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let out = result_shape(module, op, 0)?;
+    let (in_batch, in_feature) = (spec.input.a as usize, spec.input.b as usize);
+    let (k_in, k_out) = (spec.kernel.a as usize, spec.kernel.b as usize);
+    let (out_batch, out_feature) = (spec.output.a as usize, spec.output.b as usize);
+    let mut rule = RuleBuilder::new(module, op);
+    if spec.batch_group_count > 1 {
+        let factor = rule.factor(spec.batch_group_count, FactorKind::PassThrough);
+        rule.operand(0, in_batch, factor).operand(1, k_out, factor).result(0, out_feature, factor);
+    }
+    let factor = rule.factor(size(out, out_batch), FactorKind::PassThrough);
+    rule.operand(0, in_batch, factor).result(0, out_batch, factor);
+
+    let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial).zip(&spec.output.spatial);
+    for ((&l, &r), &o) in spatial {
+        let (l, r, o) = (l as usize, r as usize, o as usize);
+        let (windows, window) = (size(out, o), size(rhs, r));
+        let mut left = size(lhs, l);
+        let by_window = windows < window;
+        for within in [by_window, !by_window] {
+            let n = left.min(if within { window } else { windows });
+            if n > 1 {
+                if within {
+                    let factor = rule.factor(n, FactorKind::Reduction);
+                    rule.operand(0, l, factor).operand(1, r, factor);
+                } else {
+                    let factor = rule.factor(n, FactorKind::Permutation);
+                    rule.operand(0, l, factor).result(0, o, factor);
+                }
+                left /= n;
+            }
+        }
+    }
+
+    if spec.feature_group_count > 1 {
+        let factor = rule.factor(spec.feature_group_count, FactorKind::PassThrough);
+        rule.operand(0, in_feature, factor).operand(1, k_out, factor).result(0, out_feature, factor);
+    }
+    let factor = rule.factor(size(rhs, k_in), FactorKind::Reduction);
+    rule.operand(0, in_feature, factor).operand(1, k_in, factor);
+
+    let groups = spec.batch_group_count.max(1).saturating_mul(spec.feature_group_count.max(1));
+    let features = size(out, out_feature) / groups;
+    if features > 1 {
+        let factor = rule.factor(features, FactorKind::PassThrough);
+        rule.operand(1, k_out, factor).result(0, out_feature, factor);
+    }
+    Some(rule.finish())
+}

@@ -1,0 +1,179 @@
+//! Operations that compute addresses: `gather` and `scatter`.
+
+use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, OpKind, ReductionKind, RegionId, ScatterSpec};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// What gather and scatter have in common: an indexed tensor, indices, and slices (the result of a gather, the
+/// updates of a scatter).
+struct Indexing<'a> {
+    indexed: &'a [i64],
+    indices: &'a [i64],
+    slices: &'a [i64],
+    /// Slice dimensions that index into a slice.
+    offset: &'a DimList,
+    /// Indexed dimensions that a slice does not have.
+    collapsed: &'a DimList,
+    indexed_batching: &'a DimList,
+    indices_batching: &'a DimList,
+    vector_dim: usize,
+}
+
+/// A factor with the dimension that it is in: of the indexed tensor, the indices, the slices.
+struct IndexFactor {
+    dims: [Option<usize>; 3],
+    size: i64,
+    kind: FactorKind,
+    blocked: bool,
+}
+
+impl Indexing<'_> {
+    /// The factors in order. `batch` is the kind of a dimension of indices and slices alone; `scatter` tells
+    /// which of the two operations it is.
+    fn factors(&self, scatter: bool, batch: FactorKind) -> Vec<IndexFactor> {
+        let mut out = Vec::new();
+        let mut add = |dims, size, kind, blocked| out.push(IndexFactor { dims, size, kind, blocked });
+        let mut dim = 0;
+        let mut batch_dim = 0;
+        for (slice_dim, &n) in self.slices.iter().enumerate() {
+            if self.offset.contains(&(slice_dim as u32)) {
+                while self.collapsed.contains(&(dim as u32)) || self.indexed_batching.contains(&(dim as u32))
+                {
+                    dim += 1;
+                }
+                let m = size(self.indexed, dim);
+                if m == n {
+                    add([Some(dim), None, Some(slice_dim)], m, FactorKind::PassThrough, false);
+                } else if scatter {
+                    add([Some(dim), None, None], m, FactorKind::NeedReplication, false);
+                    add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
+                } else if n == 1 {
+                    // Only the device that holds the element contributes; the others add zero.
+                    add([Some(dim), None, None], m, FactorKind::Reduction, false);
+                    add([None, None, Some(slice_dim)], n, FactorKind::NeedReplication, false);
+                } else {
+                    add([Some(dim), None, Some(slice_dim)], m, FactorKind::NeedReplication, true);
+                }
+                dim += 1;
+            } else {
+                let index_dim = if batch_dim < self.vector_dim { batch_dim } else { batch_dim + 1 };
+                let along = self.indices_batching.iter().position(|&d| d as usize == index_dim);
+                let indexed = along.and_then(|i| self.indexed_batching.get(i)).map(|&d| d as usize);
+                let kind = if along.is_some() { FactorKind::PassThrough } else { batch };
+                add([indexed, Some(index_dim), Some(slice_dim)], n, kind, false);
+                batch_dim += 1;
+            }
+        }
+        for &dim in self.collapsed {
+            let n = size(self.indexed, dim as usize);
+            let kind = match (scatter, n) {
+                (true, _) => FactorKind::PassThrough,
+                (false, 1) => FactorKind::NeedReplication,
+                (false, _) => FactorKind::Reduction,
+            };
+            add([Some(dim as usize), None, None], n, kind, false);
+        }
+        if let Some(&n) = self.indices.get(self.vector_dim) {
+            add([None, Some(self.vector_dim), None], n, FactorKind::NeedReplication, false);
+        }
+        out
+    }
+}
+
+/// An indexed dimension may be split: each device looks up what it holds, and the parts are summed.
+pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<ShardingRule> {
+    let indexing = Indexing {
+        indexed: operand_shape(module, op, 0)?,
+        indices: operand_shape(module, op, 1)?,
+        slices: result_shape(module, op, 0)?,
+        offset: &spec.offset_dims,
+        collapsed: &spec.collapsed_slice_dims,
+        indexed_batching: &spec.operand_batching_dims,
+        indices_batching: &spec.start_indices_batching_dims,
+        vector_dim: spec.index_vector_dim as usize,
+    };
+    let mut rule = RuleBuilder::new(module, op);
+    for IndexFactor { dims: [indexed, index, slice], size, kind, blocked } in
+        indexing.factors(false, FactorKind::PassThrough)
+    {
+        let factor = rule.blocked(size, kind, blocked);
+        for (operand, dim) in [indexed, index].into_iter().enumerate() {
+            if let Some(dim) = dim {
+                rule.operand(operand, dim, factor);
+            }
+        }
+        if let Some(dim) = slice {
+            rule.result(0, dim, factor);
+        }
+    }
+    Some(rule.finish())
+}
+
+/// An indexed dimension passes through: each device writes what falls into its part. Splitting the updates
+/// needs a reduction over the results, so the combiner must be one that devices can do among themselves.
+pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<ShardingRule> {
+    let inputs = module.ops[op].results.len();
+    let indexing = Indexing {
+        indexed: operand_shape(module, op, 0)?,
+        indices: operand_shape(module, op, inputs)?,
+        slices: operand_shape(module, op, inputs + 1)?,
+        offset: &spec.update_window_dims,
+        collapsed: &spec.inserted_window_dims,
+        indexed_batching: &spec.input_batching_dims,
+        indices_batching: &spec.scatter_indices_batching_dims,
+        vector_dim: spec.index_vector_dim as usize,
+    };
+    let batch = if reduces(module, op) { FactorKind::Reduction } else { FactorKind::NeedReplication };
+    let mut rule = RuleBuilder::new(module, op);
+    for IndexFactor { dims: [indexed, index, slice], size, kind, blocked } in indexing.factors(true, batch) {
+        let factor = rule.blocked(size, kind, blocked);
+        for i in 0..inputs {
+            if let Some(dim) = indexed {
+                rule.operand(i, dim, factor).result(i, dim, factor);
+            }
+            if let Some(dim) = slice {
+                rule.operand(inputs + 1 + i, dim, factor);
+            }
+        }
+        if let Some(dim) = index {
+            rule.operand(inputs, dim, factor);
+        }
+    }
+    Some(rule.finish())
+}
+
+/// The reduction that a combining region does to each of its `n` values, where it is the same plain one for all:
+/// the region takes the `n` values so far, then `n` new ones, and returns `n`.
+#[must_use]
+pub fn region_reduction(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
+    let body = &module.regions[region];
+    let returned = &module.ops[module.terminator(region)?].operands;
+    if body.args.len() != 2 * n || returned.len() != n {
+        return None;
+    }
+    let mut found = None;
+    for (i, &value) in returned.iter().enumerate() {
+        let op = &module.ops[module.def_op(value)?];
+        let OpKind::Binary(binary) = op.kind else { return None };
+        let (old, new) = (body.args[i], body.args[n + i]);
+        let both = op.operands.as_slice() == [old, new] || op.operands.as_slice() == [new, old];
+        if !both || found.is_some_and(|f| f != binary) {
+            return None;
+        }
+        found = Some(binary);
+    }
+    ReductionKind::from_op(found?)
+}
+
+/// Whether the updates of a scatter may be split and the results reduced over devices.
+fn reduces(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let Some(&region) = data.regions.first() else { return false };
+    let logical = || data.results.iter().all(|&v| module.tensor(v).is_some_and(|t| t.dtype == DType::I1));
+    match region_reduction(module, region, data.results.len()) {
+        Some(ReductionKind::Add | ReductionKind::Mul | ReductionKind::Max | ReductionKind::Min) => true,
+        Some(ReductionKind::And | ReductionKind::Or) => logical(),
+        Some(ReductionKind::Xor) | None => false,
+    }
+}

@@ -1,0 +1,101 @@
+//! Sorting, transforms, random numbers and linear algebra: batch dimensions pass through, the rest is needed whole.
+
+use shardc_ir::{Module, OpId, TriangularSpec};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// Nothing propagates along the sorted dimension where it is the only one that could be split.
+pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
+    let shape = operand_shape(module, op, 0)?;
+    let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
+    let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let factor = if dim == along {
+            rule.blocked(n, FactorKind::NeedReplication, alone)
+        } else {
+            rule.factor(n, FactorKind::PassThrough)
+        };
+        rule.operands(dim, factor).results(dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// The state is needed whole on each device and is no relative of the random bits.
+pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (state, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in state.iter().enumerate() {
+        let factor = rule.blocked(n, FactorKind::NeedReplication, true);
+        rule.operand(0, dim, factor).result(0, dim, factor);
+    }
+    for (dim, &n) in output.iter().enumerate() {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        rule.result(1, dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// The last dimension of a real transform changes its size; nothing propagates along it then.
+pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let batch = input.len().saturating_sub(transformed);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in input.iter().enumerate() {
+        let factor = if dim < batch {
+            rule.factor(n, FactorKind::PassThrough)
+        } else {
+            let changes = dim + 1 == input.len() && input.last() != output.last();
+            rule.blocked(n, FactorKind::NeedReplication, changes)
+        };
+        rule.operands(dim, factor).results(dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// The last two dimensions are the matrix.
+pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let shape = operand_shape(module, op, 0)?;
+    let batch = shape.len().saturating_sub(2);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        rule.everywhere(
+            dim,
+            n,
+            if dim < batch { FactorKind::PassThrough } else { FactorKind::NeedReplication },
+        );
+    }
+    Some(rule.finish())
+}
+
+/// `op(a) x = b` or `x op(a) = b`: the dimension of `a` that meets `x`, the one that meets `b`, and the free one.
+pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
+    let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
+    let mut rule = RuleBuilder::new(module, op);
+    rule.pointwise(&a[..row]);
+    let transposed = &*spec.transpose_a == "TRANSPOSE" || &*spec.transpose_a == "ADJOINT";
+    let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
+    let kind = FactorKind::NeedReplication;
+    let meets_b = |rule: &mut RuleBuilder, dim: usize| {
+        let factor = rule.factor(size(a, free), kind);
+        rule.operand(0, free, factor).operand(1, dim, factor);
+    };
+    let outer = |rule: &mut RuleBuilder, dim: usize| {
+        let factor = rule.factor(size(b, dim), kind);
+        rule.operand(1, dim, factor).result(0, dim, factor);
+    };
+    let inner_dim = if spec.left_side {
+        meets_b(&mut rule, row);
+        outer(&mut rule, column);
+        row
+    } else {
+        outer(&mut rule, row);
+        meets_b(&mut rule, column);
+        column
+    };
+    let factor = rule.factor(size(a, contracted), kind);
+    rule.operand(0, contracted, factor).result(0, inner_dim, factor);
+    Some(rule.finish())
+}

@@ -1,0 +1,60 @@
+//! Reductions and windows.
+
+use shardc_ir::{Module, OpId, WindowSpec};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// Reduced dimensions are in the inputs only; the initial values are scalars.
+pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
+    let shape = operand_shape(module, op, 0)?;
+    let inputs = module.ops[op].operands.len() / 2;
+    let mut rule = RuleBuilder::new(module, op);
+    let mut out = 0;
+    for (dim, &n) in shape.iter().enumerate() {
+        let reduced = dims.contains(&(dim as u32));
+        let factor = rule.factor(n, if reduced { FactorKind::Reduction } else { FactorKind::PassThrough });
+        for i in 0..inputs {
+            rule.operand(i, dim, factor);
+        }
+        if !reduced {
+            rule.results(out, factor);
+            out += 1;
+        }
+    }
+    Some(rule.finish())
+}
+
+/// A dimension may be split by windows; devices exchange what windows at the borders need.
+pub(super) fn reduce_window(module: &Module, op: OpId, spec: &WindowSpec) -> Option<ShardingRule> {
+    let shape = result_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let kind = if is_identity(spec, dim) { FactorKind::PassThrough } else { FactorKind::Permutation };
+        rule.everywhere(dim, n, kind);
+    }
+    Some(rule.finish())
+}
+
+/// Operand and result share their dimensions; the source is needed whole where windows are not single elements.
+pub(super) fn select_and_scatter(module: &Module, op: OpId, spec: &WindowSpec) -> Option<ShardingRule> {
+    let (shape, source) = (result_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        if is_identity(spec, dim) {
+            rule.everywhere(dim, n, FactorKind::PassThrough);
+            continue;
+        }
+        let factor = rule.factor(size(source, dim), FactorKind::NeedReplication);
+        rule.operand(1, dim, factor);
+        let factor = rule.factor(n, FactorKind::Permutation);
+        rule.operand(0, dim, factor).result(0, dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// Whether each window along `dim` is one element and windows neither skip nor pad.
+fn is_identity(spec: &WindowSpec, dim: usize) -> bool {
+    let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
+    spec.padding.get(dim).is_none_or(|&p| p == (0, 0)) && one(&spec.strides) && one(&spec.dimensions)
+}

@@ -1,0 +1,254 @@
+//! Operations that only move elements.
+
+use shardc_ir::{Module, OpId, OpKind, ValueId};
+
+use super::builder::{RuleBuilder, operand_shape, operand_type, result_shape, result_type, size};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// The dimension that appears or vanishes holds the parts of one element.
+pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    let common = input.len().min(output.len());
+    rule.pointwise(&input[..common]);
+    if let Some(&parts) = output.get(common) {
+        let factor = rule.factor(parts, FactorKind::NeedReplication);
+        rule.result(0, common, factor);
+    }
+    if let Some(&parts) = input.get(common) {
+        let factor = rule.factor(parts, FactorKind::NeedReplication);
+        rule.operand(0, common, factor);
+    }
+    Some(rule.finish())
+}
+
+/// An operand dimension of size one that repeats has nothing to do with the result's dimension.
+pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in output.iter().enumerate() {
+        let mut from = dims.iter().position(|&d| d as usize == dim);
+        if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
+            let factor = rule.factor(1, FactorKind::PassThrough);
+            rule.operand(0, repeated, factor);
+            from = None;
+        }
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        if let Some(i) = from {
+            rule.operand(0, i, factor);
+        }
+        rule.result(0, dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// Result dimension `i` is operand dimension `permutation[i]`.
+pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Option<ShardingRule> {
+    let input = operand_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (to, &from) in permutation.iter().enumerate() {
+        let factor = rule.factor(size(input, from as usize), FactorKind::PassThrough);
+        rule.operand(0, from as usize, factor).result(0, to, factor);
+    }
+    Some(rule.finish())
+}
+
+/// A reversed dimension exchanges blocks between devices.
+pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
+    let shape = result_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let reversed = dims.contains(&(dim as u32));
+        rule.everywhere(dim, n, if reversed { FactorKind::Permutation } else { FactorKind::PassThrough });
+    }
+    Some(rule.finish())
+}
+
+/// `slice` and `pad`: where the size changes, elements shift by a distance known at compile time.
+pub(super) fn shifted(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    rule.pointwise_or(input, output, FactorKind::Permutation, false);
+    Some(rule.finish())
+}
+
+/// Where the size changes, the distance is not known, so nothing propagates.
+pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    rule.pointwise_or(input, output, FactorKind::NeedReplication, true);
+    Some(rule.finish())
+}
+
+/// Each device writes the part of the whole update that falls into its block, so the operand may be split where
+/// the update is smaller.
+pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let is_constant = |&v: &ValueId| {
+        module.def_op(v).is_some_and(|def| matches!(module.ops[def].kind, OpKind::Constant(_)))
+    };
+    let starts = module.ops[op].operands.get(2..).unwrap_or(&[]);
+    let update_kind =
+        if starts.iter().all(is_constant) { FactorKind::PassThrough } else { FactorKind::NeedReplication };
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, (&n, &m)) in operand.iter().zip(update).enumerate() {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        rule.operand(0, dim, factor).result(0, dim, factor);
+        if n == m {
+            rule.operand(1, dim, factor);
+        } else {
+            let factor = rule.factor(m, update_kind);
+            rule.operand(1, dim, factor);
+        }
+    }
+    Some(rule.finish())
+}
+
+/// The joined dimension is one factor. Where every operand is a slice, or is cut from one tensor (as a roll is
+/// written), the elements only shift between devices.
+pub(super) fn concatenate(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
+    let shape = result_shape(module, op, 0)?;
+    let operands = &module.ops[op].operands;
+    let before_slice = |v: ValueId| match module.def_op(v) {
+        Some(def) if matches!(module.ops[def].kind, OpKind::Slice(_)) => {
+            module.ops[def].operands.first().copied()
+        }
+        _ => None,
+    };
+    let source = |v: ValueId| before_slice(v).unwrap_or(v);
+    let slices = operands.iter().filter(|&&v| before_slice(v).is_some()).count();
+    let one_source = operands.windows(2).all(|pair| source(pair[0]) == source(pair[1]));
+    let kind = if slices == operands.len() || (one_source && slices > 0) {
+        FactorKind::Permutation
+    } else {
+        FactorKind::NeedReplication
+    };
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        rule.everywhere(dim, n, if dim == along { kind } else { FactorKind::PassThrough });
+    }
+    Some(rule.finish())
+}
+
+/// Splits and merges dimensions into common factors.
+///
+/// Both shapes are walked from the major end. While the products of the factors found so far agree, the greatest
+/// common divisor of what is left of the two current dimensions is a common factor; where it is one, and until
+/// the products agree again, each side gets factors of its own.
+pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_type(module, op, 0)?, result_type(module, op, 0)?);
+    let elements = input.num_elements()?;
+    if elements == 0 || output.num_elements() != Some(elements) {
+        return None;
+    }
+    let mut rule = RuleBuilder::new(module, op);
+    let mut from = Side::new(&input.shape);
+    let mut to = Side::new(&output.shape);
+    while !from.done() || !to.done() {
+        if from.at_one() {
+            let factor = rule.factor(1, FactorKind::PassThrough);
+            rule.operand(0, from.dim, factor);
+            from.dim += 1;
+            continue;
+        }
+        if to.at_one() {
+            let factor = rule.factor(1, FactorKind::PassThrough);
+            rule.result(0, to.dim, factor);
+            to.dim += 1;
+            continue;
+        }
+        from.open();
+        to.open();
+        let gcd = gcd(from.left(), to.left());
+        match from.factors.cmp(&to.factors) {
+            std::cmp::Ordering::Equal if gcd > 1 => {
+                let factor = rule.factor(gcd, FactorKind::PassThrough);
+                rule.operand(0, from.dim, factor).result(0, to.dim, factor);
+                from.factors *= gcd;
+                to.factors *= gcd;
+            }
+            std::cmp::Ordering::Equal => {
+                let factor = rule.factor(from.left(), FactorKind::PassThrough);
+                rule.operand(0, from.dim, factor);
+                from.factors = from.sizes;
+                let factor = rule.factor(to.left(), FactorKind::PassThrough);
+                rule.result(0, to.dim, factor);
+                to.factors = to.sizes;
+            }
+            std::cmp::Ordering::Less => {
+                let n = from.catch_up(gcd, to.factors);
+                let factor = rule.factor(n, FactorKind::PassThrough);
+                rule.operand(0, from.dim, factor);
+                from.factors *= n;
+            }
+            std::cmp::Ordering::Greater => {
+                let n = to.catch_up(gcd, from.factors);
+                let factor = rule.factor(n, FactorKind::PassThrough);
+                rule.result(0, to.dim, factor);
+                to.factors *= n;
+            }
+        }
+        from.close();
+        to.close();
+    }
+    Some(rule.finish())
+}
+
+/// How far a reshape's walk along one shape is.
+struct Side<'a> {
+    shape: &'a [i64],
+    /// The dimension at which the walk stands.
+    dim: usize,
+    /// Product of the dimensions up to and, once opened, with `dim`.
+    sizes: i64,
+    /// Product of the factors so far.
+    factors: i64,
+}
+
+impl<'a> Side<'a> {
+    fn new(shape: &'a [i64]) -> Self {
+        Side { shape, dim: 0, sizes: 1, factors: 1 }
+    }
+
+    fn done(&self) -> bool {
+        self.dim >= self.shape.len()
+    }
+
+    fn at_one(&self) -> bool {
+        self.shape.get(self.dim) == Some(&1)
+    }
+
+    fn open(&mut self) {
+        if !self.done() && self.sizes == self.factors {
+            self.sizes *= self.shape[self.dim];
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.done() && self.sizes == self.factors {
+            self.dim += 1;
+        }
+    }
+
+    /// What is left of the current dimension.
+    fn left(&self) -> i64 {
+        self.sizes / self.factors
+    }
+
+    /// The next factor of the side that lags behind: one that makes the products agree, if there is one; else
+    /// one that leaves the common divisor for the next step.
+    fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
+        let left = self.left();
+        if ahead % self.factors == 0 && left % (ahead / self.factors) == 0 {
+            ahead / self.factors
+        } else if left > gcd {
+            left / gcd
+        } else {
+            left
+        }
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

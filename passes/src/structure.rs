@@ -1,0 +1,53 @@
+//! Which regions hold values of the program, and which hold only the scalar arithmetic of a reducer.
+
+use shardc_ir::{Module, OpId, OpKind, RegionId};
+
+/// Whether the regions of this operation hold tensors of the program, so that shardings reach into them.
+/// The regions of the others combine or compare single elements.
+#[must_use]
+pub fn has_program_regions(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::While | OpKind::Case | OpKind::If | OpKind::ManualComputation(_) => true,
+        OpKind::Reduce { .. }
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_)
+        | OpKind::Sort { .. }
+        | OpKind::Scatter(_)
+        | OpKind::AllReduce(_)
+        | OpKind::ReduceScatter { .. }
+        | OpKind::Opaque(_)
+        | OpKind::CustomCall(_) => false,
+        // The rest have no regions.
+        _ => false,
+    }
+}
+
+/// Every operation under `region` whose values carry shardings, in order.
+#[must_use]
+pub fn program_ops(module: &Module, region: RegionId) -> Vec<OpId> {
+    let mut out = Vec::new();
+    let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
+    while let Some((region, at)) = stack.pop() {
+        let Some(&op) = module.regions[region].ops.get(at) else { continue };
+        out.push(op);
+        stack.push((region, at + 1));
+        let op = &module.ops[op];
+        if has_program_regions(&op.kind) {
+            stack.extend(op.regions.iter().rev().map(|&r| (r, 0)));
+        }
+    }
+    out
+}
+
+/// Every region under and including `region` whose arguments carry shardings.
+#[must_use]
+pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
+    let mut out = vec![region];
+    for op in program_ops(module, region) {
+        let op = &module.ops[op];
+        if has_program_regions(&op.kind) {
+            out.extend(op.regions.iter().copied());
+        }
+    }
+    out
+}

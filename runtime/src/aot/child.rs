@@ -1,0 +1,203 @@
+//! Compilation in a process of its own.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::{CompileReport, CompileRequest, Target, compile};
+use crate::error::{ErrorClass, Result, RuntimeError};
+use crate::options::{CompileOptions, OptionValue};
+use crate::plugin::{NO_TPU, QUIET};
+
+/// The hidden sub-command that a program must hand to [`run_child`].
+pub const CHILD_COMMAND: &str = "__aot-compile";
+
+/// How much of the child's standard error an error quotes.
+const TAIL_LINES: usize = 20;
+const TAIL_LINE_BYTES: usize = 400;
+
+/// A [`CompileRequest`] as it crosses to the child: files instead of bytes.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    target: String,
+    plugin: PathBuf,
+    program: PathBuf,
+    num_replicas: usize,
+    num_partitions: usize,
+    device_ids: Option<Vec<i32>>,
+    shardy: bool,
+    xla_options: Vec<(String, Value)>,
+    executable: Option<PathBuf>,
+    /// Where the child writes its [`Answer`].
+    answer: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Value {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// What comes back from the child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Report(CompileReport),
+    Error { code: String, class: ErrorClass, message: String, hint: Option<String> },
+}
+
+/// Compiles in a child process, so that a compiler that aborts costs an error and no more.
+///
+/// `program` is an executable that, run as `program __aot-compile REQUEST.json`, exits with the status that
+/// [`run_child`] returns for that path: the calling program itself, as a rule ([`std::env::current_exe`]). The child
+/// gets the variables that keep plugins quiet, and the TPU plugin from asking the network about a TPU.
+///
+/// # Errors
+///
+/// [`RuntimeError::ChildDied`] with the end of its standard error where the child was killed or answered nothing;
+/// [`RuntimeError::Child`] with what it reported otherwise.
+pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<CompileReport> {
+    let work = tempfile::Builder::new()
+        .prefix("shardc-compile-")
+        .tempdir()
+        .map_err(RuntimeError::io(&std::env::temp_dir()))?;
+    let path = |name: &str| work.path().join(name);
+    let absolute = |path: &Path| std::path::absolute(path).map_err(RuntimeError::io(path));
+    let value = |value: &OptionValue| match value.clone() {
+        OptionValue::Bool(v) => Value::Bool(v),
+        OptionValue::Int(v) => Value::Int(v),
+        OptionValue::Float(v) => Value::Float(v),
+        OptionValue::Text(v) => Value::Text(v),
+    };
+    let wire = Request {
+        target: request.target.to_string(),
+        plugin: absolute(&request.plugin)?,
+        program: path("program"),
+        num_replicas: request.options.num_replicas,
+        num_partitions: request.options.num_partitions,
+        device_ids: request.options.device_ids.clone(),
+        shardy: request.options.shardy,
+        xla_options: request.options.xla_options.iter().map(|(name, v)| (name.clone(), value(v))).collect(),
+        executable: request.executable.as_deref().map(absolute).transpose()?,
+        answer: path("answer.json"),
+    };
+    std::fs::write(&wire.program, &request.program).map_err(RuntimeError::io(&wire.program))?;
+    let request_path = path("request.json");
+    write_json(&request_path, &wire)?;
+
+    let mut command = Command::new(program);
+    command.arg(CHILD_COMMAND).arg(&request_path);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    for (name, value) in QUIET.iter().chain(NO_TPU) {
+        if std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    let mut child = command.spawn().map_err(RuntimeError::io(program))?;
+    let tail = child.stderr.take().map(read_tail).unwrap_or_default();
+    let status = child.wait().map_err(RuntimeError::io(program))?;
+    // A child that died may have left an answer that it had begun: its death says more.
+    let answer = status.success().then(|| read_json::<Answer>(&wire.answer)).and_then(Result::ok);
+    match answer {
+        Some(Answer::Report(report)) => Ok(report),
+        Some(Answer::Error { code, class, message, hint }) => {
+            Err(RuntimeError::Child { code, class, message, hint })
+        }
+        None => Err(RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }),
+    }
+}
+
+/// The child's side of [`compile_in_child`]: reads the request, compiles, writes the answer. Returns the status that
+/// the process must exit with: 0 where an answer was written, be it an error.
+#[must_use]
+pub fn run_child(request: &Path) -> u8 {
+    crate::plugin::quiet_plugin_logs();
+    let Ok(wire) = read_json::<Request>(request) else { return 2 };
+    let answer = match compile_wire(&wire) {
+        Ok(report) => Answer::Report(report),
+        Err(error) => Answer::Error {
+            code: error.code().to_owned(),
+            class: error.class(),
+            message: error.to_string(),
+            hint: error.hint(),
+        },
+    };
+    match write_json(&wire.answer, &answer) {
+        Ok(()) => 0,
+        Err(_) => 2,
+    }
+}
+
+fn compile_wire(wire: &Request) -> Result<CompileReport> {
+    let value = |value: &Value| match value {
+        Value::Bool(v) => OptionValue::Bool(*v),
+        Value::Int(v) => OptionValue::Int(*v),
+        Value::Float(v) => OptionValue::Float(*v),
+        Value::Text(v) => OptionValue::Text(v.clone()),
+    };
+    compile(&CompileRequest {
+        target: Target::parse(&wire.target)?,
+        plugin: wire.plugin.clone(),
+        program: std::fs::read(&wire.program).map_err(RuntimeError::io(&wire.program))?,
+        options: CompileOptions {
+            num_replicas: wire.num_replicas,
+            num_partitions: wire.num_partitions,
+            device_ids: wire.device_ids.clone(),
+            shardy: wire.shardy,
+            xla_options: wire.xla_options.iter().map(|(name, v)| (name.clone(), value(v))).collect(),
+        },
+        executable: wire.executable.clone(),
+    })
+}
+
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let text = serde_json::to_vec(value).map_err(|e| RuntimeError::io(path)(e.into()))?;
+    std::fs::write(path, text).map_err(RuntimeError::io(path))
+}
+
+fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
+    let text = std::fs::read(path).map_err(RuntimeError::io(path))?;
+    serde_json::from_slice(&text).map_err(|e| RuntimeError::io(path)(e.into()))
+}
+
+/// Reads to the end and keeps the last lines, so that a child that writes a lot is neither blocked nor kept whole.
+fn read_tail(stderr: impl std::io::Read) -> String {
+    let mut lines: VecDeque<String> = VecDeque::new();
+    for line in BufReader::new(stderr).split(b'\n') {
+        let Ok(line) = line else { break };
+        if lines.len() == TAIL_LINES {
+            lines.pop_front();
+        }
+        let end = line.len().min(TAIL_LINE_BYTES);
+        lines.push_back(String::from_utf8_lossy(&line[..end]).into_owned());
+    }
+    lines.make_contiguous().join("\n")
+}
+
+fn how_it_ended(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            let name = match signal {
+                4 => " (SIGILL)",
+                6 => " (SIGABRT)",
+                9 => " (SIGKILL: often the system's answer to a lack of memory)",
+                11 => " (SIGSEGV)",
+                _ => "",
+            };
+            return format!("was killed by signal {signal}{name}");
+        }
+    }
+    match status.code() {
+        Some(0) => "exited without an answer".to_owned(),
+        Some(code) => format!("exited with status {code}"),
+        None => "ended in an unknown way".to_owned(),
+    }
+}

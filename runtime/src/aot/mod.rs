@@ -1,0 +1,186 @@
+//! Ahead-of-time compilation: for devices that are here or not, with a report of memory, cost and collectives.
+//!
+//! The TPU compiler aborts its process on some wrong programs. A program that must survive that calls
+//! [`compile_in_child`], which runs a copy of the calling program as `PROGRAM __aot-compile REQUEST.json`; that copy
+//! calls [`run_child`].
+
+mod child;
+mod target;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::child::{CHILD_COMMAND, compile_in_child, run_child};
+pub use self::target::Target;
+use crate::client::{Client, ClientOptions, as_compile_error};
+use crate::error::{Result, RuntimeError};
+use crate::executable::{self, MemoryStats};
+use crate::ffi::{RawExecutable, RawTopology};
+use crate::hlo::Collectives;
+use crate::options::CompileOptions;
+use crate::plugin::{Plugin, PluginKind};
+
+/// What to compile, for what, and with which plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileRequest {
+    /// The devices.
+    pub target: Target,
+    /// The plugin's file; see [`crate::plugin::find`].
+    pub plugin: PathBuf,
+    /// StableHLO, text or bytecode.
+    pub program: Vec<u8>,
+    /// For how many devices, and how they are counted. Device numbers that are not given are the target's own.
+    pub options: CompileOptions,
+    /// Where to write the executable, if it is wanted.
+    pub executable: Option<PathBuf>,
+}
+
+/// What the compiler says of a program, for one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompileReport {
+    /// The target, as it was given: `tpu:v5e:4x4`.
+    pub target: String,
+    /// How many devices the program runs on.
+    pub devices: usize,
+    /// Bytes of arguments.
+    pub argument_bytes: u64,
+    /// Bytes of results, those that share memory with arguments included.
+    pub output_bytes: u64,
+    /// Bytes of everything between arguments and results.
+    pub temp_bytes: u64,
+    /// Bytes of results that share memory with arguments.
+    pub alias_bytes: u64,
+    /// The most bytes that are alive at once; 0 where the compiler does not say.
+    pub peak_bytes: u64,
+    /// Bytes of machine code.
+    pub generated_code_bytes: u64,
+    /// The compiler's count of floating-point operations; loop bodies count once.
+    pub flops: f64,
+    /// Collectives by kind, in one run of the program.
+    pub collectives: Collectives,
+    /// Size of the serialised executable, in bytes; 0 where the plugin cannot write it.
+    pub executable_bytes: u64,
+    /// How long the compiler took, in seconds.
+    pub compile_seconds: f64,
+}
+
+impl CompileReport {
+    /// Bytes that one device sends in all collectives of one run.
+    #[must_use]
+    pub fn bytes_sent(&self) -> u64 {
+        self.collectives.values().fold(0, |sum, stat| sum.saturating_add(stat.bytes_sent))
+    }
+}
+
+/// How many devices a target has: `None` where that is for the program to say (virtual devices on the CPU) or for
+/// the machine (GPUs). A TPU chip is one device or two, by its generation, so the grid does not tell.
+///
+/// # Errors
+///
+/// The plugin does not load, or does not know the topology.
+pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
+    let Some(name) = target.topology() else { return Ok(None) };
+    Ok(Some(topology(target, name, &Plugin::load(plugin)?)?.1.len()))
+}
+
+/// The devices of a target that need not be there, and their numbers.
+fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(RawTopology, Vec<i32>)> {
+    let topology = RawTopology::create(plugin.api(), name).map_err(|error| match error {
+        RuntimeError::Pjrt { message, .. } => {
+            RuntimeError::Target { text: target.to_string(), reason: message }
+        }
+        other => other,
+    })?;
+    let mut ids: Vec<i32> = topology.devices()?.into_iter().map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    Ok((topology, ids))
+}
+
+/// Compiles in this process.
+///
+/// For `cpu` and `cuda` this starts a client, with as many virtual devices as the program needs on the CPU; for `tpu`
+/// it describes the slice to the compiler, and needs no TPU. **The TPU compiler may abort the process**; and it asks
+/// the network for a TPU unless `TPU_SKIP_MDS_QUERY` is set (see [`crate::plugin::quiet_plugin_logs`]).
+///
+/// # Errors
+///
+/// The plugin does not load, does not know the topology, or rejects the program; the slice has another number of
+/// devices than the program; the executable cannot be written.
+pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
+    let plugin = Plugin::load(&request.plugin)?;
+    let started = std::time::Instant::now();
+    let report = |executable: &RawExecutable, devices: usize| {
+        let seconds = started.elapsed().as_secs_f64();
+        report(request, executable, devices, seconds)
+    };
+    match request.target.topology() {
+        Some(name) => {
+            let (topology, ids) = topology(&request.target, name, &plugin)?;
+            let wanted = request.options.num_devices();
+            let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
+            // The compiler wants every device of a v5e slice, and a partial one of any kind is hardly meant.
+            if chosen.len() != wanted || ids.len() != wanted {
+                return Err(RuntimeError::Argument(format!(
+                    "the program is for {wanted} devices, and {} has {}",
+                    request.target,
+                    ids.len()
+                )));
+            }
+            let executable = topology
+                .compile(&request.program, &request.options.encode(&chosen))
+                .map_err(as_compile_error)?;
+            report(&executable, wanted)
+        }
+        None => {
+            let count = (request.target.kind() == PluginKind::Cpu).then(|| request.options.num_devices());
+            let client = Client::new(&plugin, ClientOptions { cpu_device_count: count })?;
+            let loaded = client.compile(&request.program, &request.options)?;
+            report(loaded.info(), loaded.devices().len())
+        }
+    }
+}
+
+fn report(
+    request: &CompileRequest,
+    executable: &RawExecutable,
+    devices: usize,
+    compile_seconds: f64,
+) -> Result<CompileReport> {
+    // What a plugin cannot say is left out of a report, rather than failing a compilation that went well.
+    let memory = executable::memory_stats(executable).or_else(absent(MemoryStats::default()))?;
+    let cost = executable::cost(executable).or_else(absent(executable::Cost::default()))?;
+    let collectives = executable::collectives(executable, devices).or_else(absent(Collectives::new()))?;
+    let serialized = match &request.executable {
+        Some(_) => executable.serialize()?,
+        None => executable.serialize().unwrap_or_default(),
+    };
+    if let Some(path) = &request.executable {
+        std::fs::write(path, &serialized).map_err(RuntimeError::io(path))?;
+    }
+    Ok(CompileReport {
+        target: request.target.to_string(),
+        devices,
+        argument_bytes: memory.argument_bytes,
+        output_bytes: memory.output_bytes,
+        temp_bytes: memory.temp_bytes,
+        alias_bytes: memory.alias_bytes,
+        peak_bytes: memory.peak_bytes,
+        generated_code_bytes: memory.generated_code_bytes,
+        flops: cost.flops,
+        collectives,
+        executable_bytes: serialized.len() as u64,
+        compile_seconds,
+    })
+}
+
+/// Takes `value` for the answer of a plugin that says that it has none.
+fn absent<T>(value: T) -> impl FnOnce(RuntimeError) -> Result<T> {
+    use crate::error::PjrtCode;
+    move |error| match error {
+        RuntimeError::PluginLacks { .. } | RuntimeError::Pjrt { code: PjrtCode::UNIMPLEMENTED, .. } => {
+            Ok(value)
+        }
+        other => Err(other),
+    }
+}

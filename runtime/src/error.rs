@@ -1,0 +1,347 @@
+//! What can go wrong in the runtime, and who has to act on it.
+//!
+//! Every error has a class (whose move it is), a stable code (`RT0101`), a message, and often a hint with the next
+//! thing to do. The codes go by hundreds: 01 plugins, 02 PJRT calls, 03 arguments, 04 layouts, 05 ahead-of-time
+//! compilation, 06 files.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Shorthand for a result of this crate.
+pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
+
+/// Whose move it is after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorClass {
+    /// The program, the arguments or the machine's set-up are wrong: the user can put it right.
+    InvalidInput,
+    /// Legitimate, but this runtime or this plugin does not do it.
+    Unsupported,
+    /// A fault of shardc or of the plugin: worth a report.
+    Internal,
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ErrorClass::InvalidInput => "invalid input",
+            ErrorClass::Unsupported => "unsupported",
+            ErrorClass::Internal => "internal error",
+        })
+    }
+}
+
+/// The status code that a PJRT call returned; the numbers are those of `absl::StatusCode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PjrtCode(pub i32);
+
+impl PjrtCode {
+    /// No code was given.
+    pub const UNKNOWN: PjrtCode = PjrtCode(2);
+    /// The argument is wrong whatever the state of the system.
+    pub const INVALID_ARGUMENT: PjrtCode = PjrtCode(3);
+    /// Something named does not exist.
+    pub const NOT_FOUND: PjrtCode = PjrtCode(5);
+    /// Out of memory, most often on the device.
+    pub const RESOURCE_EXHAUSTED: PjrtCode = PjrtCode(8);
+    /// The plugin does not do this.
+    pub const UNIMPLEMENTED: PjrtCode = PjrtCode(12);
+
+    /// The name that XLA prints for the code: `INVALID_ARGUMENT`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        const NAMES: [&str; 17] = [
+            "OK",
+            "CANCELLED",
+            "UNKNOWN",
+            "INVALID_ARGUMENT",
+            "DEADLINE_EXCEEDED",
+            "NOT_FOUND",
+            "ALREADY_EXISTS",
+            "PERMISSION_DENIED",
+            "RESOURCE_EXHAUSTED",
+            "FAILED_PRECONDITION",
+            "ABORTED",
+            "OUT_OF_RANGE",
+            "UNIMPLEMENTED",
+            "INTERNAL",
+            "UNAVAILABLE",
+            "DATA_LOSS",
+            "UNAUTHENTICATED",
+        ];
+        usize::try_from(self.0).ok().and_then(|i| NAMES.get(i).copied()).unwrap_or("UNKNOWN")
+    }
+
+    fn class(self) -> ErrorClass {
+        match self.0 {
+            // FAILED_PRECONDITION and OUT_OF_RANGE, too, speak of what the caller handed over.
+            3 | 5 | 8 | 9 | 11 => ErrorClass::InvalidInput,
+            12 => ErrorClass::Unsupported,
+            _ => ErrorClass::Internal,
+        }
+    }
+}
+
+/// An error of the runtime.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// No plugin of this kind is installed where shardc looks.
+    #[error("no PJRT plugin for {kind} was found (looked in: {})", .looked.join(", "))]
+    PluginNotFound {
+        /// `cpu`, `tpu` or `cuda`.
+        kind: String,
+        /// The places that were searched, in order.
+        looked: Vec<String>,
+    },
+    /// The plugin's file exists and cannot be loaded.
+    #[error("cannot load the PJRT plugin {}: {reason}", .path.display())]
+    PluginLoad {
+        /// The file.
+        path: PathBuf,
+        /// What the dynamic loader or the plugin said.
+        reason: String,
+    },
+    /// The plugin's C API does not have what is needed.
+    #[error("the PJRT plugin {} (C API {version}) has no {function}", .path.display())]
+    PluginLacks {
+        /// The plugin's file.
+        path: PathBuf,
+        /// Its C API version.
+        version: String,
+        /// The missing function.
+        function: &'static str,
+    },
+    /// There is no pinned wheel of this plugin for this machine.
+    #[error("shardc has no {kind} plugin to install for {platform}")]
+    NotInstallable {
+        /// `cpu`, `tpu` or `cuda`.
+        kind: String,
+        /// Operating system and processor.
+        platform: String,
+    },
+    /// The plugin's wheel could not be fetched or unpacked.
+    #[error("cannot install {package}: {reason}")]
+    Install {
+        /// The package on the index, with its version.
+        package: String,
+        /// What happened.
+        reason: String,
+    },
+    /// What was fetched is not what was pinned.
+    #[error("{package} has sha256 {got}, and {expected} was expected")]
+    Digest {
+        /// The file.
+        package: String,
+        /// Hexadecimal, as pinned in shardc.
+        expected: String,
+        /// Hexadecimal, of what arrived.
+        got: String,
+    },
+    /// A PJRT call failed.
+    #[error("{call}: {}: {message}", .code.name())]
+    Pjrt {
+        /// The function of the C API.
+        call: &'static str,
+        /// Its status code.
+        code: PjrtCode,
+        /// XLA's message.
+        message: String,
+    },
+    /// XLA rejected the program.
+    #[error("XLA cannot compile this program: {}: {message}", .code.name())]
+    Compile {
+        /// XLA's status code.
+        code: PjrtCode,
+        /// XLA's message.
+        message: String,
+    },
+    /// A plugin answered something that its API rules out.
+    #[error("{call} answered {what}")]
+    Protocol {
+        /// The function of the C API.
+        call: &'static str,
+        /// What it answered.
+        what: String,
+    },
+    /// Arguments do not fit together.
+    #[error("{0}")]
+    Argument(String),
+    /// An element type that the runtime or the device does not know.
+    #[error("{what} does not take elements of type {dtype}")]
+    ElementType {
+        /// Who does not take it.
+        what: &'static str,
+        /// MLIR's name of the type, or the plugin's number.
+        dtype: String,
+    },
+    /// A layout and the arrays or devices that it is used with disagree.
+    #[error("layout: {0}")]
+    Layout(String),
+    /// A target string that is not one.
+    #[error("`{text}` is not a target: {reason}")]
+    Target {
+        /// What was given.
+        text: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The compiler's process died.
+    #[error("the compiler's process {how}{}", if .stderr_tail.is_empty() { String::new() } else { format!("; it last wrote:\n{}", .stderr_tail) })]
+    ChildDied {
+        /// `was killed by signal 6 (SIGABRT)`, `exited with status 3`.
+        how: String,
+        /// The end of what it wrote to its standard error.
+        stderr_tail: String,
+    },
+    /// An error that a child process met and reported.
+    #[error("{message}")]
+    Child {
+        /// The code in the child, `RT0202`.
+        code: String,
+        /// The class in the child.
+        class: ErrorClass,
+        /// The message in the child.
+        message: String,
+        /// The hint in the child.
+        hint: Option<String>,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+impl RuntimeError {
+    /// Attaches the path to an error of the file system.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> RuntimeError + '_ {
+        move |source| RuntimeError::Io { path: path.to_owned(), source }
+    }
+
+    /// Whose move it is.
+    #[must_use]
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            RuntimeError::PluginNotFound { .. }
+            | RuntimeError::PluginLoad { .. }
+            | RuntimeError::Install { .. }
+            | RuntimeError::Digest { .. }
+            | RuntimeError::Argument(_)
+            | RuntimeError::Layout(_)
+            | RuntimeError::Target { .. }
+            | RuntimeError::Io { .. } => ErrorClass::InvalidInput,
+            RuntimeError::PluginLacks { .. }
+            | RuntimeError::NotInstallable { .. }
+            | RuntimeError::ElementType { .. } => ErrorClass::Unsupported,
+            RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
+                if is_missing_custom_call(message) =>
+            {
+                ErrorClass::Unsupported
+            }
+            // MLIR's own complaints about a program come without a code.
+            RuntimeError::Compile { code: PjrtCode::UNKNOWN, .. } => ErrorClass::InvalidInput,
+            // XLA's verifier of programs uses the code of its assertions.
+            RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
+                ErrorClass::InvalidInput
+            }
+            RuntimeError::Pjrt { code, .. } | RuntimeError::Compile { code, .. } => code.class(),
+            RuntimeError::Protocol { .. } | RuntimeError::ChildDied { .. } => ErrorClass::Internal,
+            RuntimeError::Child { class, .. } => *class,
+        }
+    }
+
+    /// The stable code: `RT` and four digits.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        match self {
+            RuntimeError::PluginNotFound { .. } => "RT0101",
+            RuntimeError::PluginLoad { .. } => "RT0102",
+            RuntimeError::PluginLacks { .. } => "RT0103",
+            RuntimeError::NotInstallable { .. } => "RT0104",
+            RuntimeError::Install { .. } => "RT0105",
+            RuntimeError::Digest { .. } => "RT0106",
+            RuntimeError::Pjrt { .. } => "RT0201",
+            RuntimeError::Compile { .. } => "RT0202",
+            RuntimeError::Protocol { .. } => "RT0203",
+            RuntimeError::Argument(_) => "RT0301",
+            RuntimeError::ElementType { .. } => "RT0302",
+            RuntimeError::Layout(_) => "RT0401",
+            RuntimeError::Target { .. } => "RT0501",
+            RuntimeError::ChildDied { .. } => "RT0502",
+            RuntimeError::Child { code, .. } => code,
+            RuntimeError::Io { .. } => "RT0601",
+        }
+    }
+
+    /// What to do next, where there is something to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            RuntimeError::PluginNotFound { kind, .. } if kind == "cuda" => Some(
+                "install one with `pip install jax-cuda13-pjrt` in an active Python environment, or name the file in SHARDC_PJRT_CUDA"
+                    .to_owned(),
+            ),
+            RuntimeError::PluginNotFound { kind, .. } => Some(format!(
+                "install one with `shardc plugin install {kind}`, or name the file in SHARDC_PJRT_{}",
+                kind.to_uppercase()
+            )),
+            RuntimeError::PluginLoad { reason, .. } if reason.contains("lockfile") => Some(
+                "another process has the TPU plugin loaded; where there is no TPU to share, set ALLOW_MULTIPLE_LIBTPU_LOAD=1"
+                    .to_owned(),
+            ),
+            RuntimeError::PluginLoad { .. } => Some("`shardc plugin doctor` shows what is wrong with it".to_owned()),
+            RuntimeError::PluginLacks { .. } => Some("install a newer plugin".to_owned()),
+            RuntimeError::NotInstallable { kind, .. } => {
+                Some(format!("name the plugin's file in SHARDC_PJRT_{}", kind.to_uppercase()))
+            }
+            RuntimeError::Install { .. } => {
+                Some("check the network; PIP_INDEX_URL names another package index".to_owned())
+            }
+            RuntimeError::Digest { .. } => {
+                Some("the download is damaged or was tampered with; nothing was installed".to_owned())
+            }
+            RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
+                if is_missing_custom_call(message) =>
+            {
+                Some(
+                    "the bare plugin has no LAPACK routines and no Python callbacks: JAX registers those from jaxlib"
+                        .to_owned(),
+                )
+            }
+            RuntimeError::Pjrt { code, .. } | RuntimeError::Compile { code, .. }
+                if *code == PjrtCode::RESOURCE_EXHAUSTED =>
+            {
+                Some("the program does not fit in the device's memory: shard more, or use more devices".to_owned())
+            }
+            RuntimeError::Target { .. } => {
+                Some("targets are `cpu`, `cuda`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
+            }
+            RuntimeError::ChildDied { .. } => Some(
+                "the TPU compiler aborts on malformed programs, wrong replica groups above all: run `shardc verify` first"
+                    .to_owned(),
+            ),
+            RuntimeError::Child { hint, .. } => hint.clone(),
+            RuntimeError::Pjrt { .. }
+            | RuntimeError::Compile { .. }
+            | RuntimeError::Protocol { .. }
+            | RuntimeError::Argument(_)
+            | RuntimeError::ElementType { .. }
+            | RuntimeError::Layout(_)
+            | RuntimeError::Io { .. } => None,
+        }
+    }
+}
+
+/// Whether XLA says that a custom call has no implementation in this plugin.
+fn is_missing_custom_call(message: &str) -> bool {
+    // XLA has two ways of calling out, and a message for each.
+    message.contains("No FFI handler registered")
+        || (message.contains("custom call") && message.contains("No registered"))
+}

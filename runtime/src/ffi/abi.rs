@@ -1,0 +1,347 @@
+//! Layouts of the PJRT C API, version 0.117 (`xla/pjrt/c/pjrt_c_api.h` of OpenXLA; layouts are facts of its ABI).
+//!
+//! Each function takes one pointer to its own argument structure, which starts with the structure's size. The API
+//! grows by fields at the end of these structures and by functions at the end of the table: a plugin refuses a
+//! structure that is smaller than the one that it was built with, and takes a larger one. So these definitions must be
+//! as new as the newest plugin, and a function's number must be compared with the size of the plugin's table before
+//! it is called. All structures are plain data for which all bits zero is a valid value.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// Declares an opaque type of the API.
+macro_rules! opaque {
+    ($($name:ident)*) => { $(
+        #[repr(C)]
+        pub(super) struct $name { _private: [u8; 0] }
+    )* };
+}
+
+opaque! {
+    Error Event Client Device DeviceDescription Memory Buffer Executable LoadedExecutable SerializedExecutable
+    TopologyDescription
+}
+
+/// A structure that the API passes by pointer, beginning with its own size.
+///
+/// # Safety
+///
+/// The type must be `repr(C)`, begin with the field `struct_size: usize`, and be valid with all bits zero.
+pub(super) unsafe trait Structure: Sized {
+    /// All zero but for its size.
+    fn empty() -> Self {
+        // SAFETY: implementors promise that all bits zero is a valid value.
+        let mut value: Self = unsafe { std::mem::zeroed() };
+        // SAFETY: implementors promise that the structure begins with a `usize` that holds its size.
+        unsafe { *(&raw mut value).cast::<usize>() = size_of::<Self>() };
+        value
+    }
+}
+
+/// The argument structure of one function of the API's table.
+///
+/// # Safety
+///
+/// `SLOT` must be the number of the function that takes this structure.
+pub(super) unsafe trait Call: Structure {
+    /// Position in the table of functions, counted from zero.
+    const SLOT: usize;
+    /// The function's name in the C header.
+    const NAME: &'static str;
+}
+
+/// Declares a C structure with the two fields that all of them begin with.
+macro_rules! structure {
+    ($name:ident { $($field:ident: $ty:ty,)* }) => {
+        #[repr(C)]
+        pub(super) struct $name {
+            pub(super) struct_size: usize,
+            pub(super) extension_start: *mut c_void,
+            $(pub(super) $field: $ty,)*
+        }
+        // SAFETY: `repr(C)`, begins with its size, and holds integers, floats and pointers only.
+        unsafe impl Structure for $name {}
+    };
+}
+
+/// Declares the argument structures of functions, with the functions' numbers.
+macro_rules! calls {
+    ($($slot:literal $function:literal $name:ident { $($field:ident: $ty:ty,)* })*) => {
+        $(
+            structure! { $name { $($field: $ty,)* } }
+            // SAFETY: the number and the layout are those of the header's `PJRT_Api`.
+            unsafe impl Call for $name {
+                const SLOT: usize = $slot;
+                const NAME: &'static str = $function;
+            }
+        )*
+        /// Number and name of every function that the runtime calls.
+        pub(crate) const FUNCTIONS: &[(usize, &str)] = &[$(($slot, $function)),*];
+    };
+}
+
+/// The head of the table of functions; `functions` of them follow it in memory.
+#[repr(C)]
+pub(super) struct ApiTable {
+    pub(super) struct_size: usize,
+    pub(super) extension_start: *mut c_void,
+    pub(super) version_struct_size: usize,
+    pub(super) version_extension_start: *mut c_void,
+    pub(super) major_version: c_int,
+    pub(super) minor_version: c_int,
+}
+
+structure! { NamedValue {
+    name: *const c_char,
+    name_size: usize,
+    kind: c_int,
+    value: NamedValueUnion,
+    value_size: usize,
+} }
+
+/// The value of a [`NamedValue`]; `kind` says which field counts.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) union NamedValueUnion {
+    pub(super) string: *const c_char,
+    pub(super) int64: i64,
+    pub(super) float: f32,
+    pub(super) boolean: bool,
+}
+
+/// `PJRT_NamedValue_Type`.
+pub(super) mod named_value {
+    pub(in crate::ffi) const INT64: i32 = 1;
+    pub(in crate::ffi) const FLOAT: i32 = 3;
+}
+
+structure! { Program {
+    code: *mut c_char,
+    code_size: usize,
+    format: *const c_char,
+    format_size: usize,
+} }
+
+structure! { ExecuteOptions {
+    send_callbacks: *mut c_void,
+    recv_callbacks: *mut c_void,
+    num_send_ops: usize,
+    num_recv_ops: usize,
+    launch_id: c_int,
+    non_donatable_input_indices: *const i64,
+    num_non_donatable_input_indices: usize,
+    context: *mut c_void,
+    call_location: *const c_char,
+    num_tasks: usize,
+    task_ids: *mut c_int,
+    incarnation_ids: *mut i64,
+    multi_slice_config: *mut c_void,
+    use_major_to_minor_data_layout_for_callbacks: bool,
+    hlo_output_callbacks: *mut c_void,
+    num_hlo_output_callbacks: usize,
+    custom_options: *const NamedValue,
+    num_custom_options: usize,
+} }
+
+structure! { TiledLayout {
+    minor_to_major: *const i64,
+    minor_to_major_size: usize,
+    tile_dims: *const i64,
+    tile_dim_sizes: *const usize,
+    num_tiles: usize,
+} }
+
+// In C a union of the tiled layout and of strides, of which the tiled one is the larger.
+structure! { MemoryLayout {
+    tiled: TiledLayout,
+    kind: c_int,
+} }
+
+/// `PJRT_Buffer_MemoryLayout_Type_Tiled`.
+pub(super) const LAYOUT_TILED: c_int = 0;
+
+/// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies before it returns.
+pub(super) const COPY_DURING_CALL: c_int = 0;
+
+calls! {
+    0 "PJRT_Error_Destroy" ErrorDestroy { error: *mut Error, }
+    1 "PJRT_Error_Message" ErrorMessage { error: *const Error, message: *const c_char, message_size: usize, }
+    2 "PJRT_Error_GetCode" ErrorGetCode { error: *const Error, code: c_int, }
+    3 "PJRT_Plugin_Initialize" PluginInitialize { }
+    5 "PJRT_Event_Destroy" EventDestroy { event: *mut Event, }
+    8 "PJRT_Event_Await" EventAwait { event: *mut Event, }
+    10 "PJRT_Client_Create" ClientCreate {
+        create_options: *const NamedValue,
+        num_options: usize,
+        kv_get_callback: *mut c_void,
+        kv_get_user_arg: *mut c_void,
+        kv_put_callback: *mut c_void,
+        kv_put_user_arg: *mut c_void,
+        client: *mut Client,
+        kv_try_get_callback: *mut c_void,
+        kv_try_get_user_arg: *mut c_void,
+    }
+    11 "PJRT_Client_Destroy" ClientDestroy { client: *mut Client, }
+    12 "PJRT_Client_PlatformName" ClientPlatformName {
+        client: *mut Client,
+        platform_name: *const c_char,
+        platform_name_size: usize,
+    }
+    14 "PJRT_Client_PlatformVersion" ClientPlatformVersion {
+        client: *mut Client,
+        platform_version: *const c_char,
+        platform_version_size: usize,
+    }
+    16 "PJRT_Client_AddressableDevices" ClientAddressableDevices {
+        client: *mut Client,
+        devices: *const *mut Device,
+        num_devices: usize,
+    }
+    20 "PJRT_Client_Compile" ClientCompile {
+        client: *mut Client,
+        program: *const Program,
+        compile_options: *const c_char,
+        compile_options_size: usize,
+        executable: *mut LoadedExecutable,
+    }
+    22 "PJRT_Client_BufferFromHostBuffer" ClientBufferFromHostBuffer {
+        client: *mut Client,
+        data: *const c_void,
+        element_type: c_int,
+        dims: *const i64,
+        num_dims: usize,
+        byte_strides: *const i64,
+        num_byte_strides: usize,
+        host_buffer_semantics: c_int,
+        device: *mut Device,
+        memory: *mut Memory,
+        device_layout: *mut MemoryLayout,
+        done_with_host_buffer: *mut Event,
+        buffer: *mut Buffer,
+    }
+    23 "PJRT_DeviceDescription_Id" DeviceDescriptionId { description: *mut DeviceDescription, id: c_int, }
+    26 "PJRT_DeviceDescription_Kind" DeviceDescriptionKind {
+        description: *mut DeviceDescription,
+        kind: *const c_char,
+        kind_size: usize,
+    }
+    29 "PJRT_Device_GetDescription" DeviceGetDescription {
+        device: *mut Device,
+        description: *mut DeviceDescription,
+    }
+    40 "PJRT_Executable_Destroy" ExecutableDestroy { executable: *mut Executable, }
+    44 "PJRT_Executable_NumOutputs" ExecutableNumOutputs { executable: *mut Executable, num_outputs: usize, }
+    45 "PJRT_Executable_SizeOfGeneratedCodeInBytes" ExecutableCodeSize {
+        executable: *mut Executable,
+        size_in_bytes: i64,
+    }
+    46 "PJRT_Executable_GetCostAnalysis" ExecutableCostAnalysis {
+        executable: *mut Executable,
+        num_properties: usize,
+        properties: *const NamedValue,
+    }
+    48 "PJRT_Executable_OptimizedProgram" ExecutableOptimizedProgram {
+        executable: *mut Executable,
+        program: *mut Program,
+    }
+    49 "PJRT_Executable_Serialize" ExecutableSerialize {
+        executable: *const Executable,
+        bytes: *const c_char,
+        bytes_size: usize,
+        serialized: *mut SerializedExecutable,
+        deleter: Option<unsafe extern "C" fn(*mut SerializedExecutable)>,
+    }
+    50 "PJRT_LoadedExecutable_Destroy" LoadedExecutableDestroy { executable: *mut LoadedExecutable, }
+    51 "PJRT_LoadedExecutable_GetExecutable" LoadedExecutableGetExecutable {
+        loaded: *mut LoadedExecutable,
+        executable: *mut Executable,
+    }
+    52 "PJRT_LoadedExecutable_AddressableDevices" LoadedExecutableDevices {
+        executable: *mut LoadedExecutable,
+        devices: *const *mut Device,
+        num_devices: usize,
+    }
+    55 "PJRT_LoadedExecutable_Execute" LoadedExecutableExecute {
+        executable: *mut LoadedExecutable,
+        options: *mut ExecuteOptions,
+        argument_lists: *const *const *mut Buffer,
+        num_devices: usize,
+        num_args: usize,
+        output_lists: *const *mut *mut Buffer,
+        device_complete_events: *mut *mut Event,
+        execute_device: *mut Device,
+    }
+    58 "PJRT_Buffer_Destroy" BufferDestroy { buffer: *mut Buffer, }
+    59 "PJRT_Buffer_ElementType" BufferElementType { buffer: *mut Buffer, element_type: c_int, }
+    60 "PJRT_Buffer_Dimensions" BufferDimensions { buffer: *mut Buffer, dims: *const i64, num_dims: usize, }
+    70 "PJRT_Buffer_ToHostBuffer" BufferToHostBuffer {
+        buffer: *mut Buffer,
+        host_layout: *mut MemoryLayout,
+        destination: *mut c_void,
+        destination_size: usize,
+        event: *mut Event,
+    }
+    72 "PJRT_Buffer_ReadyEvent" BufferReadyEvent { buffer: *mut Buffer, event: *mut Event, }
+    82 "PJRT_TopologyDescription_Create" TopologyCreate {
+        name: *const c_char,
+        name_size: usize,
+        create_options: *const NamedValue,
+        num_options: usize,
+        topology: *mut TopologyDescription,
+    }
+    83 "PJRT_TopologyDescription_Destroy" TopologyDestroy { topology: *mut TopologyDescription, }
+    86 "PJRT_TopologyDescription_GetDeviceDescriptions" TopologyDevices {
+        topology: *const TopologyDescription,
+        descriptions: *const *mut DeviceDescription,
+        num_descriptions: usize,
+    }
+    89 "PJRT_Compile" Compile {
+        topology: *const TopologyDescription,
+        program: *const Program,
+        compile_options: *const c_char,
+        compile_options_size: usize,
+        client: *mut Client,
+        executable: *mut Executable,
+    }
+    96 "PJRT_Executable_GetCompiledMemoryStats" ExecutableMemoryStats {
+        executable: *mut Executable,
+        generated_code: i64,
+        argument: i64,
+        output: i64,
+        alias: i64,
+        temp: i64,
+        host_generated_code: i64,
+        host_argument: i64,
+        host_output: i64,
+        host_alias: i64,
+        host_temp: i64,
+        peak_memory: i64,
+        total_size: i64,
+        total_allocation: i64,
+        indefinite_allocations: i64,
+        peak_unpadded_heap: i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The offsets that the C compiler gives the same structures on a 64-bit machine.
+    #[test]
+    fn layouts_are_those_of_the_c_header() {
+        assert_eq!(size_of::<ApiTable>(), 40);
+        assert_eq!(size_of::<NamedValue>(), 56);
+        assert_eq!(size_of::<ClientCreate>(), 88);
+        assert_eq!(size_of::<ClientBufferFromHostBuffer>(), 120);
+        assert_eq!(size_of::<LoadedExecutableExecute>(), 80);
+        assert_eq!(size_of::<ExecuteOptions>(), 160);
+        assert_eq!(size_of::<MemoryLayout>(), 80);
+        assert_eq!(size_of::<ExecutableMemoryStats>(), 144);
+        assert_eq!(std::mem::offset_of!(ExecuteOptions, multi_slice_config), 112);
+    }
+
+    #[test]
+    fn numbers_of_functions_ascend() {
+        assert!(FUNCTIONS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

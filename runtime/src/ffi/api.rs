@@ -1,0 +1,203 @@
+//! A loaded plugin: its table of functions, the one checked call into it, and its errors.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+
+use libloading::{Library, Symbol};
+
+use super::abi::{self, ApiTable, Call, Structure};
+use crate::error::{PjrtCode, Result, RuntimeError};
+
+pub(crate) use super::abi::FUNCTIONS;
+
+/// The major version that the definitions here describe; another one may have changed any layout.
+const MAJOR_VERSION: c_int = 0;
+
+/// The table of functions of a plugin that stays loaded for the life of the process.
+pub(crate) struct Api {
+    table: NonNull<ApiTable>,
+    path: PathBuf,
+}
+
+// SAFETY: the table is constant memory of a library that is never unloaded, and the C API lets any thread call any
+// function of it.
+unsafe impl Send for Api {}
+// SAFETY: as above.
+unsafe impl Sync for Api {}
+
+/// The signature that every function of the table but two has.
+type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
+/// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
+type VoidFunction = unsafe extern "C" fn(*mut c_void);
+
+impl Api {
+    /// Loads the library and initialises the plugin.
+    pub(crate) fn load(path: &Path) -> Result<Api> {
+        let fail = |reason: String| RuntimeError::PluginLoad { path: path.to_owned(), reason };
+        // SAFETY: loading runs the library's initialisers. The file is one that the user named or that a look-up
+        // found under a plugin's well-known name; running it is what the user asks for.
+        let library = unsafe { Library::new(path) }.map_err(|e| fail(e.to_string()))?;
+        // SAFETY: every PJRT plugin exports this function with this signature.
+        let entry: Symbol<'_, unsafe extern "C" fn() -> *const ApiTable> =
+            unsafe { library.get(b"GetPjrtApi\0") }
+                .map_err(|e| fail(format!("it is no PJRT plugin: {e}")))?;
+        // SAFETY: the function takes nothing and returns a table that lives as long as the library.
+        let table = unsafe { entry() };
+        let table =
+            NonNull::new(table.cast_mut()).ok_or_else(|| fail("its GetPjrtApi returned null".to_owned()))?;
+        // The plugin starts threads that nothing joins: unloading it would pull their code away.
+        std::mem::forget(library);
+        let api = Api { table, path: path.to_owned() };
+        let (major, minor) = api.version();
+        if major != MAJOR_VERSION {
+            return Err(fail(format!(
+                "its C API has version {major}.{minor}, and shardc knows {MAJOR_VERSION}.x"
+            )));
+        }
+        for required in [abi::ErrorDestroy::SLOT, abi::ErrorMessage::SLOT, abi::ErrorGetCode::SLOT] {
+            if !api.has(required) {
+                return Err(fail("it has no functions to report errors with".to_owned()));
+            }
+        }
+        // SAFETY: no pointers are passed.
+        unsafe { api.call(&mut abi::PluginInitialize::empty()) }.map_err(|e| fail(e.to_string()))?;
+        Ok(api)
+    }
+
+    /// The file that the plugin was loaded from.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Major and minor version of the plugin's C API.
+    pub(crate) fn version(&self) -> (i32, i32) {
+        // SAFETY: the table lives as long as the process, and its head is the same in every version of the API.
+        let table = unsafe { self.table.as_ref() };
+        (table.major_version, table.minor_version)
+    }
+
+    /// Whether the plugin's table has this function.
+    pub(crate) fn has(&self, slot: usize) -> bool {
+        !self.slot(slot).is_null()
+    }
+
+    /// The function's address, null where the table has none.
+    fn slot(&self, slot: usize) -> *const c_void {
+        // SAFETY: as in `version`.
+        let size = unsafe { self.table.as_ref() }.struct_size;
+        let offset = size_of::<ApiTable>() + slot * size_of::<*const c_void>();
+        if offset + size_of::<*const c_void>() > size {
+            return ptr::null();
+        }
+        // SAFETY: the table is `size` bytes long by its own word, and the pointer lies within it, aligned.
+        unsafe { *self.table.as_ptr().cast::<u8>().add(offset).cast::<*const c_void>() }
+    }
+
+    /// Calls the function that takes `arguments`.
+    ///
+    /// # Errors
+    ///
+    /// The plugin lacks the function, or the function failed.
+    ///
+    /// # Safety
+    ///
+    /// The pointers in `arguments` must be what the function's documentation in the C header asks for.
+    pub(super) unsafe fn call<C: Call>(&self, arguments: &mut C) -> Result<()> {
+        let function = self.slot(C::SLOT);
+        if function.is_null() {
+            let (major, minor) = self.version();
+            return Err(RuntimeError::PluginLacks {
+                path: self.path.clone(),
+                version: format!("{major}.{minor}"),
+                function: C::NAME,
+            });
+        }
+        // SAFETY: every function of the table but the two that `call_void` takes has this signature.
+        let function: Function = unsafe { std::mem::transmute(function) };
+        // SAFETY: the structure is the function's own (`Call`), and the caller vouches for the pointers in it.
+        let error = unsafe { function(ptr::from_mut(arguments).cast()) };
+        match NonNull::new(error) {
+            None => Ok(()),
+            Some(error) => Err(self.take_error(C::NAME, error)),
+        }
+    }
+
+    /// Calls one of the two functions that return nothing.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Api::call`]; and the function must be one without a result.
+    unsafe fn call_void<C: Call>(&self, arguments: &mut C) {
+        let function = self.slot(C::SLOT);
+        if !function.is_null() {
+            // SAFETY: the caller says that the function returns nothing.
+            let function: VoidFunction = unsafe { std::mem::transmute(function) };
+            // SAFETY: as in `call`.
+            unsafe { function(ptr::from_mut(arguments).cast()) };
+        }
+    }
+
+    /// Turns a C error into ours and frees it.
+    fn take_error(&self, call: &'static str, error: NonNull<abi::Error>) -> RuntimeError {
+        let mut message = abi::ErrorMessage { error: error.as_ptr(), ..abi::ErrorMessage::empty() };
+        let mut code = abi::ErrorGetCode { error: error.as_ptr(), code: 2, ..abi::ErrorGetCode::empty() };
+        // SAFETY: the error is alive until it is destroyed below, and the message belongs to it.
+        let text = unsafe {
+            self.call_void(&mut message);
+            text(message.message, message.message_size)
+        };
+        let code_known = self.slot(abi::ErrorGetCode::SLOT);
+        if !code_known.is_null() {
+            // SAFETY: `PJRT_Error_GetCode` has the common signature; a failure of its own is ignored, because an
+            // error about an error helps nobody.
+            let function: Function = unsafe { std::mem::transmute(code_known) };
+            // SAFETY: the error is alive.
+            unsafe { function(ptr::from_mut(&mut code).cast()) };
+        }
+        let mut destroy = abi::ErrorDestroy { error: error.as_ptr(), ..abi::ErrorDestroy::empty() };
+        // SAFETY: the error came from the plugin, is destroyed once, and is not used after.
+        unsafe { self.call_void(&mut destroy) };
+        RuntimeError::Pjrt { call, code: PjrtCode(code.code), message: text }
+    }
+
+    /// Waits for an event and destroys it. A null event has happened.
+    ///
+    /// # Safety
+    ///
+    /// The event must be null or one that the plugin gave to the caller, who gives it up.
+    pub(super) unsafe fn finish_event(&self, event: *mut abi::Event) -> Result<()> {
+        if event.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the event is alive, and destroyed once.
+        unsafe {
+            let waited = self.call(&mut abi::EventAwait { event, ..abi::EventAwait::empty() });
+            let destroyed = self.call(&mut abi::EventDestroy { event, ..abi::EventDestroy::empty() });
+            waited.and(destroyed)
+        }
+    }
+}
+
+/// Copies a C string of known length, replacing what is not UTF-8.
+///
+/// # Safety
+///
+/// `start` must be null or point to `size` readable bytes.
+pub(super) unsafe fn text(start: *const c_char, size: usize) -> String {
+    // SAFETY: the caller's promise.
+    String::from_utf8_lossy(unsafe { slice(start.cast::<u8>(), size) }).into_owned()
+}
+
+/// A slice from C's pointer and length; empty where the pointer is null.
+///
+/// # Safety
+///
+/// `start` must be null or point to `size` valid elements that live for `'a` and that nobody changes.
+pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
+    if start.is_null() || size == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(start, size) }
+}

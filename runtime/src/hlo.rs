@@ -1,0 +1,432 @@
+//! The collectives of an optimised HLO program, with the bytes that one device sends.
+//!
+//! The figures are for a ring of `k` devices, for one run of the program on one device: an all-gather sends
+//! `(k-1)/k` of its result, a reduce-scatter `(k-1)/k` of its operand, an all-reduce twice that of its operand, an
+//! all-to-all `(k-1)/k`, a collective-permute all of it. A collective in a loop counts once for each trip where XLA
+//! knows the number of trips, and once where it does not.
+//!
+//! The messages hold the fields that are read; numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use prost::Message;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Result, RuntimeError};
+
+/// How often a kind of collective runs, and what it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectiveStat {
+    /// How many of them one run of the program executes.
+    pub count: u64,
+    /// Bytes that one device sends in one run of the program, over a ring.
+    pub bytes_sent: u64,
+}
+
+/// Statistics by kind, under HLO's names: `all-gather`, `all-reduce`, `reduce-scatter`, `all-to-all`,
+/// `ragged-all-to-all`, `collective-permute`, `collective-broadcast`.
+pub type Collectives = BTreeMap<String, CollectiveStat>;
+
+const KINDS: &[&str] = &[
+    "all-gather",
+    "all-reduce",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+];
+
+/// Reads a program as `PJRT_Executable_OptimizedProgram` gives it: the serialised proto of an HLO module.
+///
+/// `format` is the plugin's name of the form, `hlo` or `hlo_with_config`; `devices` is how many devices run the
+/// program, the size of a collective's group where it names none.
+///
+/// # Errors
+///
+/// The format is another one, or the bytes are no such proto.
+pub fn collectives(format: &str, program: &[u8], devices: usize) -> Result<Collectives> {
+    let protocol = |what: String| RuntimeError::Protocol { call: "PJRT_Executable_OptimizedProgram", what };
+    let bad = |error: prost::DecodeError| protocol(format!("an HLO module that cannot be read: {error}"));
+    let module = match format {
+        "hlo" => Module::decode(program).map_err(bad)?,
+        "hlo_with_config" => ModuleWithConfig::decode(program).map_err(bad)?.module.unwrap_or_default(),
+        other => return Err(protocol(format!("a program in the format `{other}`"))),
+    };
+    Ok(count(&module, devices))
+}
+
+fn count(module: &Module, devices: usize) -> Collectives {
+    let by_id: HashMap<i64, &Computation> = module.computations.iter().map(|c| (c.id, c)).collect();
+    let times = executions(module, &by_id);
+    let mut out = Collectives::new();
+    for computation in &module.computations {
+        let Some(&times) = times.get(&computation.id) else { continue };
+        for instruction in &computation.instructions {
+            let (opcode, started) = match instruction.opcode.strip_suffix("-start") {
+                Some(kind) => (kind, true),
+                None => (instruction.opcode.as_str(), false),
+            };
+            let Some(&kind) = KINDS.iter().find(|&&kind| kind == opcode) else { continue };
+            let (kind, sent) = sent_bytes(kind, started, instruction, &computation.name, devices);
+            let stat = out.entry(kind.to_owned()).or_default();
+            stat.count = stat.count.saturating_add(times);
+            // A float holds the product of sizes and trips that need not be sensible; the cast saturates.
+            stat.bytes_sent = stat.bytes_sent.saturating_add((sent * times as f64) as u64);
+        }
+    }
+    out
+}
+
+/// The kind under which a collective is reported, and the bytes that one execution of it sends.
+fn sent_bytes<'k>(
+    kind: &'k str,
+    started: bool,
+    instruction: &Instruction,
+    computation: &str,
+    devices: usize,
+) -> (&'k str, f64) {
+    let k = group_size(instruction, devices).max(1) as f64;
+    let mut shape = instruction.shape.as_ref();
+    // An asynchronous all-gather or permute yields (operand, result, ...); an all-reduce yields its result alone.
+    if started && kind != "all-reduce" {
+        shape = shape.and_then(|s| s.tuple_shapes.get(1)).or(shape);
+    }
+    let mut result = shape.map_or(0.0, Shape::bytes);
+    let mut kind = kind;
+    // The TPU compiler writes a reduce-scatter as a fusion of this name around an all-reduce.
+    if kind == "all-reduce" && computation.contains("all-reduce-scatter") {
+        kind = "reduce-scatter";
+        result /= k;
+    }
+    let sent = match kind {
+        "all-reduce" => 2.0 * result * (k - 1.0) / k,
+        "reduce-scatter" => result * (k - 1.0),
+        "collective-permute" => result,
+        _ => result * (k - 1.0) / k,
+    };
+    (kind, sent)
+}
+
+/// How many devices take part in one group of a collective.
+fn group_size(instruction: &Instruction, devices: usize) -> usize {
+    let first = |groups: &[ReplicaGroup]| groups.first().map(|g| g.replica_ids.len()).filter(|&n| n > 0);
+    if let Some(n) = first(&instruction.replica_groups) {
+        return n;
+    }
+    if let Some(list) = &instruction.collective_device_list {
+        if let Some(n) = first(&list.replica_groups) {
+            return n;
+        }
+        if let Some(iota) = &list.iota {
+            return usize::try_from(iota.num_devices_per_group).unwrap_or(devices);
+        }
+    }
+    if let Some(iota) = &instruction.iota_collective_device_list {
+        return usize::try_from(iota.num_devices_per_group).unwrap_or(devices);
+    }
+    if let Some(list) = &instruction.mesh_axes_replica_group_list {
+        let mesh = list.mesh.as_ref().map_or(&[][..], |mesh| &mesh.axes);
+        let size = list.axes.iter().map(|axis| match &axis.sub_axis {
+            Some(sub) => sub.size,
+            None => {
+                usize::try_from(axis.mesh_axis_index).ok().and_then(|i| mesh.get(i)).map_or(1, |a| a.size)
+            }
+        });
+        let product = size.fold(1usize, |all, n| all.saturating_mul(usize::try_from(n).unwrap_or(1)));
+        return product;
+    }
+    devices
+}
+
+/// How often each computation runs in one run of the program; those that never run are left out.
+fn executions(module: &Module, by_id: &HashMap<i64, &Computation>) -> HashMap<i64, u64> {
+    let mut times: HashMap<i64, u64> = HashMap::new();
+    // Callees come before their callers in a module, so going backwards meets every caller first.
+    times.insert(module.entry_computation_id, 1);
+    for computation in module.computations.iter().rev() {
+        let Some(&runs) = times.get(&computation.id) else { continue };
+        for instruction in &computation.instructions {
+            // The three parts of an asynchronous call name the same computation; the first one stands for it.
+            if matches!(instruction.opcode.as_str(), "async-update" | "async-done") {
+                continue;
+            }
+            for (position, callee) in instruction.called_computation_ids.iter().enumerate() {
+                if !by_id.contains_key(callee) {
+                    continue;
+                }
+                // A loop's first callee is its body, its second its condition.
+                let trips =
+                    if instruction.opcode == "while" && position == 0 { trip_count(instruction) } else { 1 };
+                let entry = times.entry(*callee).or_default();
+                *entry = entry.saturating_add(runs.saturating_mul(trips));
+            }
+        }
+    }
+    times
+}
+
+/// The number of trips of a loop, 1 where XLA does not know it. It writes it into the loop's back-end configuration.
+fn trip_count(instruction: &Instruction) -> u64 {
+    serde_json::from_slice::<serde_json::Value>(&instruction.backend_config)
+        .ok()
+        .and_then(|config| {
+            let n = config.get("known_trip_count")?.get("n")?;
+            n.as_u64().or_else(|| n.as_str()?.parse().ok())
+        })
+        .unwrap_or(1)
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ModuleWithConfig {
+    #[prost(message, optional, tag = "1")]
+    module: Option<Module>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Module {
+    #[prost(message, repeated, tag = "3")]
+    computations: Vec<Computation>,
+    #[prost(int64, tag = "6")]
+    entry_computation_id: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Computation {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(message, repeated, tag = "2")]
+    instructions: Vec<Instruction>,
+    #[prost(int64, tag = "5")]
+    id: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Instruction {
+    #[prost(string, tag = "2")]
+    opcode: String,
+    #[prost(message, optional, tag = "3")]
+    shape: Option<Shape>,
+    #[prost(int64, repeated, tag = "38")]
+    called_computation_ids: Vec<i64>,
+    #[prost(bytes = "vec", tag = "43")]
+    backend_config: Vec<u8>,
+    #[prost(message, repeated, tag = "49")]
+    replica_groups: Vec<ReplicaGroup>,
+    #[prost(message, optional, tag = "87")]
+    collective_device_list: Option<CollectiveDeviceList>,
+    #[prost(message, optional, tag = "92")]
+    iota_collective_device_list: Option<IotaReplicaGroupList>,
+    #[prost(message, optional, tag = "93")]
+    mesh_axes_replica_group_list: Option<MeshAxesReplicaGroupList>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Shape {
+    #[prost(int32, tag = "2")]
+    element_type: i32,
+    #[prost(int64, repeated, tag = "3")]
+    dimensions: Vec<i64>,
+    #[prost(message, repeated, tag = "4")]
+    tuple_shapes: Vec<Shape>,
+}
+
+impl Shape {
+    fn bytes(&self) -> f64 {
+        let own = self.dimensions.iter().fold(1.0, |all, &n| all * n as f64)
+            * element_bits(self.element_type)
+            / 8.0;
+        own + self.tuple_shapes.iter().map(Shape::bytes).sum::<f64>()
+    }
+}
+
+/// Bits of an element, by `xla.PrimitiveType`; 0 for tuples, tokens and opaque things.
+fn element_bits(primitive_type: i32) -> f64 {
+    f64::from(match primitive_type {
+        30 | 31 => 1,
+        26 | 27 => 2,
+        21 | 22 | 32 => 4,
+        35 | 36 => 6,
+        1 | 2 | 6 | 19 | 20 | 23 | 24 | 25 | 28 | 29 | 33 => 8,
+        3 | 7 | 10 | 16 => 16,
+        4 | 8 | 11 => 32,
+        5 | 9 | 12 | 15 => 64,
+        18 => 128,
+        _ => 0,
+    })
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ReplicaGroup {
+    #[prost(int64, repeated, tag = "1")]
+    replica_ids: Vec<i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct CollectiveDeviceList {
+    #[prost(message, repeated, tag = "1")]
+    replica_groups: Vec<ReplicaGroup>,
+    #[prost(message, optional, tag = "2")]
+    iota: Option<IotaReplicaGroupList>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct IotaReplicaGroupList {
+    #[prost(int64, tag = "2")]
+    num_devices_per_group: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct MeshAxesReplicaGroupList {
+    #[prost(message, optional, tag = "1")]
+    mesh: Option<Mesh>,
+    #[prost(message, repeated, tag = "2")]
+    axes: Vec<AxisRef>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Mesh {
+    #[prost(message, repeated, tag = "1")]
+    axes: Vec<MeshAxis>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct MeshAxis {
+    #[prost(int64, tag = "2")]
+    size: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct AxisRef {
+    #[prost(int64, tag = "1")]
+    mesh_axis_index: i64,
+    #[prost(message, optional, tag = "2")]
+    sub_axis: Option<SubAxis>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct SubAxis {
+    #[prost(int64, tag = "2")]
+    size: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const F32: i32 = 11;
+
+    fn array(dimensions: &[i64]) -> Shape {
+        Shape { element_type: F32, dimensions: dimensions.to_vec(), tuple_shapes: Vec::new() }
+    }
+
+    fn tuple(shapes: &[Shape]) -> Shape {
+        Shape { element_type: 13, dimensions: Vec::new(), tuple_shapes: shapes.to_vec() }
+    }
+
+    fn op(opcode: &str, shape: Shape) -> Instruction {
+        Instruction { opcode: opcode.to_owned(), shape: Some(shape), ..Instruction::default() }
+    }
+
+    fn computation(id: i64, name: &str, instructions: Vec<Instruction>) -> Computation {
+        Computation { id, name: name.to_owned(), instructions }
+    }
+
+    fn read(computations: Vec<Computation>) -> Vec<(String, u64, u64)> {
+        let entry_computation_id = computations.last().map_or(0, |c| c.id);
+        let module = Module { computations, entry_computation_id };
+        collectives("hlo", &module.encode_to_vec(), 8)
+            .unwrap()
+            .into_iter()
+            .map(|(kind, stat)| (kind, stat.count, stat.bytes_sent))
+            .collect()
+    }
+
+    fn one(instruction: Instruction) -> (String, u64, u64) {
+        read(vec![computation(1, "main", vec![instruction])]).remove(0)
+    }
+
+    fn stat(kind: &str, count: u64, bytes: u64) -> (String, u64, u64) {
+        (kind.to_owned(), count, bytes)
+    }
+
+    #[test]
+    fn bytes_of_a_ring() {
+        assert_eq!(one(op("all-gather", array(&[8, 4]))), stat("all-gather", 1, 128 * 7 / 8));
+        assert_eq!(one(op("reduce-scatter", array(&[4]))), stat("reduce-scatter", 1, 16 * 7));
+        assert_eq!(
+            one(op("all-to-all", tuple(&[array(&[8]), array(&[8])]))),
+            stat("all-to-all", 1, 64 * 7 / 8)
+        );
+        assert_eq!(one(op("collective-permute", array(&[4]))), stat("collective-permute", 1, 16));
+    }
+
+    #[test]
+    fn asynchronous_ones_count_their_result() {
+        let both = tuple(&[array(&[4]), array(&[32])]);
+        assert_eq!(one(op("all-gather-start", both)), stat("all-gather", 1, 128 * 7 / 8));
+        let with_context = tuple(&[array(&[4]), array(&[4]), array(&[]), array(&[])]);
+        assert_eq!(one(op("collective-permute-start", with_context)), stat("collective-permute", 1, 16));
+        assert_eq!(one(op("all-reduce-start", array(&[8]))), stat("all-reduce", 1, 2 * 32 * 7 / 8));
+        let wrapped =
+            |opcode: &str| Instruction { called_computation_ids: vec![1], ..op(opcode, array(&[4])) };
+        let inner = computation(1, "wrapped", vec![op("reduce-scatter", array(&[4]))]);
+        let outer =
+            computation(2, "main", ["async-start", "async-update", "async-done"].map(wrapped).to_vec());
+        assert_eq!(read(vec![inner, outer]), [stat("reduce-scatter", 1, 112)]);
+    }
+
+    #[test]
+    fn groups_in_every_form() {
+        let iota = IotaReplicaGroupList { num_devices_per_group: 4 };
+        let sent = |instruction: Instruction| one(instruction).2;
+        let gather = || op("all-gather", array(&[64]));
+        let group = ReplicaGroup { replica_ids: vec![0, 1] };
+        assert_eq!(sent(Instruction { replica_groups: vec![group.clone(); 4], ..gather() }), 128);
+        let list = CollectiveDeviceList { replica_groups: vec![group; 4], iota: None };
+        assert_eq!(sent(Instruction { collective_device_list: Some(list), ..gather() }), 128);
+        let list = CollectiveDeviceList { replica_groups: vec![], iota: Some(iota.clone()) };
+        assert_eq!(sent(Instruction { collective_device_list: Some(list), ..gather() }), 192);
+        assert_eq!(sent(Instruction { iota_collective_device_list: Some(iota), ..gather() }), 192);
+        let mesh = Mesh { axes: vec![MeshAxis { size: 2 }, MeshAxis { size: 4 }] };
+        let whole = AxisRef { mesh_axis_index: 0, sub_axis: None };
+        let part = AxisRef { mesh_axis_index: 1, sub_axis: Some(SubAxis { size: 2 }) };
+        let list = MeshAxesReplicaGroupList { mesh: Some(mesh), axes: vec![whole, part] };
+        assert_eq!(sent(Instruction { mesh_axes_replica_group_list: Some(list), ..gather() }), 192);
+    }
+
+    #[test]
+    fn loops_multiply_and_dead_computations_do_not_count() {
+        let loop_of = |body: i64, config: &str| Instruction {
+            called_computation_ids: vec![body, 9],
+            backend_config: config.as_bytes().to_vec(),
+            ..op("while", array(&[]))
+        };
+        let known = r#"{"known_trip_count":{"n":"3"}}"#;
+        let module = vec![
+            computation(9, "condition", vec![]),
+            computation(8, "dead", vec![op("all-gather", array(&[8]))]),
+            computation(1, "inner", vec![op("collective-permute", array(&[4]))]),
+            computation(2, "outer", vec![loop_of(1, known), op("collective-permute", array(&[4]))]),
+            computation(3, "main", vec![loop_of(2, known), loop_of(1, "not json")]),
+        ];
+        assert_eq!(read(module), [stat("collective-permute", 9 + 3 + 1, 16 * 13)]);
+    }
+
+    #[test]
+    fn tpu_fusions_around_an_all_reduce_scatter() {
+        let fusion = Instruction { called_computation_ids: vec![1], ..op("fusion", array(&[4])) };
+        let inside = computation(1, "all-reduce-scatter.3", vec![op("all-reduce", array(&[32]))]);
+        assert_eq!(
+            read(vec![inside, computation(2, "main", vec![fusion])]),
+            [stat("reduce-scatter", 1, 16 * 7)]
+        );
+    }
+
+    #[test]
+    fn what_is_no_module_is_an_error() {
+        assert!(collectives("hlo", &[0xff; 16], 8).is_err());
+        assert!(collectives("mlir", b"module {}", 8).is_err());
+        assert!(collectives("hlo_with_config", &[], 8).unwrap().is_empty());
+    }
+}

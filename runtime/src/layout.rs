@@ -1,0 +1,299 @@
+//! Which block of a global array each device holds.
+//!
+//! A dimension of `n` elements that is split `k` ways has blocks of `ceil(n / k)` elements. The tail of the last
+//! block, and whole blocks beyond the end, are padding whose value is unspecified: sharding fills it loudly, gathering
+//! and comparing leave it out.
+
+use shardc_ir::DType;
+
+use crate::error::{Result, RuntimeError};
+use crate::host::{Difference, HostArray};
+
+/// What [`ShardLayout::shard`] fills padding with: a value that shows in a result that it leaks into.
+pub const LOUD_PADDING: f64 = 7.0;
+
+/// Which block of a global array each device holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardLayout {
+    global_shape: Vec<usize>,
+    local_shape: Vec<usize>,
+    shards: Vec<usize>,
+    blocks: Vec<Vec<usize>>,
+}
+
+/// Two devices that should hold the same block and do not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicaDisagreement {
+    /// The first device that holds the block, and the one that differs from it most: positions in the layout.
+    pub devices: (usize, usize),
+    /// The block's number in each dimension.
+    pub block: Vec<usize>,
+    /// How far they are apart, the first device's block being the reference; padding does not count.
+    pub difference: Difference,
+}
+
+impl ShardLayout {
+    /// A layout from plain data.
+    ///
+    /// `shards[dim]` says into how many blocks a dimension is split; `blocks[device][dim]` which of them a device
+    /// holds. Devices may hold the same block (replicas).
+    ///
+    /// # Errors
+    ///
+    /// Ranks disagree, there are no devices, a dimension is split into no blocks, or a block does not exist.
+    pub fn new(global_shape: &[usize], shards: &[usize], blocks: Vec<Vec<usize>>) -> Result<ShardLayout> {
+        let bad = |text: String| Err(RuntimeError::Layout(text));
+        if shards.len() != global_shape.len() {
+            return bad(format!("{} splits for {} dimensions", shards.len(), global_shape.len()));
+        }
+        if blocks.is_empty() {
+            return bad("no devices".to_owned());
+        }
+        if let Some(dim) = shards.iter().position(|&k| k == 0) {
+            return bad(format!("dimension {dim} is split into 0 blocks"));
+        }
+        for (device, block) in blocks.iter().enumerate() {
+            if block.len() != shards.len() {
+                return bad(format!(
+                    "device {device} has {} block numbers for {} dimensions",
+                    block.len(),
+                    shards.len()
+                ));
+            }
+            if let Some(dim) = block.iter().zip(shards).position(|(&i, &k)| i >= k) {
+                return bad(format!(
+                    "device {device} holds block {} of dimension {dim}, which has {}",
+                    block[dim], shards[dim]
+                ));
+            }
+        }
+        let local_shape = global_shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k)).collect();
+        Ok(ShardLayout { global_shape: global_shape.to_vec(), local_shape, shards: shards.to_vec(), blocks })
+    }
+
+    /// The layout in which every device holds all of the array.
+    ///
+    /// # Errors
+    ///
+    /// There are no devices.
+    pub fn replicated(global_shape: &[usize], devices: usize) -> Result<ShardLayout> {
+        ShardLayout::new(
+            global_shape,
+            &vec![1; global_shape.len()],
+            vec![vec![0; global_shape.len()]; devices],
+        )
+    }
+
+    /// The shape of the whole array.
+    #[must_use]
+    pub fn global_shape(&self) -> &[usize] {
+        &self.global_shape
+    }
+
+    /// The shape of each device's block, padding included.
+    #[must_use]
+    pub fn local_shape(&self) -> &[usize] {
+        &self.local_shape
+    }
+
+    /// Into how many blocks each dimension is split.
+    #[must_use]
+    pub fn shards(&self) -> &[usize] {
+        &self.shards
+    }
+
+    /// How many devices the layout speaks of.
+    #[must_use]
+    pub fn num_devices(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The number of the block in each dimension that a device holds; `None` for a device that there is not.
+    #[must_use]
+    pub fn block(&self, device: usize) -> Option<&[usize]> {
+        self.blocks.get(device).map(Vec::as_slice)
+    }
+
+    /// Where a device's block begins in the global array; `None` for a device that there is not.
+    #[must_use]
+    pub fn offsets(&self, device: usize) -> Option<Vec<usize>> {
+        Some(self.block(device)?.iter().zip(&self.local_shape).map(|(&i, &n)| i.saturating_mul(n)).collect())
+    }
+
+    /// The sizes of a device's block without its padding; `None` for a device that there is not.
+    #[must_use]
+    pub fn extent(&self, device: usize) -> Option<Vec<usize>> {
+        let offsets = self.offsets(device)?;
+        let sizes = self.global_shape.iter().zip(&self.local_shape).zip(offsets);
+        Some(sizes.map(|((&n, &local), offset)| local.min(n.saturating_sub(offset))).collect())
+    }
+
+    /// The block of `array` that a device holds, with padding filled with [`LOUD_PADDING`].
+    ///
+    /// # Errors
+    ///
+    /// The array does not have the layout's global shape, or there is no such device.
+    pub fn shard(&self, array: &HostArray, device: usize) -> Result<HostArray> {
+        self.shard_padded(array, device, LOUD_PADDING)
+    }
+
+    /// As [`ShardLayout::shard`], with padding of the caller's choice.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ShardLayout::shard`].
+    pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
+        if array.shape != self.global_shape {
+            return Err(RuntimeError::Layout(format!(
+                "an array of shape {:?} for a layout of {:?}",
+                array.shape, self.global_shape
+            )));
+        }
+        let offsets = self.offsets(device).ok_or_else(|| {
+            RuntimeError::Layout(format!("device {device} of a layout for {} devices", self.num_devices()))
+        })?;
+        array.slice_block(&offsets, &self.local_shape, padding)
+    }
+
+    /// Puts the blocks of all devices together. Of replicas, the first one's block is taken; see
+    /// [`ShardLayout::check_replicas`].
+    ///
+    /// # Errors
+    ///
+    /// Blocks of the wrong number, type or shape, or a part of the array that no device holds.
+    pub fn gather(&self, shards: &[HostArray]) -> Result<HostArray> {
+        let dtype = self.check_shards(shards)?;
+        let mut array = HostArray::zeros(dtype, &self.global_shape)?;
+        let mut covered = 0usize;
+        for device in self.holders() {
+            if let (Some(offsets), Some(extent)) = (self.offsets(device), self.extent(device)) {
+                array.paste_block(&shards[device], &offsets)?;
+                covered = covered.saturating_add(extent.iter().product());
+            }
+        }
+        // Different blocks do not overlap, so counting elements is enough.
+        if covered != array.len() {
+            return Err(RuntimeError::Layout(format!(
+                "the devices hold {covered} of the array's {} elements",
+                array.len()
+            )));
+        }
+        Ok(array)
+    }
+
+    /// Compares the blocks of devices that hold the same one, padding left out. Returns the worst disagreement, if
+    /// there is any: mismatches first, then the error relative to the block's scale.
+    ///
+    /// # Errors
+    ///
+    /// Blocks of the wrong number, type or shape.
+    pub fn check_replicas(&self, shards: &[HostArray]) -> Result<Option<ReplicaDisagreement>> {
+        self.check_shards(shards)?;
+        let mut worst: Option<ReplicaDisagreement> = None;
+        for first in self.holders() {
+            let Some(extent) = self.extent(first) else { continue };
+            let origin = vec![0; extent.len()];
+            let reference = shards[first].slice_block(&origin, &extent, 0.0)?;
+            for (second, shard) in shards.iter().enumerate().skip(first + 1) {
+                if self.blocks[second] != self.blocks[first] {
+                    continue;
+                }
+                let difference = HostArray::compare(&reference, &shard.slice_block(&origin, &extent, 0.0)?)?;
+                let rank = |d: &Difference| (d.mismatches, d.max_rel_to_scale);
+                let differs = difference.mismatches > 0 || difference.max_abs > 0.0;
+                if differs && worst.as_ref().is_none_or(|w| rank(&w.difference) < rank(&difference)) {
+                    worst = Some(ReplicaDisagreement {
+                        devices: (first, second),
+                        block: self.blocks[first].clone(),
+                        difference,
+                    });
+                }
+            }
+        }
+        Ok(worst)
+    }
+
+    /// The first device of each block that some device holds.
+    fn holders(&self) -> impl Iterator<Item = usize> {
+        let mut seen = std::collections::BTreeSet::new();
+        (0..self.blocks.len()).filter(move |&device| seen.insert(self.blocks[device].clone()))
+    }
+
+    fn check_shards(&self, shards: &[HostArray]) -> Result<DType> {
+        let Some(first) = shards.first().filter(|_| shards.len() == self.blocks.len()) else {
+            return Err(RuntimeError::Layout(format!(
+                "{} blocks for a layout of {} devices",
+                shards.len(),
+                self.blocks.len()
+            )));
+        };
+        for (device, shard) in shards.iter().enumerate() {
+            if shard.shape != self.local_shape || shard.dtype != first.dtype {
+                return Err(RuntimeError::Layout(format!(
+                    "device {device} has a block of {}{:?} where {}{:?} is expected",
+                    shard.dtype, shard.shape, first.dtype, self.local_shape
+                )));
+            }
+        }
+        Ok(first.dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A 2 x 3 mesh over both dimensions of an array.
+    fn grid(shape: &[usize]) -> ShardLayout {
+        let blocks = (0..6).map(|d| vec![d / 3, d % 3]).collect();
+        ShardLayout::new(shape, &[2, 3], blocks).unwrap()
+    }
+
+    #[test]
+    fn uneven_arrays_come_back() {
+        for shape in [[4, 6], [5, 7], [1, 1], [3, 4], [0, 5], [2, 9]] {
+            let layout = grid(&shape);
+            let array = HostArray::random(1, DType::F32, &shape).unwrap();
+            let shards: Vec<_> = (0..6).map(|d| layout.shard(&array, d).unwrap()).collect();
+            assert!(shards.iter().all(|s| s.shape == layout.local_shape()));
+            assert_eq!(layout.gather(&shards).unwrap(), array, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn padding_is_loud_and_left_out() {
+        let layout = ShardLayout::new(&[5], &[4], (0..4).map(|d| vec![d]).collect()).unwrap();
+        let array = HostArray::from_f64(DType::I32, &[5], &[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!(layout.shard(&array, 2).unwrap().to_f64_vec(), [5.0, 7.0]);
+        assert_eq!(layout.shard(&array, 3).unwrap().to_f64_vec(), [7.0, 7.0]);
+        assert_eq!(layout.extent(3).unwrap(), [0]);
+        assert!(layout.shard(&array, 4).is_err());
+    }
+
+    #[test]
+    fn replicas_are_compared_without_padding() {
+        let layout = ShardLayout::new(&[3], &[2], vec![vec![0], vec![1], vec![0], vec![1]]).unwrap();
+        let array = HostArray::from_f64(DType::F32, &[3], &[1.0, 2.0, 4.0]).unwrap();
+        let mut shards: Vec<_> = (0..4).map(|d| layout.shard_padded(&array, d, d as f64).unwrap()).collect();
+        assert_eq!(layout.check_replicas(&shards).unwrap(), None);
+        shards[3] = HostArray::from_f64(DType::F32, &[2], &[3.0, 0.0]).unwrap();
+        let worst = layout.check_replicas(&shards).unwrap().unwrap();
+        assert_eq!((worst.devices, worst.block, worst.difference.max_rel_to_scale), ((1, 3), vec![1], 0.25));
+    }
+
+    #[test]
+    fn missing_blocks_are_noticed() {
+        let layout = ShardLayout::new(&[4], &[2], vec![vec![0], vec![0]]).unwrap();
+        let shard = HostArray::zeros(DType::F32, &[2]).unwrap();
+        assert!(matches!(layout.gather(&[shard.clone(), shard]), Err(RuntimeError::Layout(_))));
+    }
+
+    #[test]
+    fn bad_layouts_are_rejected() {
+        assert!(ShardLayout::new(&[4], &[2, 2], vec![vec![0]]).is_err());
+        assert!(ShardLayout::new(&[4], &[0], vec![vec![0]]).is_err());
+        assert!(ShardLayout::new(&[4], &[2], vec![vec![2]]).is_err());
+        assert!(ShardLayout::new(&[4], &[2], vec![]).is_err());
+        assert!(ShardLayout::new(&[], &[], vec![vec![]; 2]).is_ok());
+    }
+}

@@ -1,0 +1,68 @@
+//! shardc's runtime: the way from a partitioned program to numbers.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`plugin`] | finds, installs and checks PJRT plugins (the shared libraries that hold XLA for one kind of device) |
+//! | [`Client`], [`Device`], [`Buffer`] | one set of devices and the arrays on them |
+//! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
+//! | [`aot`] | compiles for devices that are not there, and reports memory, cost and collectives |
+//! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
+//! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
+//! | [`ShardedArray`] | a global array as blocks on devices |
+//! | [`hlo`] | the collectives of an optimised program, with the bytes that one device sends |
+//!
+//! # Invariants
+//!
+//! - `unsafe` lives in `ffi` alone; everything above it owns its handles and cannot outlive its plugin,
+//!   because a plugin is never unloaded once it is loaded.
+//! - Everything public is `Send + Sync` where the C API is: clients, buffers, executables.
+//! - Nothing here reads the process's environment behind the caller's back except what a plugin itself reads;
+//!   look-ups take an explicit [`Environment`].
+//! - A wrong program, a missing plugin, a short file give a [`RuntimeError`], never a panic. A TPU compiler that
+//!   aborts takes its process with it, so [`aot::compile_in_child`] runs it in a process of its own.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use shardc_runtime::{Client, ClientOptions, CompileOptions, Environment, HostArray, Plugin, PluginKind, plugin};
+//!
+//! # fn main() -> Result<(), shardc_runtime::RuntimeError> {
+//! plugin::quiet_plugin_logs();
+//! let found = plugin::find(PluginKind::Cpu, &Environment::from_process())?;
+//! let client = Client::new(&Plugin::load(&found.path)?, ClientOptions { cpu_device_count: Some(8) })?;
+//! let program = client.compile(b"module { ... }", &CompileOptions::replicas(8))?;
+//! let x = HostArray::random(1, shardc_ir::DType::F32, &[4, 2])?;
+//! let arguments = client.devices()[..8]
+//!     .iter()
+//!     .map(|device| Ok(vec![client.buffer_from_host(&x, device)?]))
+//!     .collect::<Result<Vec<_>, shardc_runtime::RuntimeError>>()?;
+//! let results = program.execute(&arguments)?;
+//! let first = results[0][0].to_host()?;
+//! # let _ = first;
+//! # Ok(())
+//! # }
+//! ```
+
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod aot;
+mod client;
+mod error;
+mod executable;
+mod ffi;
+pub mod hlo;
+mod host;
+mod layout;
+mod options;
+pub mod plugin;
+mod sharded;
+
+pub use client::{Buffer, Client, ClientOptions, Device};
+pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
+pub use executable::{Cost, LoadedExecutable, MemoryStats};
+pub use host::{Difference, HostArray};
+pub use layout::{LOUD_PADDING, ReplicaDisagreement, ShardLayout};
+pub use options::{CompileOptions, OptionValue};
+pub use plugin::{Environment, Plugin, PluginKind};
+pub use sharded::ShardedArray;

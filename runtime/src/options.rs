@@ -1,0 +1,185 @@
+//! Options of a compilation, and their encoding as XLA's `CompileOptionsProto`.
+//!
+//! The messages hold the fields that shardc sets; numbers are those of `xla/pjrt/proto/compile_options.proto` and
+//! `xla/xla_data.proto`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use prost::Message;
+
+/// How a program is compiled: for how many devices, and in which of XLA's two ways of counting them.
+///
+/// A program with cross-replica collectives and `replica_id` wants [`CompileOptions::replicas`]; one with every op
+/// marked manual, channel handles and `partition_id` wants [`CompileOptions::partitions`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileOptions {
+    /// Copies of the program, each on its own device.
+    pub num_replicas: usize,
+    /// Devices that share one copy.
+    pub num_partitions: usize,
+    /// The devices' numbers, replica-major (`replica * num_partitions + partition`); the first ones where `None`.
+    pub device_ids: Option<Vec<i32>>,
+    /// Lets XLA partition the program itself, from its `sdy` annotations. Only for comparison with XLA.
+    pub shardy: bool,
+    /// XLA's own options by name, as in `XLA_FLAGS` without the dashes: `xla_allow_excess_precision`.
+    pub xla_options: BTreeMap<String, OptionValue>,
+}
+
+/// The value of one of XLA's options.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptionValue {
+    /// A flag.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// Text, enumerations included.
+    Text(String),
+}
+
+impl CompileOptions {
+    /// For a program in replica mode on `devices` devices.
+    #[must_use]
+    pub fn replicas(devices: usize) -> CompileOptions {
+        CompileOptions {
+            num_replicas: devices,
+            num_partitions: 1,
+            device_ids: None,
+            shardy: false,
+            xla_options: BTreeMap::new(),
+        }
+    }
+
+    /// For a program in partition mode on `devices` devices.
+    #[must_use]
+    pub fn partitions(devices: usize) -> CompileOptions {
+        CompileOptions { num_replicas: 1, num_partitions: devices, ..CompileOptions::replicas(1) }
+    }
+
+    /// Sets one of XLA's own options.
+    #[must_use]
+    pub fn xla_option(mut self, name: &str, value: OptionValue) -> CompileOptions {
+        self.xla_options.insert(name.to_owned(), value);
+        self
+    }
+
+    /// How many devices the program runs on.
+    #[must_use]
+    pub fn num_devices(&self) -> usize {
+        self.num_replicas.saturating_mul(self.num_partitions)
+    }
+
+    /// The bytes for PJRT; `ids` holds one device for each replica and partition, replica-major.
+    pub(crate) fn encode(&self, ids: &[i32]) -> Vec<u8> {
+        let computation_devices = (0..self.num_partitions)
+            .map(|partition| ComputationDevice {
+                replica_device_ids: (0..self.num_replicas)
+                    .filter_map(|replica| ids.get(replica * self.num_partitions + partition))
+                    .map(|&id| i64::from(id))
+                    .collect(),
+            })
+            .collect();
+        let build = ExecutableBuildOptionsProto {
+            device_ordinal: -1,
+            num_replicas: self.num_replicas as i64,
+            num_partitions: self.num_partitions as i64,
+            use_spmd_partitioning: self.num_partitions > 1 || self.shardy,
+            device_assignment: Some(DeviceAssignmentProto {
+                replica_count: self.num_replicas as i32,
+                computation_count: self.num_partitions as i32,
+                computation_devices,
+            }),
+            use_shardy_partitioner: self.shardy,
+        };
+        let overrides = self.xla_options.iter().map(|(name, value)| {
+            let value = match value.clone() {
+                OptionValue::Bool(v) => override_value::Value::Bool(v),
+                OptionValue::Int(v) => override_value::Value::Int(v),
+                OptionValue::Float(v) => override_value::Value::Double(v),
+                OptionValue::Text(v) => override_value::Value::String(v),
+            };
+            (name.clone(), OptionOverrideProto { value: Some(value) })
+        });
+        CompileOptionsProto {
+            executable_build_options: Some(build),
+            env_option_overrides: overrides.collect::<HashMap<_, _>>(),
+        }
+        .encode_to_vec()
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct CompileOptionsProto {
+    #[prost(message, optional, tag = "3")]
+    executable_build_options: Option<ExecutableBuildOptionsProto>,
+    #[prost(map = "string, message", tag = "7")]
+    env_option_overrides: HashMap<String, OptionOverrideProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ExecutableBuildOptionsProto {
+    #[prost(int64, tag = "1")]
+    device_ordinal: i64,
+    #[prost(int64, tag = "4")]
+    num_replicas: i64,
+    #[prost(int64, tag = "5")]
+    num_partitions: i64,
+    #[prost(bool, tag = "6")]
+    use_spmd_partitioning: bool,
+    #[prost(message, optional, tag = "9")]
+    device_assignment: Option<DeviceAssignmentProto>,
+    #[prost(bool, tag = "19")]
+    use_shardy_partitioner: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DeviceAssignmentProto {
+    #[prost(int32, tag = "1")]
+    replica_count: i32,
+    #[prost(int32, tag = "2")]
+    computation_count: i32,
+    #[prost(message, repeated, tag = "3")]
+    computation_devices: Vec<ComputationDevice>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ComputationDevice {
+    #[prost(int64, repeated, tag = "1")]
+    replica_device_ids: Vec<i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct OptionOverrideProto {
+    #[prost(oneof = "override_value::Value", tags = "1, 2, 3, 4")]
+    value: Option<override_value::Value>,
+}
+
+/// The alternatives of [`OptionOverrideProto`].
+mod override_value {
+    #[derive(Clone, PartialEq, prost::Oneof)]
+    pub(super) enum Value {
+        #[prost(string, tag = "1")]
+        String(String),
+        #[prost(bool, tag = "2")]
+        Bool(bool),
+        #[prost(int64, tag = "3")]
+        Int(i64),
+        #[prost(double, tag = "4")]
+        Double(f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignment_is_replica_major() {
+        let options = CompileOptions { num_replicas: 2, num_partitions: 3, ..CompileOptions::replicas(1) };
+        let decoded = CompileOptionsProto::decode(options.encode(&[0, 1, 2, 3, 4, 5]).as_slice()).unwrap();
+        let assignment = decoded.executable_build_options.unwrap().device_assignment.unwrap();
+        let ids: Vec<_> = assignment.computation_devices.into_iter().map(|c| c.replica_device_ids).collect();
+        assert_eq!(ids, [[0, 3], [1, 4], [2, 5]]);
+    }
+}

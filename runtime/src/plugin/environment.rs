@@ -1,0 +1,134 @@
+//! What look-ups may know of the surroundings.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::PluginKind;
+
+/// The surroundings of a look-up, captured by the caller: variables, home directory, and files named on a command
+/// line. Nothing here reads the process's environment by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Variables by name: `SHARDC_PJRT_CPU`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PYTHONPATH`, `PATH`, `XDG_CACHE_HOME`,
+    /// `PIP_INDEX_URL`.
+    pub variables: BTreeMap<String, OsString>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// Files that the user named; they go before everything that is looked up.
+    pub explicit: BTreeMap<PluginKind, PathBuf>,
+}
+
+impl Environment {
+    /// The surroundings of this process.
+    #[must_use]
+    pub fn from_process() -> Environment {
+        Environment {
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+                .collect(),
+            home: std::env::home_dir(),
+            explicit: BTreeMap::new(),
+        }
+    }
+
+    /// The same surroundings with a plugin's file named.
+    #[must_use]
+    pub fn with_plugin(mut self, kind: PluginKind, path: impl Into<PathBuf>) -> Environment {
+        self.explicit.insert(kind, path.into());
+        self
+    }
+
+    /// The same surroundings with a variable set.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Environment {
+        self.variables.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A variable that is set and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Where installed plugins live: `$XDG_CACHE_HOME/shardc/plugins`, or `.cache/shardc/plugins` in the home
+    /// directory; `None` where there is neither.
+    #[must_use]
+    pub fn plugin_cache(&self) -> Option<PathBuf> {
+        // The XDG specification says to ignore a relative path.
+        let xdg = self.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = xdg.or_else(|| Some(self.home.as_ref()?.join(".cache")))?;
+        Some(cache.join("shardc").join("plugins"))
+    }
+
+    /// Directories in which Python would look for packages, most specific first, each once; found by the file
+    /// system's layout, without running Python.
+    pub(crate) fn site_packages(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        let mut add = |directory: PathBuf| {
+            // Links make one directory appear under several names: `/lib` is `/usr/lib` on most systems.
+            let Ok(real) = directory.canonicalize() else { return };
+            if real.is_dir() && !seen.contains(&real) {
+                seen.push(real);
+                found.push(directory);
+            }
+        };
+        for directory in self.variable("PYTHONPATH").iter().flat_map(std::env::split_paths) {
+            if directory.is_absolute() {
+                add(directory);
+            }
+        }
+        let mut prefixes = Vec::new();
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+            prefixes.extend(self.variable(name).map(PathBuf::from));
+        }
+        for directory in self.variable("PATH").iter().flat_map(std::env::split_paths) {
+            let python = directory.join("python3");
+            if !python.exists() {
+                continue;
+            }
+            // A virtual environment's python3 is a link away from its packages; a system's may be a link to them.
+            prefixes.extend(directory.parent().map(Path::to_owned));
+            let real = python.canonicalize().ok();
+            prefixes
+                .extend(real.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned));
+        }
+        prefixes.extend(self.home.as_ref().map(|home| home.join(".local")));
+        // The python3 of pyenv on the path is a script that leads nowhere near the packages.
+        let pyenv = self.variable("PYENV_ROOT").map(PathBuf::from);
+        let pyenv = pyenv.or_else(|| Some(self.home.as_ref()?.join(".pyenv")));
+        prefixes.extend(pyenv.iter().flat_map(|root| entries(&root.join("versions"))));
+        prefixes.extend(["/usr/local", "/usr"].map(PathBuf::from));
+        for prefix in prefixes {
+            let lib = prefix.join("lib");
+            for version in python_versions(&lib) {
+                add(version.join("site-packages"));
+                add(version.join("dist-packages"));
+            }
+            // Debian keeps packages of all its Pythons here.
+            add(lib.join("python3").join("dist-packages"));
+        }
+        found
+    }
+}
+
+/// The directories `python3.11` and the like in a `lib` directory, newest first.
+fn python_versions(lib: &Path) -> Vec<PathBuf> {
+    let minor = |path: &Path| path.file_name()?.to_str()?.strip_prefix("python3.")?.parse::<u32>().ok();
+    let mut versions: Vec<(u32, PathBuf)> =
+        entries(lib).into_iter().filter_map(|path| Some((minor(&path)?, path))).collect();
+    versions.sort_by(|a, b| b.cmp(a));
+    versions.into_iter().map(|(_, path)| path).collect()
+}
+
+/// What a directory holds, in reverse order of names; nothing where it cannot be read.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    paths.sort_by(|a, b| b.cmp(a));
+    paths
+}

@@ -1,0 +1,191 @@
+//! Where plugins are.
+
+use std::path::{Path, PathBuf};
+
+use super::pins::Pin;
+use super::{Environment, PluginKind};
+use crate::error::{Result, RuntimeError};
+
+/// How a plugin was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PluginSource {
+    /// The user named the file.
+    Explicit,
+    /// A variable names the file.
+    Variable(&'static str),
+    /// A Python package installed in this directory.
+    Python(PathBuf),
+    /// shardc's own cache, where [`super::install`] puts plugins.
+    Cache,
+}
+
+impl std::fmt::Display for PluginSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PluginSource::Explicit => f.write_str("named explicitly"),
+            PluginSource::Variable(name) => write!(f, "named by {name}"),
+            PluginSource::Python(directory) => write!(f, "Python packages in {}", directory.display()),
+            PluginSource::Cache => f.write_str("shardc's cache"),
+        }
+    }
+}
+
+/// A plugin's file, found and not yet loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPlugin {
+    /// What it is for.
+    pub kind: PluginKind,
+    /// The shared library.
+    pub path: PathBuf,
+    /// How it was found.
+    pub source: PluginSource,
+}
+
+/// Where Python packages put the plugins of a kind, in a directory of packages.
+fn package_files(kind: PluginKind) -> &'static [&'static str] {
+    match kind {
+        PluginKind::Cpu => &["xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"],
+        PluginKind::Tpu => &["libtpu/libtpu.so"],
+        PluginKind::Cuda => {
+            &["jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax_plugins/xla_cuda12/xla_cuda_plugin.so"]
+        }
+    }
+}
+
+/// Finds a plugin: an explicit path, then the variable, then Python environments, then shardc's cache.
+///
+/// # Errors
+///
+/// [`RuntimeError::PluginNotFound`] with the places that were searched. A file that the user or a variable names and
+/// that is not there is an error at once: falling back to another plugin would hide the slip.
+pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> {
+    let named = [
+        (environment.explicit.get(&kind).cloned(), PluginSource::Explicit),
+        (environment.variable(kind.variable()).map(PathBuf::from), PluginSource::Variable(kind.variable())),
+    ];
+    for (path, source) in named {
+        let Some(path) = path else { continue };
+        if !path.is_file() {
+            return Err(RuntimeError::PluginLoad { path, reason: format!("no such file ({source})") });
+        }
+        return Ok(FoundPlugin { kind, path, source });
+    }
+    let mut looked = vec![kind.variable().to_owned()];
+    let found = candidates(kind, environment, &mut looked).into_iter().next();
+    found.ok_or(RuntimeError::PluginNotFound { kind: kind.to_string(), looked })
+}
+
+/// Every plugin of every kind, in the order in which [`find`] would take them. A file that is named and not there is
+/// listed too: [`super::doctor`] says what is wrong with it.
+#[must_use]
+pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
+    let mut found = Vec::new();
+    for kind in PluginKind::ALL {
+        if let Some(path) = environment.explicit.get(&kind) {
+            found.push(FoundPlugin { kind, path: path.clone(), source: PluginSource::Explicit });
+        }
+        if let Some(path) = environment.variable(kind.variable()) {
+            let source = PluginSource::Variable(kind.variable());
+            found.push(FoundPlugin { kind, path: PathBuf::from(path), source });
+        }
+        found.extend(candidates(kind, environment, &mut Vec::new()));
+    }
+    found
+}
+
+/// The plugins that nobody named.
+fn candidates(kind: PluginKind, environment: &Environment, looked: &mut Vec<String>) -> Vec<FoundPlugin> {
+    let mut found = Vec::new();
+    for directory in environment.site_packages() {
+        looked.push(directory.display().to_string());
+        for file in package_files(kind) {
+            let path = directory.join(file);
+            if path.is_file() {
+                found.push(FoundPlugin { kind, path, source: PluginSource::Python(directory.clone()) });
+            }
+        }
+    }
+    if let Some(cache) = environment.plugin_cache() {
+        looked.push(cache.display().to_string());
+        found.extend(cached(kind, &cache));
+    }
+    found
+}
+
+/// The pinned plugin in the cache, if it is installed.
+pub(super) fn cached(kind: PluginKind, cache: &Path) -> Option<FoundPlugin> {
+    let path = Pin::of(kind)?.installed_path(cache);
+    path.is_file().then_some(FoundPlugin { kind, path, source: PluginSource::Cache })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, b"").unwrap();
+    }
+
+    /// Surroundings in which nothing of this machine is seen but what `/usr` holds.
+    fn empty(root: &Path) -> Environment {
+        Environment { home: Some(root.join("home")), ..Environment::default() }
+    }
+
+    #[test]
+    fn explicit_goes_before_variable_before_python_before_cache() {
+        let root = tempfile::tempdir().unwrap();
+        let in_venv =
+            root.path().join("venv/lib/python3.12/site-packages").join(package_files(PluginKind::Tpu)[0]);
+        let by_variable = root.path().join("a.so");
+        let by_hand = root.path().join("b.so");
+        let mut environment = empty(root.path());
+        for path in [&in_venv, &by_variable, &by_hand] {
+            touch(path);
+        }
+        if let Some(pin) = Pin::of(PluginKind::Tpu) {
+            let path = pin.installed_path(&environment.plugin_cache().unwrap());
+            touch(&path);
+            assert_eq!(find(PluginKind::Tpu, &environment).unwrap().source, PluginSource::Cache);
+        }
+        environment = environment.with_variable("VIRTUAL_ENV", root.path().join("venv"));
+        assert_eq!(find(PluginKind::Tpu, &environment).unwrap().path, in_venv);
+        environment = environment.with_variable("SHARDC_PJRT_TPU", &by_variable);
+        assert_eq!(find(PluginKind::Tpu, &environment).unwrap().path, by_variable);
+        environment = environment.with_plugin(PluginKind::Tpu, &by_hand);
+        assert_eq!(find(PluginKind::Tpu, &environment).unwrap().path, by_hand);
+        assert!(list(&environment).len() >= 3);
+    }
+
+    #[test]
+    fn a_named_file_that_is_missing_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        let environment = empty(root.path()).with_variable("SHARDC_PJRT_CUDA", "/nowhere/x.so");
+        let error = find(PluginKind::Cuda, &environment).unwrap_err();
+        assert_eq!(error.code(), "RT0102");
+    }
+
+    #[test]
+    fn python_is_found_through_the_path() {
+        let root = tempfile::tempdir().unwrap();
+        touch(&root.path().join("py/bin/python3"));
+        let plugin =
+            root.path().join("py/lib/python3.9/dist-packages").join(package_files(PluginKind::Cuda)[1]);
+        touch(&plugin);
+        let environment = empty(root.path()).with_variable("PATH", root.path().join("py/bin"));
+        assert_eq!(find(PluginKind::Cuda, &environment).unwrap().path, plugin);
+    }
+
+    #[test]
+    fn nothing_found_names_the_places() {
+        let root = tempfile::tempdir().unwrap();
+        match find(PluginKind::Cuda, &empty(root.path())) {
+            Err(error @ RuntimeError::PluginNotFound { .. }) => {
+                assert!(error.to_string().contains("SHARDC_PJRT_CUDA"));
+                assert!(error.hint().is_some());
+            }
+            // A machine may have one in /usr.
+            other => assert!(other.is_ok()),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! PJRT plugins: shared libraries that hold XLA for one kind of device.
+//!
+//! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one, [`doctor`]
+//! says what is there and what is wrong with it.
+
+mod doctor;
+mod environment;
+mod find;
+mod install;
+mod pins;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::doctor::{Check, Health, doctor};
+pub use self::environment::Environment;
+pub use self::find::{FoundPlugin, PluginSource, find, list};
+pub use self::install::{InstallProgress, install};
+use crate::error::{Result, RuntimeError};
+use crate::ffi::{self, Api};
+
+/// The kinds of device that shardc runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginKind {
+    /// Virtual devices on this machine's processor: the embedded default, and the oracle of tests.
+    Cpu,
+    /// Google's TPUs, there or not (ahead-of-time compilation needs none).
+    Tpu,
+    /// NVIDIA's GPUs.
+    Cuda,
+}
+
+impl PluginKind {
+    /// Every kind.
+    pub const ALL: [PluginKind; 3] = [PluginKind::Cpu, PluginKind::Tpu, PluginKind::Cuda];
+
+    /// `cpu`, `tpu`, `cuda`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PluginKind::Cpu => "cpu",
+            PluginKind::Tpu => "tpu",
+            PluginKind::Cuda => "cuda",
+        }
+    }
+
+    /// The variable that names this plugin's file: `SHARDC_PJRT_CPU`.
+    #[must_use]
+    pub fn variable(self) -> &'static str {
+        match self {
+            PluginKind::Cpu => "SHARDC_PJRT_CPU",
+            PluginKind::Tpu => "SHARDC_PJRT_TPU",
+            PluginKind::Cuda => "SHARDC_PJRT_CUDA",
+        }
+    }
+}
+
+impl fmt::Display for PluginKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for PluginKind {
+    type Err = RuntimeError;
+
+    fn from_str(text: &str) -> Result<PluginKind> {
+        PluginKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            RuntimeError::Argument(format!("`{text}` is no kind of plugin: there are cpu, tpu and cuda"))
+        })
+    }
+}
+
+/// A loaded plugin. Cheap to clone; usable from any thread. It stays loaded for the life of the process.
+#[derive(Clone)]
+pub struct Plugin {
+    api: Arc<Api>,
+}
+
+impl fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.api_version();
+        write!(f, "Plugin({}, C API {major}.{minor})", self.path().display())
+    }
+}
+
+/// The plugins of this process: each file is loaded and initialised once, however often it is asked for.
+static LOADED: Mutex<Vec<(PathBuf, Plugin)>> = Mutex::new(Vec::new());
+
+impl Plugin {
+    /// Loads a plugin, or finds it loaded.
+    ///
+    /// Loading runs the file's code. See [`quiet_plugin_logs`] for what plugins write to the standard error.
+    ///
+    /// # Errors
+    ///
+    /// The file is no shared library for this machine, no PJRT plugin, or one of another major version of the API.
+    pub fn load(path: &Path) -> Result<Plugin> {
+        let path = path.canonicalize().map_err(RuntimeError::io(path))?;
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, plugin)) = loaded.iter().find(|(known, _)| *known == path) {
+            return Ok(plugin.clone());
+        }
+        let plugin = Plugin { api: Arc::new(Api::load(&path)?) };
+        loaded.push((path, plugin.clone()));
+        Ok(plugin)
+    }
+
+    /// The file that it was loaded from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.api.path()
+    }
+
+    /// Major and minor version of the C API that the plugin was built with: `(0, 81)`.
+    #[must_use]
+    pub fn api_version(&self) -> (i32, i32) {
+        self.api.version()
+    }
+
+    /// The functions that shardc may call and that the plugin lacks.
+    #[must_use]
+    pub fn missing_functions(&self) -> Vec<&'static str> {
+        ffi::FUNCTIONS.iter().filter(|(slot, _)| !self.api.has(*slot)).map(|(_, name)| *name).collect()
+    }
+
+    pub(crate) fn api(&self) -> &Arc<Api> {
+        &self.api
+    }
+}
+
+/// What keeps plugins from writing to the standard error.
+pub(crate) const QUIET: &[(&str, &str)] =
+    &[("TF_CPP_MIN_LOG_LEVEL", "3"), ("TPU_MIN_LOG_LEVEL", "3"), ("TPU_STDERR_LOG_LEVEL", "3")];
+
+/// What the TPU plugin wants to know of a TPU, where there is none: that it need not ask the network, something in
+/// place of the answer, without which it complains, and that there is nothing to lock, so that processes may compile
+/// side by side. Compilation for a named topology takes nothing from it.
+pub(crate) const NO_TPU: &[(&str, &str)] = &[
+    ("TPU_SKIP_MDS_QUERY", "1"),
+    ("TPU_WORKER_HOSTNAMES", "localhost"),
+    ("TPU_ACCELERATOR_TYPE", "v4-8"),
+    ("ALLOW_MULTIPLE_LIBTPU_LOAD", "1"),
+];
+
+/// Whether this machine has a TPU, by its device files.
+fn has_tpu() -> bool {
+    ["/dev/accel0", "/dev/vfio/0"].iter().any(|file| Path::new(file).exists())
+}
+
+/// Keeps plugins from writing their logs to the standard error, and the TPU plugin from asking the network about a
+/// TPU where the machine has none, by giving the variables that they read a value where they have none. Call it first
+/// thing in `main`; says whether it took effect.
+///
+/// A process's environment may be written only while no other thread can read it. This function finds out whether it
+/// runs in the process's only thread, and changes nothing and returns false where it does not (or where that cannot
+/// be known, as outside Linux): so it is safe to call anywhere, and useful only early.
+pub fn quiet_plugin_logs() -> bool {
+    let tpu = if has_tpu() { &[] } else { NO_TPU };
+    ffi::set_environment_defaults(QUIET) && ffi::set_environment_defaults(tpu)
+}

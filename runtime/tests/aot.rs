@@ -1,0 +1,133 @@
+//! Ahead-of-time compilation in this process and in a child.
+//!
+//! This test has its own `main`, because the child is this very program, run as `aot __aot-compile REQUEST`.
+
+mod common;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, found};
+use shardc_runtime::aot::{self, CHILD_COMMAND, CompileRequest, Target};
+use shardc_runtime::{CompileOptions, ErrorClass, RuntimeError, plugin};
+
+fn request(target: &str, program: &str, options: CompileOptions) -> Option<CompileRequest> {
+    let target = Target::parse(target).unwrap();
+    let plugin = found(target.kind())?.path;
+    Some(CompileRequest { target, plugin, program: program.as_bytes().to_vec(), options, executable: None })
+}
+
+fn in_child(request: &CompileRequest) -> Result<aot::CompileReport, RuntimeError> {
+    aot::compile_in_child(&std::env::current_exe().unwrap(), request)
+}
+
+fn cpu_here_and_in_a_child() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut request) = request("cpu", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)) else { return };
+    request.executable = Some(directory.path().join("sum.exe"));
+    let mut here = aot::compile(&request).unwrap();
+    let mut there = in_child(&request).unwrap();
+    (here.compile_seconds, there.compile_seconds) = (0.0, 0.0);
+    // The two serialise with different time stamps or names at most.
+    there.executable_bytes = here.executable_bytes;
+    assert_eq!(here, there);
+    assert_eq!((here.devices, here.argument_bytes, here.bytes_sent()), (8, 16, 28));
+    assert!(std::fs::metadata(directory.path().join("sum.exe")).unwrap().len() > 0);
+}
+
+fn tpu_in_a_child() {
+    for (program, options) in [
+        (ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)),
+        (ALL_REDUCE_PARTITIONS, CompileOptions::partitions(8)),
+    ] {
+        let Some(request) = request("tpu:v5e:2x4", program, options) else { return };
+        assert_eq!(aot::device_count(&request.target, &request.plugin).unwrap(), Some(8));
+        let report = in_child(&request).unwrap();
+        assert_eq!((report.devices, report.bytes_sent()), (8, 28), "{report:?}");
+        assert_eq!(report.collectives["all-reduce"].count, 1);
+        assert!(report.executable_bytes > 0 && report.argument_bytes >= 16, "{report:?}");
+    }
+}
+
+fn errors_cross_from_the_child() {
+    let Some(request) = request("cpu", "nonsense", CompileOptions::replicas(1)) else { return };
+    let error = in_child(&request).unwrap_err();
+    assert_eq!((error.code(), error.class()), ("RT0202", ErrorClass::InvalidInput));
+}
+
+fn tpu_slices_are_checked() {
+    let Some(mut request) = request("tpu:v5e:2x4", ALL_REDUCE_REPLICAS, CompileOptions::replicas(4)) else {
+        return;
+    };
+    assert_eq!(in_child(&request).unwrap_err().code(), "RT0301");
+    request.target = Target::parse("tpu:v99:2x4").unwrap();
+    let error = in_child(&request).unwrap_err();
+    assert!(["RT0501", "RT0502"].contains(&error.code()), "{error}");
+}
+
+fn wrong_replica_groups_are_the_programs_fault() {
+    let program = ALL_REDUCE_REPLICAS.replace(
+        "dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>",
+        "dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>",
+    );
+    for target in ["cpu", "tpu:v5e:2x4"] {
+        let Some(request) = request(target, &program, CompileOptions::replicas(8)) else { continue };
+        let error = in_child(&request).unwrap_err();
+        // A TPU compiler of another version may rather abort.
+        let rejected = error.code() == "RT0202" && error.class() == ErrorClass::InvalidInput;
+        assert!(rejected || error.code() == "RT0502", "{target}: {} {error}", error.code());
+    }
+}
+
+fn a_compiler_that_aborts_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(request) = request("cpu", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("aborts");
+    std::fs::write(&program, "#!/bin/sh\nfor i in $(seq 5000); do echo line $i >&2; done\nkill -ABRT $$\n")
+        .unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let error = aot::compile_in_child(&program, &request).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("SIGABRT") && text.ends_with("line 4999\nline 5000"), "{text}");
+    assert!(!text.contains("line 4900"), "{text}");
+}
+
+fn a_child_that_answers_nothing_is_an_error() {
+    let Some(request) = request("cpu", ALL_REDUCE_REPLICAS, CompileOptions::replicas(8)) else { return };
+    let error = aot::compile_in_child(Path::new("/bin/false"), &request).unwrap_err();
+    assert!(matches!(&error, RuntimeError::ChildDied { how, .. } if how.contains("status 1")), "{error}");
+    let error = aot::compile_in_child(Path::new("/nowhere/shardc"), &request).unwrap_err();
+    assert_eq!(error.code(), "RT0601");
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|a| a == CHILD_COMMAND) {
+        return ExitCode::from(arguments.get(2).map_or(2, |path| aot::run_child(Path::new(path))));
+    }
+    assert!(plugin::quiet_plugin_logs(), "this is the only thread so far");
+    let tests: [(&str, fn()); 7] = [
+        ("cpu_here_and_in_a_child", cpu_here_and_in_a_child),
+        ("tpu_in_a_child", tpu_in_a_child),
+        ("errors_cross_from_the_child", errors_cross_from_the_child),
+        ("tpu_slices_are_checked", tpu_slices_are_checked),
+        ("wrong_replica_groups_are_the_programs_fault", wrong_replica_groups_are_the_programs_fault),
+        ("a_compiler_that_aborts_is_an_error", a_compiler_that_aborts_is_an_error),
+        ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
+    ];
+    // The options of Rust's own test programs that matter here: a filter, and a list for tools.
+    if arguments.iter().any(|a| a == "--list") {
+        tests.iter().for_each(|(name, _)| eprintln!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let filter = arguments.iter().skip(1).find(|a| !a.starts_with('-'));
+    for (name, test) in tests {
+        if filter.is_none_or(|filter| name.contains(filter.as_str())) {
+            eprintln!("test {name} ...");
+            test();
+        }
+    }
+    eprintln!("test result: ok");
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,65 @@
+//! What the integration tests share.
+
+// Each test binary uses its own part of this module.
+#![allow(dead_code)]
+
+use std::io::Write;
+
+use shardc_runtime::plugin::FoundPlugin;
+use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+
+/// The plugin of a kind, or `None` after saying why the test is skipped.
+pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
+    match plugin::find(kind, &Environment::from_process()) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            skipped(&format!("{error}; {}", error.hint().unwrap_or_default()));
+            None
+        }
+    }
+}
+
+/// Says that a test is skipped, past the test program, which hides what a test that passes prints.
+pub(crate) fn skipped(reason: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = std::io::stderr().write_all(format!("SKIPPED {name}: {reason}\n").as_bytes());
+}
+
+/// A client with this many virtual devices, or `None` after saying why the test is skipped.
+pub(crate) fn cpu_client(devices: usize) -> Option<Client> {
+    let found = found(PluginKind::Cpu)?;
+    let plugin = Plugin::load(&found.path).unwrap();
+    Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).unwrap())
+}
+
+/// Sums a vector of four over eight devices, in replica mode.
+pub(crate) const ALL_REDUCE_REPLICAS: &str = r#"
+module @sum attributes {mhlo.num_replicas = 8 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"#;
+
+/// The same sum in partition mode: every op manual, global device ids, a channel.
+pub(crate) const ALL_REDUCE_PARTITIONS: &str = r#"
+module @sum attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 8 : i32} {
+  func.func public @main(%arg0: tensor<4xf32> {mhlo.sharding = "{manual}"}) -> (tensor<4xf32> {mhlo.sharding = "{manual}"}) {
+    %0 = "stablehlo.all_reduce"(%arg0) <{
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>,
+      use_global_device_ids
+    }> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) {mhlo.sharding = "{manual}"} : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+"#;

@@ -1,0 +1,46 @@
+//! Installing a plugin from the package index.
+
+mod common;
+
+use shardc_runtime::plugin::{Health, InstallProgress, PluginSource};
+use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
+
+/// Fetches 60 MB.
+#[test]
+fn installing_twice_is_installing_once() {
+    let cache = tempfile::tempdir().unwrap();
+    let mut environment = Environment::default().with_variable("XDG_CACHE_HOME", cache.path());
+    // A machine may reach packages through a mirror only.
+    if let Some(index) = Environment::from_process().variables.get("PIP_INDEX_URL") {
+        environment = environment.with_variable("PIP_INDEX_URL", index);
+    }
+    let mut steps = Vec::new();
+    let found = match plugin::install(PluginKind::Cpu, &environment, &mut |step| steps.push(step)) {
+        Ok(found) => found,
+        Err(error @ (RuntimeError::Install { .. } | RuntimeError::NotInstallable { .. })) => {
+            common::skipped(&error.to_string());
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(found.source, PluginSource::Cache);
+    assert_eq!(steps.last(), Some(&InstallProgress::Installed));
+    let written = std::fs::metadata(&found.path).unwrap().modified().unwrap();
+
+    let mut steps = Vec::new();
+    let again = plugin::install(PluginKind::Cpu, &environment, &mut |step| steps.push(step)).unwrap();
+    assert_eq!((steps, &again), (vec![InstallProgress::AlreadyInstalled], &found));
+    assert_eq!(std::fs::metadata(&found.path).unwrap().modified().unwrap(), written);
+    // Nothing is left of the work.
+    assert_eq!(std::fs::read_dir(environment.plugin_cache().unwrap()).unwrap().count(), 1);
+
+    let loaded = Plugin::load(&found.path).unwrap();
+    assert_eq!(loaded.api_version().0, 0);
+    assert!(loaded.missing_functions().is_empty(), "{:?}", loaded.missing_functions());
+    let checks = plugin::doctor(&Environment::default().with_plugin(PluginKind::Cpu, &found.path));
+    let check =
+        checks.iter().find(|c| c.found.as_ref().is_some_and(|f| f.source == PluginSource::Explicit)).unwrap();
+    assert!(
+        matches!(&check.health, Health::Loads { devices: Ok((platform, count)), .. } if platform == "cpu" && *count > 0)
+    );
+}

@@ -1,0 +1,154 @@
+//! Files with `RUN:` lines, in the manner of LLVM's lit.
+//!
+//! A line `// RUN: COMMAND` is given to a shell, with `%s` for the file, `%S` for its folder, `%t` for a path of
+//! the test's own, `%{shared}` for the folder of shared data and `%%` for a percent sign; a line that ends in `\` goes on in the next `RUN:` line. Every line
+//! must succeed, every command of a pipe included. `shardc`, `FileCheck` and `not` are on the `PATH`.
+//!
+//! `// REQUIRES: WORD` lets a test run only where the runner offers that word.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// A parsed file test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileTest {
+    /// The commands, continued lines joined, not yet substituted.
+    pub runs: Vec<String>,
+    /// What must be there for the test to make sense.
+    pub requires: Vec<String>,
+}
+
+impl FileTest {
+    /// Reads the comment lines of a test.
+    ///
+    /// # Errors
+    /// There is no `RUN:` line, or the last one is continued into nothing.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut test = FileTest::default();
+        let mut open = false;
+        for line in text.lines() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            let comment = comment.trim();
+            if let Some(command) = comment.strip_prefix("RUN:") {
+                let command = command.trim();
+                let (command, continued) = match command.strip_suffix('\\') {
+                    Some(start) => (start.trim_end(), true),
+                    None => (command, false),
+                };
+                match test.runs.last_mut().filter(|_| open) {
+                    Some(last) => {
+                        last.push(' ');
+                        last.push_str(command);
+                    }
+                    None => test.runs.push(command.to_owned()),
+                }
+                open = continued;
+            } else if let Some(words) = comment.strip_prefix("REQUIRES:") {
+                test.requires.extend(words.split([',', ' ']).filter(|w| !w.is_empty()).map(str::to_owned));
+            }
+        }
+        if open {
+            return Err("the last RUN: line is continued, but nothing follows".to_owned());
+        }
+        if test.runs.is_empty() {
+            return Err("there is no RUN: line".to_owned());
+        }
+        Ok(test)
+    }
+
+    /// Runs the commands one after the other.
+    ///
+    /// # Errors
+    /// What the first failed command was, and what it said.
+    pub fn run(&self, file: &Path, scratch: &Path, path: &std::ffi::OsStr) -> Result<(), String> {
+        for run in &self.runs {
+            let command = substitute(run, file, scratch);
+            let out = Command::new("bash")
+                .args(["-o", "pipefail", "-c", &command])
+                .env("PATH", path)
+                .current_dir(scratch)
+                .stdin(Stdio::null())
+                .output()
+                .map_err(|e| format!("bash does not start: {e}"))?;
+            if !out.status.success() {
+                return Err(format!(
+                    "{}\n$ {command}\n{}{}({})",
+                    file.display(),
+                    String::from_utf8_lossy(&out.stdout),
+                    String::from_utf8_lossy(&out.stderr),
+                    out.status
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+const SHARED: &str = "%{shared}";
+
+/// Puts in what the percent signs stand for.
+#[must_use]
+pub fn substitute(command: &str, file: &Path, scratch: &Path) -> String {
+    let mut out = String::with_capacity(command.len());
+    let mut rest = command;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let (text, used) = match rest[at + 1..].chars().next() {
+            Some('s') => (quoted(file), 2),
+            Some('S') => (quoted(file.parent().unwrap_or(file)), 2),
+            Some('t') => (quoted(&scratch.join("t")), 2),
+            Some('%') => ("%".to_owned(), 2),
+            Some('{') if rest[at..].starts_with(SHARED) => {
+                (crate::shared().map(|dir| quoted(&dir)).unwrap_or_default(), SHARED.len())
+            }
+            _ => ("%".to_owned(), 1),
+        };
+        out.push_str(&text);
+        rest = &rest[at + used..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A path as a word of the shell; quoted only where it must be, so that `%t.mlir` reads as usual.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));
+    if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_lines_are_joined_and_others_ignored() {
+        let text = "// RUN: shardc opt %s \\\n// RUN:   | FileCheck %s\n//RUN: true\n// CHECK: RUN: no\n// REQUIRES: cpu, tpu\nmodule {}";
+        let test = FileTest::parse(text).unwrap();
+        assert_eq!(test.runs, ["shardc opt %s | FileCheck %s", "true"]);
+        assert_eq!(test.requires, ["cpu", "tpu"]);
+        assert!(FileTest::parse("module {}").is_err());
+        assert!(FileTest::parse("// RUN: a \\").is_err());
+    }
+
+    #[test]
+    fn percent_signs_are_substituted() {
+        let of = |command: &str| substitute(command, Path::new("/a/b c.mlir"), Path::new("/tmp/x"));
+        assert_eq!(of("f %s -o %t.out %% %q %"), "f '/a/b c.mlir' -o /tmp/x/t.out % %q %");
+        assert_eq!(of("ls %S"), "ls /a");
+    }
+
+    #[test]
+    fn a_failure_anywhere_in_a_pipe_is_a_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let run = |command: &str| {
+            let test = FileTest { runs: vec![command.to_owned()], requires: Vec::new() };
+            test.run(Path::new("/file.mlir"), dir.path(), &path)
+        };
+        assert_eq!(run("echo a | grep a"), Ok(()));
+        assert!(run("(echo told; exit 3) | cat").unwrap_err().contains("told"));
+    }
+}

@@ -1,0 +1,61 @@
+//! The programs that file tests run.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// The `shardc` program: what `SHARDC_BIN` names, else the one that cargo builds from this checkout, in the
+/// profile that this test was built in.
+///
+/// # Errors
+/// `SHARDC_BIN` names no file, or the build fails.
+pub fn shardc() -> Result<PathBuf> {
+    if let Some(path) = env::var_os("SHARDC_BIN").map(PathBuf::from) {
+        ensure!(path.is_file(), "SHARDC_BIN names {}, which is not a file", path.display());
+        return Ok(path);
+    }
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    // For the whole workspace, so that shared dependencies have the features that they already were built with.
+    command.args([
+        "build",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        "shardc",
+        "--message-format=json-render-diagnostics",
+    ]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    command.current_dir(crate::root()).stderr(Stdio::inherit());
+    let out = command.output().context("starting cargo")?;
+    ensure!(out.status.success(), "shardc does not build");
+    let executable = String::from_utf8_lossy(&out.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "shardc")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    match executable {
+        Some(path) => Ok(path),
+        None => bail!("cargo built no program called shardc"),
+    }
+}
+
+/// The folder of LLVM's tools (`FileCheck`, `not`): beside the LLVM that the build uses, else on the `PATH`.
+#[must_use]
+pub fn llvm_tools() -> Option<PathBuf> {
+    let prefix =
+        env::var_os("MLIR_SYS_220_PREFIX").map_or_else(|| PathBuf::from("/usr/lib/llvm-22"), PathBuf::from);
+    let has_filecheck = |dir: &Path| dir.join("FileCheck").is_file();
+    let beside = prefix.join("bin");
+    if has_filecheck(&beside) {
+        return Some(beside);
+    }
+    env::split_paths(&env::var_os("PATH")?).find(|dir| has_filecheck(dir))
+}

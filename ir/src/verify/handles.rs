@@ -6,8 +6,8 @@ use cranelift_entity::EntityRef;
 
 use super::Report;
 use crate::{
-    Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, Module, Op, OpKind, PackedOption, Region,
-    ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
+    Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, MeshPlace, Module, Op, OpKind, PackedOption,
+    Region, ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
 };
 
 const CODE: &str = "SH0201";
@@ -40,9 +40,6 @@ pub(super) fn check(report: &mut Report<'_>) {
             bad(format!("{mesh} named @{name}"));
         }
     }
-    for mesh in meshes.values() {
-        let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
-    }
     for (name, &func) in func_names {
         if !funcs.is_valid(func) {
             bad(format!("{func} named @{name}"));
@@ -54,9 +51,11 @@ pub(super) fn check(report: &mut Report<'_>) {
     if !loc_ok(*loc) {
         bad("the location of the module".to_owned());
     }
-    for (mesh, place) in mesh_places.iter() {
-        if !loc_ok(place.loc) {
-            bad(format!("the location of {mesh}"));
+    for (id, mesh) in meshes {
+        let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
+        let MeshPlace { funcs_above: _, loc } = mesh_places[id];
+        if !loc_ok(loc) {
+            bad(format!("the location of {id}"));
         }
     }
     for (id, func) in funcs {
@@ -124,7 +123,7 @@ pub(super) fn check(report: &mut Report<'_>) {
             bad(format!("an argument or operation of {id}"));
         }
         if !arg_locs.iter().all(|&l| loc_ok(l)) {
-            bad(format!("a location of {id}"));
+            bad(format!("the location of an argument of {id}"));
         }
     }
     for i in 0..shardings.len() {

@@ -103,21 +103,38 @@ impl Splitter<'_> {
 
     /// Whether a value and all that it is computed from is used only here.
     fn is_exclusive(&self, value: ValueId) -> bool {
-        if self.module.rank(value) == 0 {
-            return true;
+        let mut stack = vec![value];
+        while let Some(value) = stack.pop() {
+            if self.module.rank(value) == 0 {
+                continue;
+            }
+            let Some(def) = self.module.def_op(value) else { continue };
+            if self.uses[value] != 1 {
+                return false;
+            }
+            stack.extend(&self.module.ops[def].operands);
         }
-        let Some(def) = self.module.def_op(value) else { return true };
-        self.uses[value] == 1 && self.module.ops[def].operands.iter().all(|&v| self.is_exclusive(v))
+        true
     }
 
+    /// Copies what computes a value, operands first.
     fn copy(&mut self, value: ValueId, map: &mut ValueMap) {
-        let Some(def) = self.module.def_op(value) else { return };
-        if self.module.rank(value) == 0 || map.get(value) != value {
-            return;
+        let mut stack = vec![(value, false)];
+        while let Some((value, operands_done)) = stack.pop() {
+            let Some(def) = self.module.def_op(value) else { continue };
+            if self.module.rank(value) == 0 || map.get(value) != value {
+                continue;
+            }
+            if operands_done {
+                self.copy_one(def, value, map);
+            } else {
+                stack.push((value, true));
+                stack.extend(self.module.ops[def].operands.iter().rev().map(|&v| (v, false)));
+            }
         }
-        for operand in self.module.ops[def].operands.clone() {
-            self.copy(operand, map);
-        }
+    }
+
+    fn copy_one(&mut self, def: OpId, value: ValueId, map: &mut ValueMap) {
         let copy = clone_op(self.module, def, map);
         self.copies.any = true;
         self.copies.original[copy] = def.into();

@@ -143,8 +143,7 @@ impl<'m> Engine<'m> {
                 continue;
             }
             if node.boundary != Boundary::No && tensor as usize + 1 == tensors.len() {
-                let old = self.shardings[slot as usize];
-                sharding = manual::held_by_slot(self.module, node.boundary, old, sharding);
+                sharding = manual::held_by_slot(self.module, node.boundary, sharding);
             }
             if self.provenance {
                 self.record(node, tensor as usize, sharding);

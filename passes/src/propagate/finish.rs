@@ -61,11 +61,36 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    write_ops(module, body);
+    write_ops(module, body, true);
 }
 
-/// Copies the shardings to where operations hold them, and drops sharding groups, which have done their work.
-fn write_ops(module: &mut Module, body: RegionId) {
+/// Gives values that something reached their sharding, as open as it is.
+pub(super) fn write_open(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    graph: &Graph,
+    shardings: &[u32],
+) {
+    let found = |slot: usize| (shardings[slot] != NONE).then(|| ShardingId::new(shardings[slot] as usize));
+    for (slot, value) in graph.values.iter().enumerate() {
+        if let (Some(value), Some(id)) = (*value, found(slot)) {
+            module.shardings.set(value, Some(id));
+        }
+    }
+    let results = module.funcs[func].results.len();
+    for result in &graph.func_results {
+        let i = result.result as usize - (graph.values.len() - results);
+        let list = &mut module.funcs[func].res_shardings;
+        list.resize(results, PackedOption::default());
+        list[i] = found(result.result as usize).into();
+    }
+    write_ops(module, body, false);
+}
+
+/// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
+/// they have done their work.
+fn write_ops(module: &mut Module, body: RegionId, finished: bool) {
     let mut has_groups = false;
     let ops = module.walk(body);
     for &op in &ops {
@@ -97,13 +122,16 @@ fn write_ops(module: &mut Module, body: RegionId) {
                 for (i, id) in new.in_shardings.iter_mut().enumerate() {
                     let inside = args.get(i).and_then(|&v| module.shardings.of(v));
                     if let Some(found) = inside.and_then(|inside| manual::outside(module, &spec, i, inside)) {
-                        let closed = module.shardings.get(found).closed();
-                        *id = module.shardings.intern(closed);
+                        let sharding = module.shardings.get(found);
+                        *id = match finished {
+                            true => module.shardings.intern(sharding.closed()),
+                            false => found,
+                        };
                     }
                 }
                 module.ops[op].kind = OpKind::ManualComputation(Box::new(new));
             }
-            OpKind::ShardingGroup { .. } => has_groups = true,
+            OpKind::ShardingGroup { .. } => has_groups = finished,
             _ => {}
         }
     }

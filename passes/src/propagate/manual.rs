@@ -4,7 +4,8 @@
 //! each dimension is split by manual axes first, then by free ones. Propagation carries free axes only.
 
 use shardc_ir::{
-    AxisList, AxisRef, DimSharding, EntityRef, ManualSpec, Module, OpId, OpKind, ShardingId, TensorSharding,
+    AxisList, AxisRef, DimSharding, EntityRef, ManualSpec, Module, OpId, OpKind, RegionId, ShardingId,
+    TensorSharding,
 };
 
 use super::axes::minus;
@@ -26,7 +27,7 @@ pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u3
 }
 
 /// The sharding that a boundary slot gets when its node gives it `new`.
-pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, _old: u32, new: u32) -> u32 {
+pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) -> u32 {
     let own = module.shardings.get(ShardingId::new(new as usize)).clone();
     let Some((spec, given)) = spec_of(module, boundary) else { return new };
     let held = match boundary {
@@ -57,7 +58,13 @@ pub(super) fn outside(
 }
 
 /// Manual axes that a sharding at the boundary does not mention are replicated, and stay so.
-pub(super) fn name_all_manual_axes(module: &mut Module, op: OpId) {
+pub(super) fn name_all_manual_axes(module: &mut Module, body: RegionId) {
+    for op in module.walk(body) {
+        name_manual_axes(module, op);
+    }
+}
+
+fn name_manual_axes(module: &mut Module, op: OpId) {
     let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return };
     let mut spec = (**spec).clone();
     spec.manual_axes.sort_unstable();

@@ -26,7 +26,7 @@ mod schedule;
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
 
-use shardc_ir::{AxisRef, Diagnostic, Module, OpId, ValueId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
 use engine::Engine;
 use factors::Direction;
@@ -100,19 +100,98 @@ pub fn propagate(
     module: &mut Module,
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
-    let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
+    let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
         return Err(vec![Diagnostic::invalid("SH0611", "the module has no entry function with a body")]);
     };
+    propagate_func(module, func, options)
+}
+
+/// As [`propagate`], for one function.
+///
+/// # Errors
+/// The function has no body, or a sharding does not fit its tensor or mesh.
+pub fn propagate_func(
+    module: &mut Module,
+    func: FuncId,
+    options: &PropagateOptions,
+) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
     prepare::drop_trivial_axes(module, func, body);
     let copies = constants::split(module, body);
-    for op in module.walk(body) {
-        manual::name_all_manual_axes(module, op);
-    }
+    manual::name_all_manual_axes(module, body);
     let mut parents = Parents::new(module, body);
     constraints::apply(module, body, &mut parents);
-    let graph = Graph::new(module, func, body, &parents);
-    let given = prepare::initial_shardings(module, func, &graph, &parents);
+    let (graph, given, shardings, report) = run(module, func, body, &parents, options);
+    finish::write_back(module, func, body, &graph, &given, &shardings);
+    constants::merge(module, body, &copies);
+    Ok(report)
+}
+
+/// Propagation alone, for those who study it: no preparation of constants and constraints, and afterwards only
+/// values that something reached have a sharding, open where more could be added.
+///
+/// # Errors
+/// As [`propagate_func`].
+pub fn propagate_only(
+    module: &mut Module,
+    func: FuncId,
+    options: &PropagateOptions,
+) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    prepare::check(module, func, body)?;
+    let parents = Parents::new(module, body);
+    let (graph, _, shardings, report) = run(module, func, body, &parents, options);
+    finish::write_open(module, func, body, &graph, &shardings);
+    Ok(report)
+}
+
+/// Takes axes of size one out of every sharding of a function.
+pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        prepare::drop_trivial_axes(module, func, body);
+    }
+}
+
+/// Copies constants and broadcasts of scalars for each of their uses.
+pub fn split_constants(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        constants::split(module, body);
+    }
+}
+
+/// Sharding constraints give their sharding to their operand, where nothing contradicts.
+pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        let mut parents = Parents::new(module, body);
+        constraints::apply(module, body, &mut parents);
+    }
+}
+
+/// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
+pub fn name_manual_axes(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        manual::name_all_manual_axes(module, body);
+    }
+}
+
+fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
+    let data = &module.funcs[func];
+    data.body.ok_or_else(|| {
+        vec![Diagnostic::invalid("SH0611", format!("function @{} has no body", data.name)).at(data.span)]
+    })
+}
+
+/// Shardings of slots, with those that they started from.
+fn run(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    parents: &Parents,
+    options: &PropagateOptions,
+) -> (Graph, Vec<u32>, Vec<u32>, PropagateReport) {
+    let graph = Graph::new(module, func, body, parents);
+    let given = prepare::initial_shardings(module, func, &graph, parents);
     let mut engine = Engine::new(module, &graph, given.clone());
     engine.provenance = options.provenance;
     engine.join_groups();
@@ -123,9 +202,7 @@ pub fn propagate(
         run_levels(&mut engine, options);
     }
     let Engine { shardings, report, .. } = engine;
-    finish::write_back(module, func, body, &graph, &given, &shardings);
-    constants::merge(module, body, &copies);
-    Ok(report)
+    (graph, given, shardings, report)
 }
 
 fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {

@@ -1,0 +1,85 @@
+//! Sharding rules of operations that are written as text.
+
+use std::path::PathBuf;
+
+use shardc_ir::Module;
+use shardc_passes::rules::{parse_rule, rule_of};
+
+fn parse(text: &str) -> Module {
+    shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
+}
+
+/// Rules of each function's operations, those of nested regions only if asked for.
+fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
+    let rules_of = |body| {
+        let ops = if nested { module.walk(body) } else { module.regions[body].ops.clone() };
+        ops.into_iter().filter_map(|op| rule_of(module, op)).map(|rule| rule.to_string()).collect()
+    };
+    module.funcs.values().filter_map(|f| Some((f.name.to_string(), rules_of(f.body?)))).collect()
+}
+
+#[test]
+fn rules_are_as_written() {
+    let text = include_str!("data/rules.mlir");
+    let module = parse(text);
+    for (name, found) in rules(&module, false) {
+        let start = text.find(&format!("@{name}(")).expect("the function is in the text");
+        let end = text[start..].find("\n}").map_or(text.len(), |end| start + end);
+        let expected: Vec<&str> =
+            text[start..end].lines().filter_map(|l| l.trim().strip_prefix("// rule: ")).collect();
+        assert_eq!(found, expected, "@{name}");
+        for rule in expected {
+            assert_eq!(parse_rule(rule).map(|r| r.to_string()).as_deref(), Ok(rule));
+        }
+    }
+}
+
+/// The folder of data that is shared between checkouts, if there is one.
+fn shared() -> Option<PathBuf> {
+    let path = std::env::var_os("SHARDC_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
+    path.is_dir().then_some(path)
+}
+
+#[test]
+fn rules_are_those_of_shardy() {
+    let file = "conformance/shardy/transforms/propagation/test/op_sharding_rule_registry.mlir";
+    let Some(text) = shared().and_then(|shared| std::fs::read_to_string(shared.join(file)).ok()) else {
+        eprintln!("skipped: no {file} in the shared folder");
+        return;
+    };
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for part in text.split("\n// CHECK-LABEL:").skip(1) {
+        let code: String = part.lines().skip(1).map(|l| format!("{l}\n")).collect();
+        let expected: Vec<&str> = code
+            .lines()
+            .filter(|l| l.trim().starts_with("// CHECK") && !l.contains("CHECK-NOT"))
+            .filter_map(|l| l.split_once("op_sharding_rule<"))
+            .filter_map(|(_, rest)| rest.rsplit_once('>'))
+            .map(|(rule, _)| rule)
+            .collect();
+        if expected.is_empty() {
+            continue;
+        }
+        let module = match shardc_stablehlo::parse(&code) {
+            Ok(module) => module,
+            Err(errors) => {
+                wrong.push(format!("not read: {}", errors[0]));
+                continue;
+            }
+        };
+        let found: Vec<String> = rules(&module, true).into_iter().flat_map(|(_, rules)| rules).collect();
+        // Only some operations of a function are checked, in order.
+        let mut rest = found.iter();
+        for rule in expected {
+            checked += 1;
+            if !rest.any(|r| r == rule) {
+                wrong.push(format!("expected {rule}\n   found {found:?}"));
+                break;
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} rules were checked");
+    assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -21,6 +21,9 @@ const SHARDY: &str = include_str!("../python/shardy_propagation.py");
 const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 
+/// Stages in the order in which they happen; ones that are not listed come first.
+const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", "print"];
+
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArgs {

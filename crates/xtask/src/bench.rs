@@ -95,8 +95,11 @@ fn seconds(json: &str) -> Result<Seconds> {
 
 /// Prints the median of each stage and of the sums, and the ratios.
 fn report(ours: &[Seconds], theirs: &[Seconds]) {
-    let stages =
-        |runs: &[Seconds]| runs.first().map(|r| r.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let stages = |runs: &[Seconds]| {
+        let mut stages: Vec<String> = runs.first().map(|r| r.keys().cloned().collect()).unwrap_or_default();
+        stages.sort_by_key(|stage| STAGES.iter().position(|s| s == stage));
+        stages
+    };
     let milliseconds =
         |runs: &[Seconds], stage: &str| 1e3 * median(runs.iter().filter_map(|r| r.get(stage).copied()));
     let total = |runs: &[Seconds]| 1e3 * median(runs.iter().map(|r| r.values().sum::<f64>()));

@@ -1,5 +1,6 @@
 //! Writes the shardings of slots back to the module.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
     ShardingId, TensorSharding,
@@ -27,17 +28,27 @@ pub(super) fn write_back(
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
     let num_args = module.regions[body].args.len();
+    // Few distinct shardings stand for many values.
+    let mut closed: FxHashMap<(u32, usize), ShardingId> = FxHashMap::default();
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
         let is_arg = slot < num_args && module.def_op(value).is_none();
         let at_boundary = is_arg || is_manual_value(module, value);
+        if !at_boundary {
+            let id = *closed.entry((shardings[slot], rank)).or_insert_with(|| {
+                let sharding = get(module, shardings[slot])
+                    .map_or_else(|| TensorSharding::replicated(mesh, rank), |found| found.closed());
+                module.shardings.intern(sharding)
+            });
+            module.shardings.set(value, Some(id));
+            continue;
+        }
         let sharding = match get(module, shardings[slot]) {
-            Some(found) if at_boundary => {
+            Some(found) => {
                 let user = get(module, given[slot]);
                 evenly_split(module, &found, user.as_ref(), module.shape(value), is_arg).closed()
             }
-            Some(found) => found.closed(),
             None => TensorSharding::replicated(mesh, rank),
         };
         let id = module.shardings.intern(sharding);

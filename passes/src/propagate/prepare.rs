@@ -1,5 +1,6 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpKind, PackedOption, RegionId,
     ShardingId, Span, TensorSharding, ValueDef, ValueId,
@@ -128,7 +129,7 @@ fn map_shardings(
     body: RegionId,
     map: &dyn Fn(&Meshes, &TensorSharding) -> TensorSharding,
 ) {
-    let mut known: std::collections::HashMap<ShardingId, ShardingId> = std::collections::HashMap::new();
+    let mut known: FxHashMap<ShardingId, ShardingId> = FxHashMap::default();
     let mut change = |module: &mut Module, id: ShardingId| {
         *known.entry(id).or_insert_with(|| {
             let new = map(&module.meshes, module.shardings.get(id));

@@ -36,7 +36,7 @@ impl AxisRef {
 }
 
 /// Devices arranged along named axes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Eq)]
 pub struct Mesh {
     /// Size of each axis by name, major to minor.
     pub axes: IndexMap<Box<str>, i64>,
@@ -44,6 +44,14 @@ pub struct Mesh {
     pub device_ids: Option<Vec<i64>>,
     /// Discardable attributes of the mesh operation.
     pub attrs: AttrDict,
+}
+
+// Not derived: maps are equal whatever their order, meshes are not.
+impl PartialEq for Mesh {
+    fn eq(&self, other: &Self) -> bool {
+        let Mesh { axes, device_ids, attrs } = self;
+        axes.iter().eq(&other.axes) && *device_ids == other.device_ids && *attrs == other.attrs
+    }
 }
 
 impl Mesh {
@@ -189,6 +197,12 @@ mod tests {
         assert_eq!(mesh.replica_groups(&[sub(0, 1, 2)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
         assert_eq!(mesh.replica_groups(&[sub(0, 2, 4)]), [[0, 1, 2, 3], [4, 5, 6, 7]]);
         assert_eq!(mesh.coordinate(6, sub(0, 2, 2)), 1);
+    }
+
+    #[test]
+    fn the_order_of_axes_makes_a_difference() {
+        assert_eq!(Mesh::new([("x", 2), ("y", 4)]), Mesh::new([("x", 2), ("y", 4)]));
+        assert_ne!(Mesh::new([("x", 2), ("y", 4)]), Mesh::new([("y", 4), ("x", 2)]));
     }
 
     #[test]

@@ -21,7 +21,6 @@ mod constant;
 mod ffi;
 mod locs;
 mod lower;
-mod properties;
 mod session;
 
 pub use shardc_ir::SpmdMode;

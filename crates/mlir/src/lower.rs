@@ -243,7 +243,10 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let mut regions = Vec::with_capacity(op.regions.len());
         for &r in &op.regions {
             let region = Region::new();
-            let locs = vec![location; module.regions[r].args.len()];
+            let given = &module.regions[r];
+            let locs = (0..given.args.len())
+                .map(|i| given.arg_locs.get(i).map_or(location, |&loc| self.locs.of(loc)))
+                .collect();
             self.region(r, locs, &region, Parent::StableHlo, depth + 1)?;
             regions.push(region);
         }
@@ -269,16 +272,15 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             K::ShardingConstraint(_) | K::Reshard(_) | K::PropagationBarrier { .. } => Plan::Forward,
             K::ShardingGroup { .. } => Plan::Skip,
             K::MeshCollective(_) | K::ManualComputation(_) => {
-                return Err(Diagnostic::internal(
-                    "SH0501",
-                    format!("`{}` is about global values and cannot be lowered", op.kind.name()),
-                )
-                .hint("partition the program first"));
+                return Err(global(&format!("`{}`", op.kind.name())));
             }
             K::Return => Plan::Emit(match parent {
                 Parent::Func => "func.return",
                 Parent::StableHlo => "stablehlo.return",
             }),
+            K::CustomCall(call) if CROSSINGS.contains(&&*call.target) => {
+                return Err(global(&format!("`@{}`", call.target)));
+            }
             K::CustomCall(call) if &*call.target == "Sharding" && self.is_identity(id) => Plan::Forward,
             K::Opaque(spec) => {
                 let name = &*spec.name;
@@ -363,13 +365,12 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
                 out.push((self.attrs.name("callee")?, self.attrs.symbol(callee)));
             }
             OpKind::Opaque(spec) => self.carried(&spec.props, &mut out)?,
-            kind => {
-                for (name, text) in crate::properties::properties(module, id) {
-                    let value = self.attrs.parse(text.as_ref())?;
-                    push_new(&mut out, self.attrs.name(name.as_ref())?, value);
-                }
-                if let OpKind::CustomCall(call) = kind {
-                    self.carried(&call.props, &mut out)?;
+            _ => {
+                for (name, text) in shardc_stablehlo::properties(module, id) {
+                    if !is_sharding(&name) {
+                        let value = self.attrs.parse(&text)?;
+                        push_new(&mut out, self.attrs.name(&name)?, value);
+                    }
                 }
             }
         }
@@ -411,6 +412,14 @@ enum Plan<'m> {
     Forward,
     /// An operation of this name.
     Emit(&'m str),
+}
+
+/// Calls with which GSPMD goes from global values to those of one device and back.
+const CROSSINGS: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
+
+fn global(what: &str) -> Diagnostic {
+    Diagnostic::internal("SH0501", format!("{what} is about global values and cannot be lowered"))
+        .hint("partition the program first")
 }
 
 /// Attributes that speak of global values: they mean nothing in what one device runs.

@@ -9,6 +9,7 @@
 //! inherent attributes as MLIR text to whoever builds MLIR operations.
 
 pub mod codes;
+mod diagnostics;
 mod floats;
 mod lexer;
 mod parser;
@@ -19,6 +20,7 @@ use std::borrow::Cow;
 
 use shardc_ir::{Module, OpId, OpKind};
 
+pub use diagnostics::render;
 pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op};
 
@@ -43,6 +45,12 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
         OpKind::Opaque(spec) => Some(&spec.props),
         _ => None,
     };
+    let carried = data.attrs.iter().filter(|(name, _)| is_carried_property(&data.kind, name));
+    for (name, attr) in carried {
+        let mut text = String::new();
+        printer::attrs::push_attr(&mut text, attr);
+        props.push((Cow::Borrowed(name), text));
+    }
     for (name, attr) in kept.into_iter().flat_map(shardc_ir::AttrDict::iter) {
         let mut text = String::new();
         printer::attrs::push_attr(&mut text, attr);
@@ -50,4 +58,10 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     }
     props.sort();
     props
+}
+
+/// Whether `name` is an inherent attribute of operations of this kind that no pass reads, and that is therefore
+/// carried among the discardable ones.
+pub(crate) fn is_carried_property(kind: &OpKind, name: &str) -> bool {
+    matches!(kind, OpKind::Unary(_)) && name == "result_accuracy"
 }

@@ -40,7 +40,7 @@ type Seconds = BTreeMap<String, f64>;
 /// Measures and prints.
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
-    setup::run(workspace, false)?;
+    setup::run(false)?;
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let shardc = process::step("build shardc, optimised", || demo::build(workspace, true))?;
     let dir = workspace.scratch("bench")?;

@@ -123,7 +123,7 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     let start = Instant::now();
     let mut times: Vec<(&str, Duration, bool)> = Vec::new();
     let begun = Instant::now();
-    setup::run(workspace, false)?;
+    setup::run(false)?;
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;
     let all = Step::value_variants().iter().copied();

@@ -54,7 +54,7 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
             "there is no conformance data: it lies in `shared/conformance` beside the checkout, or where SHARDC_SHARED says"
         );
     };
-    setup::run(workspace, false)?;
+    setup::run(false)?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
     let dir = workspace.scratch("conformance")?;
     let path = search_path(&dir, &shardc)?;

@@ -74,7 +74,7 @@ struct SetupArgs {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = Workspace::find().and_then(|workspace| match cli.command {
-        Command::Setup(args) => setup::run(&workspace, args.tpu),
+        Command::Setup(args) => setup::run(args.tpu),
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
         Command::Conformance(args) => conformance::run(&workspace, &args),

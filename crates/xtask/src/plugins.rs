@@ -1,31 +1,42 @@
-//! XLA's plugins: what runs a partitioned program.
+//! XLA's plugins: what compiles and runs a partitioned program.
 
-use anyhow::Result;
+use std::io::{IsTerminal, Write};
 
-use crate::workspace::Workspace;
+use anyhow::{Context, Result};
+use shardc_runtime::plugin::{Environment, InstallProgress, PluginKind, find, install};
 
-/// A plugin that development needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plugin {
-    /// Virtual devices on this machine's processor.
-    Cpu,
-    /// The TPU compiler.
-    Tpu,
-}
-
-impl Plugin {
-    fn title(self) -> &'static str {
-        match self {
-            Plugin::Cpu => "XLA's CPU plugin",
-            Plugin::Tpu => "the TPU compiler",
-        }
+/// Installs the pinned plugin of a kind into shardc's cache, unless this machine has one.
+pub(crate) fn ensure(kind: PluginKind) -> Result<()> {
+    let title = match kind {
+        PluginKind::Cpu => "XLA's CPU plugin",
+        PluginKind::Tpu => "the TPU compiler",
+        PluginKind::Cuda => "XLA's CUDA plugin",
+    };
+    let environment = Environment::from_process();
+    if let Ok(found) = find(kind, &environment) {
+        println!("{title}: already there ({}, {})", found.path.display(), found.source);
+        return Ok(());
     }
-}
-
-/// Installs a plugin unless there is one.
-#[allow(clippy::unnecessary_wraps, reason = "installing can fail")]
-pub(crate) fn ensure(workspace: &Workspace, plugin: Plugin) -> Result<()> {
-    let _ = workspace;
-    println!("{}: skipped, this checkout has no runtime to install it", plugin.title());
+    let terminal = std::io::stdout().is_terminal();
+    let mut percent = 0;
+    let mut show = |progress: InstallProgress| match progress {
+        InstallProgress::Looking { url } => println!("{title}: from {url}"),
+        InstallProgress::Downloading { file, received, total } => {
+            // On a terminal one line that counts up; in a log one line.
+            let now = total.filter(|&all| all > 0).map_or(0, |all| received * 100 / all);
+            if terminal && now > percent {
+                percent = now;
+                print!("\r{title}: {file} {now} %");
+                let _ = std::io::stdout().flush();
+            } else if received == 0 {
+                println!("{title}: {file}");
+            }
+        }
+        InstallProgress::Unpacking if terminal => println!("\n{title}: unpacking"),
+        InstallProgress::Unpacking => println!("{title}: unpacking"),
+        InstallProgress::AlreadyInstalled | InstallProgress::Installed => {}
+    };
+    let found = install(kind, &environment, &mut show).with_context(|| format!("installing {title}"))?;
+    println!("{title}: installed in {}", found.path.display());
     Ok(())
 }

@@ -4,11 +4,9 @@ use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{
-    plugins::{self, Plugin},
-    process,
-    workspace::{Workspace, which},
-};
+use shardc_runtime::plugin::PluginKind;
+
+use crate::{plugins, process, workspace::which};
 
 /// Debian's packages of LLVM 22 with MLIR, and the libraries that LLVM was built against.
 const PACKAGES: [&str; 7] = [
@@ -25,12 +23,12 @@ const PACKAGES: [&str; 7] = [
 const COMPILER: &str = "g++";
 
 /// Installs what is missing.
-pub(crate) fn run(workspace: &Workspace, tpu: bool) -> Result<()> {
+pub(crate) fn run(tpu: bool) -> Result<()> {
     process::step("setup", || {
         system_packages()?;
-        plugins::ensure(workspace, Plugin::Cpu)?;
+        plugins::ensure(PluginKind::Cpu)?;
         if tpu {
-            plugins::ensure(workspace, Plugin::Tpu)?;
+            plugins::ensure(PluginKind::Tpu)?;
         }
         Ok(())
     })

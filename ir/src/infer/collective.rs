@@ -4,8 +4,17 @@ use super::shape::{divided, times};
 use super::{Ctx, Res, Ty, Types, ensure};
 use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 
-/// Number of devices in each group; `None` where no groups are written (all devices, however many).
+/// Number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
+/// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
+    if spec.channel.is_some_and(|c| c > 0) && !spec.use_global_device_ids {
+        return None;
+    }
+    written_size(spec)
+}
+
+/// Number of ids in each group that is written.
+fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     spec.groups.iter().map(|g| g.iter().filter(|&&id| id >= 0).count() as i64).max()
 }
 
@@ -13,7 +22,7 @@ pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
 fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
     let result = |i: usize| -> Res<Ty> {
         let operand = cx.tensor(i)?;
-        let dtype = if reduces { cx.yielded_dtype(0, 0).unwrap_or(operand.dtype) } else { operand.dtype };
+        let dtype = if reduces { cx.accumulated(0, 0, operand.dtype)? } else { operand.dtype };
         Ok(Ty::Tensor(TensorType::new(&f(operand)?, dtype)))
     };
     (0..cx.operands.len()).map(result).collect()
@@ -33,7 +42,6 @@ pub(crate) fn all_gather(cx: &Ctx<'_>, dim: u32, spec: &CollectiveSpec) -> Res<T
     each(cx, false, |operand| {
         let dim = in_range(cx, dim, operand)?;
         let mut shape = operand.shape.clone();
-        // Without groups the size follows from the number of devices, which the operation does not say.
         shape[dim] = group_size(spec).map_or(Ok(DYNAMIC), |n| times(cx, shape[dim], n))?;
         Ok(shape)
     })
@@ -57,9 +65,9 @@ pub(crate) fn all_to_all(
 ) -> Res<Types> {
     let n = i64::from(split_count);
     ensure!(
-        group_size(spec).is_none_or(|size| size == n),
+        written_size(spec).is_none_or(|size| size == n),
         "all_to_all splits into {n} parts among groups of {}",
-        group_size(spec).unwrap_or(0)
+        written_size(spec).unwrap_or(0)
     );
     each(cx, false, |operand| {
         let (split, concat) = (in_range(cx, split_dim, operand)?, in_range(cx, concat_dim, operand)?);

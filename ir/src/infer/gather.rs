@@ -159,7 +159,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
             "the update {update} of scatter does not fit the input {input}: its shape has to be {} or, in the window dimensions, smaller",
             shape_text(&limit)
         );
-        let dtype = cx.yielded_dtype(0, i).unwrap_or(input.dtype);
+        let dtype = cx.accumulated(0, i, input.dtype)?;
         if dtype == input.dtype {
             return Ok(Ty::Same(cx.ty(i)?));
         }

@@ -5,6 +5,7 @@ use crate::{DType, DimList, DotSpec, Shape, SizeList, TensorType, TriangularSpec
 
 pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
+    ensure!(spec.precision.len() <= 2, "dot_general of two operands has {} precisions", spec.precision.len());
     let roles =
         |batch: &DimList, contract: &DimList| -> DimList { batch.iter().chain(contract).copied().collect() };
     let (left, right) =

@@ -50,7 +50,7 @@ pub fn infer_types(
             InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
         }
     })?;
-    if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if spec.groups.is_empty())
+    if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
         return Err(InferError(format!("the result type of {name} without replica groups does not follow")));
@@ -157,10 +157,18 @@ impl<'m> Ctx<'m> {
         Some(module.ops[end].operands.iter().map(move |&v| module.values[v].ty))
     }
 
-    /// Element type of value `i` that region `region` ends with, if it is a tensor.
-    pub(crate) fn yielded_dtype(&self, region: usize, i: usize) -> Option<DType> {
-        let ty = self.yields(region)?.nth(i)?;
-        Some(self.module.types.as_tensor(ty)?.dtype)
+    /// Element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
+    /// region is not there. It may be a wider one of the same family.
+    pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
+        let yielded = self.yields(region).and_then(|mut types| types.nth(i));
+        let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
+        ensure!(
+            body.dtype.class() == dtype.class() && body.dtype.bits() >= dtype.bits(),
+            "{} combines elements of type {dtype} in {}, which does not hold them",
+            self.name(),
+            body.dtype
+        );
+        Ok(body.dtype)
     }
 }
 
@@ -173,9 +181,10 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::Compare(..) => elementwise::compare(cx),
         K::Select => elementwise::select(cx),
         K::Clamp => elementwise::clamp(cx),
-        K::ReducePrecision { .. } => {
+        K::ReducePrecision { exponent_bits, .. } => {
             let tensor = cx.tensor(0)?;
             ensure!(tensor.dtype.is_float(), "reduce_precision takes floats, not {}", tensor.dtype);
+            ensure!(*exponent_bits > 0, "reduce_precision needs at least one exponent bit");
             same(cx, 0)
         }
         K::Convert
@@ -296,6 +305,8 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     }
     match (module.types.get(a), module.types.get(b)) {
         (Type::Tensor(a), Type::Tensor(b)) => a.dtype == b.dtype && shape_fits(&a.shape, &b.shape),
+        // Quantized and unranked types are text: what is dynamic in one may be anything in the other.
+        (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))
         }

@@ -38,7 +38,7 @@ pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
     distinct_dims(cx.name(), "dimensions", dims, first.rank())?;
     let result = |i: usize| -> Res<Ty> {
         let input = cx.tensor(i)?;
-        let dtype = cx.yielded_dtype(0, i).unwrap_or(input.dtype);
+        let dtype = cx.accumulated(0, i, input.dtype)?;
         Ok(Ty::Tensor(TensorType::new(&without(&first.shape, dims), dtype)))
     };
     (0..n).map(result).collect()

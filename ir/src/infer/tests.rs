@@ -238,10 +238,12 @@ fn reductions() {
     check(reduce(&[0]), "2xf32 i32", "initial value");
     check(OpKind::Sort { dim: -1, stable: true }, "2x3xf32 2x3xi32", "2x3xf32 2x3xi32");
     check(OpKind::Sort { dim: 2, stable: true }, "2x3xf32", "does not fit");
-    // The body may work in a wider type than the operands.
+    // The body may work in a wider type than the operands, not in a narrower one.
     let mut module = Module::new();
     let body = reducer(&mut module, BinaryOp::Add, "f32");
     assert_eq!(infer_in(&mut module, &reduce(&[0]), "2x3xbf16 bf16", &[body]), "3xf32");
+    let narrow = infer_in(&mut module, &reduce(&[0]), "2x3xf64 f64", &[body]);
+    assert!(narrow.contains("combines elements of type f64 in f32, which does not hold them"), "{narrow}");
 }
 
 #[test]
@@ -332,6 +334,9 @@ fn collectives() {
     check(exchange(2), "4x4xf32", "2x8xf32");
     check(exchange(4), "4x4xf32", "among groups of 2");
     check(OpKind::CollectivePermute(spec(vec![vec![0, 1]])), "4xf32", "4xf32");
+    // Groups of replicas with a channel: all partitions of each take part, however many.
+    let replicas = || Box::new(CollectiveSpec { channel: Some(1), ..*pairs() });
+    check_written(OpKind::AllGather { dim: 1, spec: replicas() }, "4x4xf32", "4x32xf32", "");
     check_written(OpKind::AllGather { dim: 1, spec: spec(vec![]) }, "4x4xf32", "4x32xf32", "");
     check_written(
         OpKind::AllGather { dim: 1, spec: pairs() },

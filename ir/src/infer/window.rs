@@ -81,7 +81,7 @@ pub(crate) fn reduce_window(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> {
     );
     let shape = windows(cx, spec, &cx.tensor(0)?.shape)?;
     let result = |i: usize| -> Res<Ty> {
-        let dtype = cx.yielded_dtype(0, i).unwrap_or(cx.tensor(i)?.dtype);
+        let dtype = cx.accumulated(0, i, cx.tensor(i)?.dtype)?;
         Ok(Ty::Tensor(TensorType::new(&shape, dtype)))
     };
     (0..n).map(result).collect()
@@ -99,7 +99,7 @@ pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> 
         "the source of select_and_scatter is {source}, the windows of its operand have shape {}",
         shape_text(&shape)
     );
-    let dtype = cx.yielded_dtype(1, 0).unwrap_or(operand.dtype);
+    let dtype = cx.accumulated(1, 0, operand.dtype)?;
     Ok(tensor(&operand.shape, dtype))
 }
 
@@ -117,6 +117,8 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let (input, kernel) = (cx.tensor(0)?, cx.tensor(1)?);
     let rank = input.rank();
     ensure!(rank >= 2 && kernel.rank() == rank, "convolution of {input} with {kernel}: the ranks do not fit");
+    ensure!(input.dtype == kernel.dtype, "convolution of {input} with {kernel}: the element types differ");
+    ensure!(spec.precision.len() <= 2, "convolution of two operands has {} precisions", spec.precision.len());
     all_dims(cx, "input", &spec.input, rank)?;
     all_dims(cx, "kernel", &spec.kernel, rank)?;
     all_dims(cx, "output", &spec.output, rank)?;
@@ -162,6 +164,5 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         };
         shape[spec.output.spatial[i] as usize] = count(cx, &window, at(input, spec.input.spatial[i]), i)?;
     }
-    let dtype = if kernel.dtype.bits() > input.dtype.bits() { kernel.dtype } else { input.dtype };
-    Ok(tensor(&shape, dtype))
+    Ok(tensor(&shape, input.dtype))
 }

@@ -18,18 +18,11 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
             ("attribute lists of parameters", func.arg_attrs.len(), func.params.len()),
             ("attribute lists of results", func.res_attrs.len(), func.results.len()),
             ("shardings of results", func.res_shardings.len(), func.results.len()),
+            ("locations of parameters", func.arg_locs.len(), func.params.len()),
         ] {
-            if have != want {
+            if have != want && have != 0 {
                 report.invalid("SH0209", span, format!("@{} has {have} {what} for {want}", func.name));
             }
-        }
-        if !func.arg_locs.is_empty() && func.arg_locs.len() != func.params.len() {
-            let (have, want) = (func.arg_locs.len(), func.params.len());
-            report.invalid(
-                "SH0209",
-                span,
-                format!("@{} has {have} locations of parameters for {want}", func.name),
-            );
         }
         let Some(body) = func.body else { continue };
         let args = module.regions[body].args.iter().map(|&v| module.values[v].ty);

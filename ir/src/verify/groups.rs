@@ -26,6 +26,11 @@ fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let kind = &report.module.ops[id].kind;
     let Some(spec) = kind.collective() else { return };
+    if spec.use_global_device_ids && spec.channel.is_none_or(|c| c <= 0) {
+        let message = format!("{} has global device ids but no channel", kind.name());
+        report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
+        return;
+    }
     let devices = num_devices(report.module, kind, spec);
     let (code, fault) = match kind {
         OpKind::CollectivePermute(_) => ("SH0215", permute(spec, devices)),
@@ -87,14 +92,17 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
             None,
         ));
     }
-    in_range(ids.iter().copied(), devices)?;
     let count = ids.len();
+    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_));
+    // Where nothing says how many devices there are, they are the ones that the groups list.
+    let devices = devices.or((!broadcast).then_some(count as i64));
+    in_range(ids.iter().copied(), devices)?;
     if let Some(id) = first_repeat(ids) {
         return Err((format!("has device {id} in its groups twice"), None));
     }
     if let Some(n) = devices
         && count as i64 != n
-        && !matches!(kind, OpKind::CollectiveBroadcast(_))
+        && !broadcast
     {
         let hint = Some("list every device, in groups of one where it has no partner");
         return Err((format!("has {count} of {n} devices in its groups"), hint));

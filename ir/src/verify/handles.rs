@@ -6,8 +6,8 @@ use cranelift_entity::EntityRef;
 
 use super::Report;
 use crate::{
-    Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, Module, Op, OpKind, PackedOption, Region,
-    ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
+    Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, MeshPlace, Module, Op, OpKind, PackedOption,
+    Region, ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
 };
 
 const CODE: &str = "SH0201";
@@ -22,6 +22,7 @@ pub(super) fn check(report: &mut Report<'_>) {
         attrs: _,
         meshes,
         mesh_names,
+        mesh_places,
         funcs,
         func_names,
         ops,
@@ -32,16 +33,12 @@ pub(super) fn check(report: &mut Report<'_>) {
         shardings,
         resources: _,
         loc,
-        mesh_places: _,
     } = module;
     let mut bad = |what: String| report.internal(CODE, format!("{what} is out of range"));
     for (name, &mesh) in mesh_names {
         if !meshes.is_valid(mesh) {
             bad(format!("{mesh} named @{name}"));
         }
-    }
-    for mesh in meshes.values() {
-        let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
     }
     for (name, &func) in func_names {
         if !funcs.is_valid(func) {
@@ -53,6 +50,13 @@ pub(super) fn check(report: &mut Report<'_>) {
     let sharding_ok = |s: ShardingId| s.index() < shardings.len();
     if !loc_ok(*loc) {
         bad("the location of the module".to_owned());
+    }
+    for (id, mesh) in meshes {
+        let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
+        let MeshPlace { funcs_above: _, loc } = mesh_places[id];
+        if !loc_ok(loc) {
+            bad(format!("the location of {id}"));
+        }
     }
     for (id, func) in funcs {
         let Func {
@@ -114,9 +118,12 @@ pub(super) fn check(report: &mut Report<'_>) {
         }
     }
     for (id, region) in regions {
-        let Region { args, ops: listed, arg_locs: _ } = region;
+        let Region { args, arg_locs, ops: listed } = region;
         if !args.iter().all(|&v| values.is_valid(v)) || !listed.iter().all(|&op| ops.is_valid(op)) {
             bad(format!("an argument or operation of {id}"));
+        }
+        if !arg_locs.iter().all(|&l| loc_ok(l)) {
+            bad(format!("the location of an argument of {id}"));
         }
     }
     for i in 0..shardings.len() {

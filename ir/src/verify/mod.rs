@@ -18,8 +18,8 @@
 //! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]).
 //! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that the operation or
 //!   function around it gives or takes.
-//! * **I9** (SH0209) Functions. Names are unique; parameters, arguments of the body, attributes, shardings and
-//!   locations agree in number and type.
+//! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and
+//!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
 //! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse.
 //! * **I11** (SH0211) Meshes. Axis sizes are positive; device ids are a permutation of `0..n`, save that a mesh
 //!   of one named device may name any.
@@ -27,9 +27,10 @@
 //!   of it; no axis, nor any part of one, is used twice in one sharding, replicated and unreduced axes included.
 //!   A sharding on a mesh of one named device splits nothing.
 //! * **I13** (SH0213) Placements. A `sdy.manual_computation` and the collectives between shardings agree with
-//!   their shardings: in number, mesh, local types and numbers of parts.
+//!   their shardings: in number, mesh, local types and axes. What is inside a manual computation does not use its
+//!   manual axes.
 //! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
-//!   and, where the number of devices is known, in range; all devices take part, save in a broadcast.
+//!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 
 mod funcs;
@@ -38,6 +39,7 @@ mod handles;
 mod mesh;
 mod ops;
 mod placement;
+mod scope;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -58,16 +60,19 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
     if report.errors.is_empty()
-        && let Some(order) = structure::check(&mut report)
+        && let Some(program) = structure::check(&mut report)
     {
-        funcs::check(&mut report, &order);
-        let meshes_ok = mesh::check(&mut report, &order);
-        for &op in &order {
+        funcs::check(&mut report, &program.order);
+        let meshes_ok = mesh::check(&mut report, &program.order);
+        for &op in &program.order {
             ops::check(&mut report, op);
             groups::check(&mut report, op);
             if meshes_ok {
                 placement::check(&mut report, op);
             }
+        }
+        if meshes_ok {
+            scope::check(&mut report, &program);
         }
     }
     if report.errors.is_empty() { Ok(()) } else { Err(report.errors) }

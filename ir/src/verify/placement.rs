@@ -5,8 +5,8 @@ use super::mesh::check_axes;
 use super::ops::yielded;
 use crate::infer::{on_size, shape_fits};
 use crate::{
-    AxisList, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, TensorSharding,
-    TensorType, ValueId,
+    AxisList, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, SubAxis,
+    TensorSharding, TensorType, ValueId,
 };
 
 const CODE: &str = "SH0213";
@@ -28,6 +28,15 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     let op = &module.ops[id];
     let &[region] = op.regions.as_slice() else { return Ok(()) };
     let (args, yields) = (&module.regions[region].args, yielded(module, region));
+    // A mesh without axes splits nothing, so that it goes with any.
+    let meshes = spec.in_shardings.iter().chain(&spec.out_shardings).map(|&s| module.shardings.get(s).mesh);
+    let mut meshes = meshes.filter(|&m| !module.meshes[m].axes.is_empty());
+    if let Some(first) = meshes.next()
+        && let Some(other) = meshes.find(|&m| !same_devices(&module.meshes[m], &module.meshes[first]))
+    {
+        let (first, other) = (module.mesh_name(first), module.mesh_name(other));
+        return Err(format!("its shardings are on different meshes, @{first} and @{other}"));
+    }
     for (what, values, shardings, locals) in [
         ("operand", op.operands.as_slice(), &spec.in_shardings, args.as_slice()),
         ("result", op.results.as_slice(), &spec.out_shardings, yields),
@@ -52,6 +61,11 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
     Ok(())
 }
 
+/// Whether two meshes are one: a text may write a mesh out where it is used.
+fn same_devices(a: &Mesh, b: &Mesh) -> bool {
+    std::ptr::eq(a, b) || (a.axes.iter().eq(&b.axes) && a.device_ids == b.device_ids)
+}
+
 /// The body sees what the manual axes leave of a value.
 fn manual_value(
     report: &Report<'_>,
@@ -69,7 +83,7 @@ fn manual_value(
     }
     let mut shape = Shape::new();
     for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
-        let is_manual = |axis: &crate::AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
+        let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
             return Err("a manual axis follows one that is not manual".to_owned());
@@ -84,6 +98,25 @@ fn manual_value(
     Ok(())
 }
 
+/// The same axes, with parts of one axis that follow one another as one.
+fn merged(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> AxisList {
+    let mut out = AxisList::new();
+    for axis in axes {
+        if let Some(last) = out.last_mut()
+            && last.axis == axis.axis
+            && let (Some(a), Some(b)) = (last.sub, axis.sub)
+            && a.pre.checked_mul(a.size) == Some(b.pre)
+        {
+            let sub = SubAxis { pre: a.pre, size: a.size.saturating_mul(b.size) };
+            let whole = i64::from(sub.size) == mesh.full_size(axis);
+            *last = AxisRef { axis: axis.axis, sub: (!whole).then_some(sub) };
+            continue;
+        }
+        out.push(axis);
+    }
+    out
+}
+
 fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<(), String> {
     let module = report.module;
     let (&[operand], &[_]) = (module.ops[id].operands.as_slice(), module.ops[id].results.as_slice()) else {
@@ -95,49 +128,68 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
         return Err("the sharding of its result is on another mesh".to_owned());
     }
     let rank = module.rank(operand);
-    // What each dimension is split by on the way, as (parts undone, parts made).
-    let mut change = vec![(1i64, 1i64); rank];
-    let per_dim = |lists: &[AxisList]| -> Result<Vec<i64>, String> {
-        if lists.len() != rank {
-            return Err(format!("it has axes for {} dimensions, its operand has {rank}", lists.len()));
-        }
-        check_axes(mesh, lists.iter().flatten().copied())?;
-        Ok(lists.iter().map(|axes| mesh.axes_size(axes)).collect())
-    };
+    // Axes that each dimension loses and gains.
+    let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
+    let mut reduced = &AxisList::new();
     match &spec.kind {
-        MeshCollectiveKind::AllGather(lists) => {
-            per_dim(lists)?.into_iter().zip(&mut change).for_each(|(n, c)| c.0 = n);
-        }
-        MeshCollectiveKind::AllSlice(lists) => {
-            per_dim(lists)?.into_iter().zip(&mut change).for_each(|(n, c)| c.1 = n);
-        }
-        MeshCollectiveKind::ReduceScatter(lists, _) => {
-            per_dim(lists)?.into_iter().zip(&mut change).for_each(|(n, c)| c.1 = n);
+        MeshCollectiveKind::AllGather(lists) => lost.clone_from(lists),
+        MeshCollectiveKind::AllSlice(lists) | MeshCollectiveKind::ReduceScatter(lists, _) => {
+            gained.clone_from(lists);
         }
         MeshCollectiveKind::AllToAll { axes, from, to } => {
             let (from, to) = (*from as usize, *to as usize);
             if from >= rank || to >= rank || from == to {
                 return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
             }
-            check_axes(mesh, axes.iter().copied())?;
-            change[from].0 = mesh.axes_size(axes);
-            change[to].1 = mesh.axes_size(axes);
+            lost[from].clone_from(axes);
+            gained[to].clone_from(axes);
         }
-        MeshCollectiveKind::AllReduce(axes, _) => check_axes(mesh, axes.iter().copied())?,
+        MeshCollectiveKind::AllReduce(axes, _) => reduced = axes,
         MeshCollectiveKind::CollectivePermute => {}
     }
+    for lists in [&lost, &gained] {
+        if lists.len() != rank {
+            return Err(format!("it has axes for {} dimensions, its operand has {rank}", lists.len()));
+        }
+        check_axes(mesh, lists.iter().flatten().copied())?;
+    }
+    check_axes(mesh, reduced.iter().copied())?;
+    check_axes(mesh, reduced.iter().copied().chain(out.unreduced.iter().copied()))
+        .map_err(|fault| format!("its result still waits for the reduction: {fault}"))?;
     let Some(before) = module.shardings.sharding_of(operand) else { return Ok(()) };
-    if before.mesh != spec.mesh || before.rank() != rank || out.rank() != rank {
-        // Between meshes over the same devices only the devices have to agree; ranks are I12.
+    let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
+    if before.mesh != spec.mesh {
+        // A permute may go to another order of the same devices.
+        let fault = "the sharding of its operand is on another mesh".to_owned();
+        return if permutes { Ok(()) } else { Err(fault) };
+    }
+    if before.rank() != rank || out.rank() != rank {
+        // I12 says so.
         return Ok(());
     }
-    for (d, (undone, made)) in change.into_iter().enumerate() {
-        let (have, want) = (before.shards(mesh, d), out.shards(mesh, d));
-        if have.checked_mul(made) != want.checked_mul(undone) {
+    check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
+        .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;
+    for d in 0..rank {
+        let fits = if permutes {
+            before.shards(mesh, d) == out.shards(mesh, d)
+        } else {
+            let join = |axes: &AxisList, more: &AxisList| {
+                merged(mesh, axes.iter().copied().chain(more.iter().copied()))
+            };
+            join(&out.dims[d].axes, &lost[d]) == join(&before.dims[d].axes, &gained[d])
+        };
+        if !fits {
             return Err(format!(
-                "dimension {d} is split {have} ways before and {want} after, which the axes exchanged do not make up"
+                "dimension {d} is sharded {} before and {} after, which the axes exchanged do not make up",
+                axes_text(mesh, &before.dims[d].axes),
+                axes_text(mesh, &out.dims[d].axes)
             ));
         }
     }
     Ok(())
+}
+
+fn axes_text(mesh: &Mesh, axes: &AxisList) -> String {
+    let axes: Vec<String> = axes.iter().map(|&a| mesh.axis_text(a)).collect();
+    format!("{{{}}}", axes.join(", "))
 }

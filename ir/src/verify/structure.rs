@@ -22,39 +22,60 @@ struct Walk<'r, 'm> {
     op_seen: Vec<bool>,
     /// The mark of each value that may be read at the place at hand; 0 for none.
     visible: Vec<u32>,
-    marks: u32,
-    order: Vec<OpId>,
+    program: Program,
     sound: bool,
 }
 
-/// The operations of the program in order, an operation before those of its regions; `None` where I2 or I3 is
-/// broken, so that the program must not be walked.
-pub(super) fn check(report: &mut Report<'_>) -> Option<Vec<OpId>> {
+/// The operations of a module in order, an operation before those of its regions.
+pub(super) struct Program {
+    /// The operations.
+    pub(super) order: Vec<OpId>,
+    /// For each of them, the scope that it stands in, as an index into `scopes`.
+    pub(super) scope: Vec<u32>,
+    /// The bodies that see nothing of what is around them.
+    pub(super) scopes: Vec<Scope>,
+}
+
+/// A body that sees nothing of what is around it.
+#[derive(Clone, Copy)]
+pub(super) struct Scope {
+    /// The `sdy.manual_computation` that it belongs to; `None` for the body of a function.
+    pub(super) manual: Option<OpId>,
+    /// The scope that this operation stands in.
+    pub(super) parent: u32,
+}
+
+/// The operations of the program; `None` where I2 or I3 is broken, so that it must not be walked.
+pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
     let module = report.module;
     let mut walk = Walk {
         report,
         region_seen: vec![false; module.regions.len()],
         op_seen: vec![false; module.ops.len()],
         visible: vec![0; module.values.len()],
-        marks: 0,
-        order: Vec::with_capacity(module.ops.len()),
+        program: Program {
+            order: Vec::with_capacity(module.ops.len()),
+            scope: Vec::with_capacity(module.ops.len()),
+            scopes: Vec::new(),
+        },
         sound: true,
     };
     for body in module.bodies() {
         walk.body(body);
     }
-    walk.sound.then_some(walk.order)
+    walk.sound.then_some(walk.program)
 }
 
 impl Walk<'_, '_> {
-    fn new_mark(&mut self) -> u32 {
-        self.marks += 1;
-        self.marks
+    /// A new scope; its mark is its index plus one.
+    fn new_mark(&mut self, manual: Option<OpId>, mark: u32) -> u32 {
+        self.program.scopes.push(Scope { manual, parent: mark.saturating_sub(1) });
+        self.program.scopes.len() as u32
     }
 
     fn body(&mut self, body: RegionId) {
         let module = self.report.module;
-        let mark = self.new_mark();
+        let mark = self.new_mark(None, 0);
         let mut stack = Vec::new();
         self.enter(&mut stack, body, mark);
         while let Some(frame) = stack.last_mut() {
@@ -75,7 +96,8 @@ impl Walk<'_, '_> {
                     continue;
                 }
                 self.op_seen[id.index()] = true;
-                self.order.push(id);
+                self.program.order.push(id);
+                self.program.scope.push(frame.mark - 1);
                 self.operation(id, frame.mark, last);
             }
             let op = &module.ops[id];
@@ -90,7 +112,8 @@ impl Walk<'_, '_> {
                     );
                 }
                 let isolated = matches!(op.kind, OpKind::ManualComputation(_));
-                let mark = if isolated { self.new_mark() } else { frame.mark };
+                let mark = frame.mark;
+                let mark = if isolated { self.new_mark(Some(id), mark) } else { mark };
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {

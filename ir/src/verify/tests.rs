@@ -65,7 +65,11 @@ fn with_op(kind: OpKind, results: &str, regions: impl FnOnce(&mut Module) -> Vec
 #[test]
 fn i1_handles() {
     type Edit = fn(&mut Small);
-    let broken: [(&str, Edit); 9] = [
+    let broken: [(&str, Edit); 11] = [
+        ("the location of mesh0", |s| s.module.mesh_places[s.mesh].loc = LocId::new(99).into()),
+        ("the location of an argument of region0", |s| {
+            s.module.regions[s.body].arg_locs.push(LocId::new(99).into());
+        }),
         ("a value of op0", |s| s.module.ops[s.add].operands[0] = ValueId::new(99)),
         ("a region of op0", |s| s.module.ops[s.add].regions.push(RegionId::new(99))),
         ("a mesh or sharding of op0", |s| {
@@ -480,6 +484,45 @@ fn i13_placements() {
     breaks(&module, "SH0204", "operand 0 of stablehlo.sine");
     assert!(module.ops[sine].regions.is_empty());
 
+    // Inside, the manual axes are devices: nothing is sharded along them.
+    let inside = |kind: &dyn Fn(&mut Module) -> OpKind| {
+        let mut module = manual("2x8xf32", both, &[data], 1);
+        let local = arg(&module, body, 0);
+        let kind = kind(&mut module);
+        push(&mut module, body, kind, &[local], "2x8xf32", &[]);
+        module.regions[body].ops.swap(0, 1);
+        module
+    };
+    let constraint = |dims: &'static [&'static [AxisRef]]| {
+        inside(&move |m| OpKind::ShardingConstraint(m.shardings.intern(sharding(MeshId::new(0), dims))))
+    };
+    const DATA: AxisRef = AxisRef { axis: 0, sub: None };
+    const MODEL: AxisRef = AxisRef { axis: 1, sub: None };
+    holds(&constraint(&[&[], &[MODEL]]));
+    breaks(
+        &constraint(&[&[], &[DATA]]),
+        "SH0213",
+        "sdy.sharding_constraint uses the axis data, which is manual around it",
+    );
+    let mut module = inside(&|_| OpKind::Unary(UnaryOp::Sine));
+    let sine = module.ops[module.regions[body].ops[0]].results[0];
+    let id = module.shardings.intern(sharding(MeshId::new(0), &[&[sub(1, 1, 2)], &[]]));
+    module.shardings.set(sine, Some(id));
+    holds(&module);
+    let unreduced = TensorSharding { unreduced: list(&[data]), ..sharding(MeshId::new(0), &[&[], &[]]) };
+    let id = module.shardings.intern(unreduced);
+    module.shardings.set(sine, Some(id));
+    breaks(&module, "SH0213", "stablehlo.sine uses the axis data");
+    // All shardings of one manual computation are on one mesh.
+    let mut module = manual("2x8xf32", both, &[data], 1);
+    let other = module.add_mesh("other", Mesh::new([("data", 2), ("model", 2)]));
+    let id = module.shardings.intern(sharding(other, both));
+    let op = module.regions[RegionId::new(0)].ops[0];
+    if let OpKind::ManualComputation(spec) = &mut module.ops[op].kind {
+        spec.out_shardings = vec![id];
+    }
+    breaks(&module, "SH0213", "its shardings are on different meshes, @mesh and @other");
+
     let collective = |kind: MeshCollectiveKind, before: &[&[AxisRef]], after: &[&[AxisRef]]| {
         let mut s = small();
         let (before, after) = (sharding(s.mesh, before), sharding(s.mesh, after));
@@ -497,12 +540,26 @@ fn i13_placements() {
     breaks(
         &collective(gather(), &[&[], &[model]], &[&[], &[model]]),
         "SH0213",
-        "dimension 0 is split 1 ways before and 1 after",
+        "dimension 0 is sharded {} before and {} after",
     );
     breaks(
         &collective(MeshCollectiveKind::AllSlice(axes(&[&[data]])), &[&[], &[]], &[&[data], &[]]),
         "SH0213",
         "axes for 1 dimensions",
+    );
+    let reduce = || MeshCollectiveKind::AllReduce(list(&[model]), ReductionKind::Add);
+    holds(&collective(reduce(), &[&[data], &[]], &[&[data], &[]]));
+    breaks(
+        &collective(reduce(), &[&[data], &[model]], &[&[data], &[model]]),
+        "SH0213",
+        "it reduces over devices that hold different parts",
+    );
+    let parts = || MeshCollectiveKind::AllGather(axes(&[&[sub(1, 2, 2)], &[]]));
+    holds(&collective(parts(), &[&[model], &[]], &[&[sub(1, 1, 2)], &[]]));
+    breaks(
+        &collective(parts(), &[&[model], &[]], &[&[sub(1, 2, 2)], &[]]),
+        "SH0213",
+        "dimension 0 is sharded {model} before and {model:(2)2} after",
     );
     let exchange = |to| MeshCollectiveKind::AllToAll { axes: list(&[model]), from: 0, to };
     holds(&collective(exchange(1), &[&[model], &[]], &[&[], &[model]]));
@@ -520,7 +577,7 @@ fn i13_placements() {
     breaks(
         &collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[model], &[]]),
         "SH0213",
-        "split 2 ways before and 4",
+        "sharded {data} before and {model} after",
     );
 }
 
@@ -560,7 +617,9 @@ fn i14_replica_groups() {
         "SH0214",
         "names device 1 of 1",
     );
-    holds(&all_reduce(&[&[0, 9]], None, false));
+    holds(&all_reduce(&[&[0, 1]], None, false));
+    breaks(&all_reduce(&[&[0, 9]], None, false), "SH0214", "names device 9 of 2");
+    breaks(&all_reduce(&[&[0, 1]], None, true), "SH0214", "has global device ids but no channel");
     let gather = |groups: &[&[i64]], result: &str| {
         let spec = Box::new(grouped(groups, None, false));
         with_op(OpKind::AllGather { dim: 0, spec }, result, |_| vec![])

@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
             b'(' => {
                 self.skip_brackets()?;
                 self.expect("->")?;
-                return self.skip_attr();
+                return if self.peek() == b'(' { self.skip_brackets() } else { self.skip_attr() };
             }
             b'-' | b'0'..=b'9' => {
                 self.cursor.pos += 1;

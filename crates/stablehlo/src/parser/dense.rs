@@ -87,8 +87,11 @@ impl<'a> Parser<'a> {
                 self.nest(dtype, 0, &mut nest, &mut bytes)?;
                 let sizes: Vec<i64> = nest.sizes.iter().map(|s| s.unwrap_or(0) as i64).collect();
                 if sizes != shape {
-                    let message =
-                        format!("this list is {}, its type is {}", dims_text(&sizes), dims_text(shape));
+                    let message = format!(
+                        "this list has the shape {}, its type {}",
+                        dims_text(&sizes),
+                        dims_text(shape)
+                    );
                     return Err(Diagnostic::invalid(codes::CONSTANT, message).at(span).into());
                 }
             }
@@ -329,5 +332,5 @@ fn hex_elements(dtype: DType, count: usize, raw: &str) -> Result<Dense, String> 
 
 fn dims_text(dims: &[i64]) -> String {
     let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
-    if dims.is_empty() { "a scalar".to_owned() } else { dims.join("x") }
+    if dims.is_empty() { "of a scalar".to_owned() } else { dims.join("x") }
 }

@@ -6,6 +6,9 @@ use super::Parser;
 use crate::codes;
 use crate::lexer::Res;
 
+/// Deepest nesting of locations: stacks of calls of real programs have some dozens.
+const MAX_LOC_DEPTH: u32 = 512;
+
 impl<'a> Parser<'a> {
     /// `loc(...)` if it comes next.
     pub(super) fn opt_loc(&mut self) -> Res<PackedOption<LocId>> {
@@ -65,8 +68,29 @@ impl<'a> Parser<'a> {
                 }
                 _ => return Err(p.expected("a location")),
             };
-            Ok(p.module.locs.intern(loc))
+            p.intern_loc(loc)
         })
+    }
+
+    /// Interns a location unless it is nested too deeply for those who walk it.
+    fn intern_loc(&mut self, loc: Loc) -> Res<LocId> {
+        let depth_of = |id: &LocId| self.loc_depths.get(id.as_u32() as usize).copied().unwrap_or(0);
+        let depth = 1 + match &loc {
+            Loc::Unknown | Loc::File { .. } | Loc::Raw(_) => 0,
+            Loc::Name { child, .. } => child.iter().map(depth_of).max().unwrap_or(0),
+            Loc::CallSite { callee, caller } => depth_of(callee).max(depth_of(caller)),
+            Loc::Fused { children, .. } => children.iter().map(depth_of).max().unwrap_or(0),
+        };
+        if depth > MAX_LOC_DEPTH {
+            let span = self.token_span();
+            let message = format!("a location nested more than {MAX_LOC_DEPTH} levels deep");
+            return Err(Diagnostic::unsupported(codes::NESTING, message).at(span).into());
+        }
+        let id = self.module.locs.intern(loc);
+        if id.as_u32() as usize >= self.loc_depths.len() {
+            self.loc_depths.push(depth);
+        }
+        Ok(id)
     }
 
     fn file_or_name(&mut self) -> Res<Loc> {
@@ -113,7 +137,7 @@ impl<'a> Parser<'a> {
             self.elsewhere(at + "loc(".len(), Self::loc)?
         } else {
             let text = self.slice(at, end);
-            self.module.locs.intern(Loc::Raw(text.into()))
+            self.intern_loc(Loc::Raw(text.into()))?
         };
         self.locs.insert(name, loc);
         Ok(loc)

@@ -59,6 +59,8 @@ struct Parser<'a> {
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     locs: FxHashMap<&'a str, LocId>,
+    /// How deeply each interned location is nested.
+    loc_depths: Vec<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -104,6 +106,7 @@ impl<'a> Parser<'a> {
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
+            loc_depths: Vec::new(),
             errors: Vec::new(),
             depth: 0,
         }
@@ -237,15 +240,20 @@ impl<'a> Parser<'a> {
         let mut nearest: Option<(usize, &str)> = None;
         for known in &self.scope {
             let distance = edit_distance(name, known);
-            if self.names.contains_key(known) && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
+            let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            // Names that differ in their number only are different values, not misspelt ones.
+            let numbers = name[..letters(name)] == known[..letters(known)];
+            if !numbers
+                && self.names.contains_key(known)
+                && distance <= 1
+                && nearest.is_none_or(|(d, _)| distance < d)
+            {
                 nearest = Some((distance, known));
             }
         }
         match nearest {
-            Some((_, known)) if !name.bytes().all(|b| b.is_ascii_digit()) => {
-                error.hint(format!("did you mean `%{known}`?")).into()
-            }
-            _ => error
+            Some((_, known)) => error.hint(format!("did you mean `%{known}`?")).into(),
+            None => error
                 .hint("a value must be defined above its use, in the same region or one around it")
                 .into(),
         }

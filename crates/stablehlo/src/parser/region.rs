@@ -265,6 +265,7 @@ impl<'a> Parser<'a> {
                 if named == 1 { "1 is".to_owned() } else { format!("{named} are") },
             );
             let hint = match (names.first(), results.len()) {
+                (Some((name, ..)), 1) => format!("write `%{name} =`"),
                 (Some((name, ..)), 2..) => format!("write `%{name}:{} =`", results.len()),
                 _ => "leave the names out".to_owned(),
             };

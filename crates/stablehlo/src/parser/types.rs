@@ -117,7 +117,10 @@ impl<'a> Parser<'a> {
         }
         loop {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            let (size, after) = if rest.starts_with('?') { ("?", &rest[1..]) } else { rest.split_at(digits) };
+            let (size, after) = match rest.strip_prefix('?') {
+                Some(after) => ("?", after),
+                None => rest.split_at(digits),
+            };
             if size.is_empty() {
                 break;
             }

@@ -12,8 +12,12 @@ pub(crate) fn push_attr(out: &mut String, attr: &Attr) {
     match attr {
         Attr::Unit => out.push_str("unit"),
         Attr::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Attr::Int(value, ty) if ty.is_empty() => drop(write!(out, "{value}")),
-        Attr::Int(value, ty) => drop(write!(out, "{value} : {ty}")),
+        Attr::Int(value, ty) if ty.is_empty() => {
+            let _ = write!(out, "{value}");
+        }
+        Attr::Int(value, ty) => {
+            let _ = write!(out, "{value} : {ty}");
+        }
         Attr::Str(text) => push_string(out, text),
         Attr::Array(items) => {
             out.push('[');

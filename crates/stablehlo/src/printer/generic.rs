@@ -3,10 +3,10 @@
 use shardc_ir::{OpId, OpKind};
 
 use super::Printer;
-use super::attrs::{Entry, push_entries, push_name};
+use super::attrs::{push_entries, push_name};
 use super::names::{Numbering, Parent};
-use crate::properties;
 use crate::syntax::values::{push_list, push_string};
+use crate::{is_carried_property, properties};
 
 impl Printer<'_> {
     /// The operation's name with its dialect, which for a terminator depends on where it stands.
@@ -52,7 +52,7 @@ impl Printer<'_> {
             self.push(")");
         }
         let mut entries = self.discardable(op);
-        entries.retain(|(_, entry)| !matches!(entry, Entry::Text(text) if text.is_empty()));
+        entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);

@@ -1,25 +1,75 @@
-//! Source locations and their aliases.
+//! Source locations and their aliases (`#loc12 = loc(...)`), numbered as MLIR numbers them.
+//!
+//! MLIR visits locations in the order of printing, an operation's own before those of its regions, and sorts them
+//! by how deeply they are nested. Those of region arguments are defined above the module, all others below it.
 
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Loc, LocId, Module};
+use shardc_ir::{Loc, LocId, Module, OpId, PackedOption, RegionId};
 
+use super::{PrintForm, Printer};
 use crate::syntax::values::push_string;
 
-/// The number of each location's alias.
+/// The locations that have an alias.
 #[derive(Debug, Default)]
 pub(super) struct LocAliases {
-    pub(super) numbers: FxHashMap<LocId, u32>,
+    numbers: FxHashMap<LocId, u32>,
+    /// By number: the location and whether it is defined below the module.
+    order: Vec<(LocId, bool)>,
+}
+
+/// Collects locations in the order of printing.
+struct Visitor<'m> {
+    module: &'m Module,
+    seen: FxHashMap<LocId, bool>,
+    order: Vec<LocId>,
+}
+
+fn children(loc: &Loc) -> Vec<LocId> {
+    match loc {
+        Loc::Unknown | Loc::File { .. } | Loc::Raw(_) => Vec::new(),
+        Loc::Name { child, .. } => child.iter().copied().collect(),
+        Loc::CallSite { callee, caller } => vec![*callee, *caller],
+        Loc::Fused { children, .. } => children.clone(),
+    }
+}
+
+impl Visitor<'_> {
+    fn visit(&mut self, loc: PackedOption<LocId>, below: bool) {
+        let mut stack: Vec<LocId> = loc.expand().into_iter().collect();
+        while let Some(loc) = stack.pop() {
+            match self.seen.get_mut(&loc) {
+                Some(old) if *old && !below => *old = false,
+                Some(_) => continue,
+                None => {
+                    self.seen.insert(loc, below);
+                    self.order.push(loc);
+                }
+            }
+            stack.extend(children(self.module.locs.get(loc)).into_iter().rev());
+        }
+    }
 }
 
 impl LocAliases {
-    pub(super) fn new(module: &Module) -> Self {
-        let _ = module;
-        LocAliases::default()
+    fn finish(visitor: Visitor<'_>) -> LocAliases {
+        let table = &visitor.module.locs;
+        // Children are interned before what is made of them, so one pass in order gives all depths.
+        let mut depths = vec![0u32; table.len()];
+        for index in 0..table.len() {
+            let children = children(table.get(LocId::from_u32(index as u32)));
+            let deepest = children.iter().filter_map(|c| depths.get(c.as_u32() as usize)).max();
+            depths[index] = deepest.map_or(0, |d| d + 1);
+        }
+        let mut order = visitor.order;
+        order.sort_by_key(|loc| depths.get(loc.as_u32() as usize));
+        let numbers = order.iter().enumerate().map(|(number, &loc)| (loc, number as u32)).collect();
+        let order = order.into_iter().map(|loc| (loc, visitor.seen.get(&loc) == Some(&true))).collect();
+        LocAliases { numbers, order }
     }
 
-    /// Appends `loc(...)` by its alias if it has one.
+    /// Appends `loc(...)`, by its alias if it has one.
     pub(super) fn push_ref(&self, out: &mut String, module: &Module, loc: LocId) {
         out.push_str("loc(");
         self.push_child(out, module, loc);
@@ -29,7 +79,9 @@ impl LocAliases {
     fn push_child(&self, out: &mut String, module: &Module, loc: LocId) {
         match self.numbers.get(&loc) {
             Some(0) => out.push_str("#loc"),
-            Some(number) => drop(write!(out, "#loc{number}")),
+            Some(number) => {
+                let _ = write!(out, "#loc{number}");
+            }
             None => self.push_body(out, module, loc),
         }
     }
@@ -76,6 +128,75 @@ impl LocAliases {
                 out.push(']');
             }
             Loc::Raw(text) => out.push_str(text),
+        }
+    }
+}
+
+impl Printer<'_> {
+    /// Gives aliases to all locations that will be printed.
+    pub(super) fn number_locs(&mut self) {
+        if !self.options.locations {
+            return;
+        }
+        let module = self.module;
+        let mut visitor = Visitor { module, seen: FxHashMap::default(), order: Vec::new() };
+        visitor.visit(module.loc, true);
+        for item in self.items() {
+            match item {
+                super::module::Item::Mesh(mesh) => visitor.visit(module.mesh_places[mesh].loc, true),
+                super::module::Item::Func(func) => {
+                    visitor.visit(func.loc, true);
+                    if func.body.is_some() {
+                        func.arg_locs.iter().for_each(|&loc| visitor.visit(loc, false));
+                    }
+                    if let Some(body) = func.body {
+                        self.visit_ops(body, &mut visitor);
+                    }
+                }
+            }
+        }
+        self.locs = LocAliases::finish(visitor);
+    }
+
+    fn visit_ops(&self, region: RegionId, visitor: &mut Visitor<'_>) {
+        for &op in &self.module.regions[region].ops {
+            visitor.visit(self.module.ops[op].loc, true);
+            for region in self.printed_regions(op) {
+                if self.prints_args(op) {
+                    self.module.regions[region].arg_locs.iter().for_each(|&loc| visitor.visit(loc, false));
+                }
+                self.visit_ops(region, visitor);
+            }
+        }
+    }
+
+    /// The regions that the operation's text shows.
+    fn printed_regions(&self, op: OpId) -> Vec<RegionId> {
+        let regions = &self.module.ops[op].regions;
+        let short = self.options.form == PrintForm::Pretty
+            && matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. })
+            && regions.first().is_some_and(|&region| self.applied(op, region).is_some());
+        if short { Vec::new() } else { regions.to_vec() }
+    }
+
+    fn prints_args(&self, op: OpId) -> bool {
+        self.options.form == PrintForm::Generic
+            || !matches!(self.module.ops[op].kind, shardc_ir::OpKind::While)
+    }
+
+    /// Defines the aliases that stand above the module, or those below it.
+    pub(super) fn loc_definitions(&mut self, below: bool) {
+        for (number, &(loc, is_below)) in self.locs.order.iter().enumerate() {
+            if is_below != below {
+                continue;
+            }
+            self.out.push_str("#loc");
+            if number > 0 {
+                let _ = write!(self.out, "{number}");
+            }
+            self.out.push_str(" = loc(");
+            self.locs.push_body(&mut self.out, self.module, loc);
+            self.out.push_str(")\n");
         }
     }
 }

@@ -79,8 +79,6 @@ struct Printer<'m> {
 
 impl<'m> Printer<'m> {
     fn new(module: &'m Module, options: PrintOptions) -> Self {
-        let locs =
-            if options.locations { locs::LocAliases::new(module) } else { locs::LocAliases::default() };
         Printer {
             module,
             options,
@@ -88,7 +86,7 @@ impl<'m> Printer<'m> {
             indent: 0,
             names: SecondaryMap::new(),
             types: SecondaryMap::new(),
-            locs,
+            locs: locs::LocAliases::default(),
         }
     }
 

@@ -7,6 +7,13 @@ use super::names::{Numbering, Parent};
 use super::{PrintForm, Printer, sdy};
 use crate::syntax::values::{push_string, push_symbol};
 
+/// What stands at the top level.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Item<'m> {
+    Mesh(MeshId),
+    Func(&'m Func),
+}
+
 impl<'m> Printer<'m> {
     pub(super) fn loc(&mut self, loc: PackedOption<LocId>) {
         if !self.options.locations {
@@ -19,10 +26,31 @@ impl<'m> Printer<'m> {
         }
     }
 
+    /// Meshes and functions in the order of the text.
+    pub(super) fn items(&self) -> Vec<Item<'m>> {
+        let module = self.module;
+        let mut meshes: Vec<(u32, MeshId)> =
+            module.mesh_names.values().map(|&id| (module.mesh_places[id].funcs_above, id)).collect();
+        meshes.sort_by_key(|&(place, _)| place);
+        let mut meshes = meshes.into_iter().peekable();
+        let mut items = Vec::with_capacity(meshes.len() + module.funcs.len());
+        for (id, func) in module.funcs.iter() {
+            while let Some((_, mesh)) = meshes.next_if(|&(place, _)| place <= id.as_u32()) {
+                items.push(Item::Mesh(mesh));
+            }
+            items.push(Item::Func(func));
+        }
+        items.extend(meshes.map(|(_, mesh)| Item::Mesh(mesh)));
+        items
+    }
+
     pub(super) fn module(&mut self) {
         let module = self.module;
+        self.number_locs();
+        self.loc_definitions(false);
         let generic = self.options.form == PrintForm::Generic;
         if generic {
+            self.number_all();
             self.push("\"builtin.module\"() ");
             if let Some(name) = &module.name {
                 self.push("<{sym_name = ");
@@ -44,18 +72,11 @@ impl<'m> Printer<'m> {
             self.push("{");
         }
         self.indent += 1;
-        let mut meshes: Vec<(u32, MeshId)> =
-            module.mesh_names.values().map(|&id| (module.mesh_places[id].funcs_above, id)).collect();
-        meshes.sort_by_key(|&(place, _)| place);
-        let mut meshes = meshes.into_iter().peekable();
-        for (id, func) in module.funcs.iter() {
-            while let Some((_, mesh)) = meshes.next_if(|&(place, _)| place <= id.as_u32()) {
-                self.mesh(mesh);
+        for item in self.items() {
+            match item {
+                Item::Mesh(mesh) => self.mesh(mesh),
+                Item::Func(func) => self.func(func),
             }
-            self.func(func);
-        }
-        for (_, mesh) in meshes {
-            self.mesh(mesh);
         }
         self.indent -= 1;
         self.newline();
@@ -70,6 +91,7 @@ impl<'m> Printer<'m> {
         }
         self.loc(module.loc);
         self.push("\n");
+        self.loc_definitions(true);
         if let Some(resources) = &module.resources {
             self.push("\n");
             self.push(resources);

@@ -86,14 +86,35 @@ impl Numbering {
 }
 
 impl Printer<'_> {
-    /// Names the arguments of a region and the results of its operations. `parent` is the operation that it
-    /// belongs to.
+    /// Names every value of the module for the generic form, in which MLIR gives no number twice and visits the
+    /// regions inside one another last first.
+    pub(super) fn number_all(&mut self) {
+        let module = self.module;
+        let mut numbering = Numbering::default();
+        let mut regions: Vec<(RegionId, Option<OpId>)> = module.bodies().map(|body| (body, None)).collect();
+        while let Some((region, parent)) = regions.pop() {
+            self.name_region(region, parent, &mut numbering);
+            for &op in &module.regions[region].ops {
+                regions.extend(module.ops[op].regions.iter().map(|&inner| (inner, Some(op))));
+            }
+        }
+    }
+
+    /// Names the values of a region unless [`Printer::number_all`] has done so.
     pub(super) fn number_region(
         &mut self,
         region: RegionId,
         parent: Option<OpId>,
         numbering: &mut Numbering,
     ) {
+        if self.options.form == PrintForm::Pretty {
+            self.name_region(region, parent, numbering);
+        }
+    }
+
+    /// Names the arguments of a region and the results of its operations. `parent` is the operation that it
+    /// belongs to.
+    fn name_region(&mut self, region: RegionId, parent: Option<OpId>, numbering: &mut Numbering) {
         let module = self.module;
         let pretty = self.options.form == PrintForm::Pretty;
         let in_while = pretty && parent.is_some_and(|op| matches!(module.ops[op].kind, OpKind::While));

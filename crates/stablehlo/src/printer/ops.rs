@@ -253,7 +253,7 @@ impl<'m> Printer<'m> {
         if !spec.padding.is_empty() {
             member(out, "pad");
             out.push('[');
-            push_list(out, &spec.padding, |out, (low, high)| drop(write!(out, "[{low}, {high}]")));
+            push_list(out, &spec.padding, |out, (low, high)| push_pair(out, *low, *high));
             out.push(']');
         }
         for (name, list) in [("lhs_dilate", &spec.lhs_dilation), ("rhs_dilate", &spec.rhs_dilation)] {
@@ -377,7 +377,7 @@ impl<'m> Printer<'m> {
     }
 
     /// The name of the operation that `applies` can stand for the whole region with.
-    fn applied(&self, op: OpId, region: RegionId) -> Option<&'static str> {
+    pub(super) fn applied(&self, op: OpId, region: RegionId) -> Option<&'static str> {
         let module = self.module;
         let region = &module.regions[region];
         let &[inner, ret] = &region.ops[..] else { return None };
@@ -479,6 +479,10 @@ impl<'m> Printer<'m> {
         self.push(" : ");
         self.functional_type(op);
     }
+}
+
+fn push_pair(out: &mut String, low: i64, high: i64) {
+    let _ = write!(out, "[{low}, {high}]");
 }
 
 /// The inherent attributes of an operation without a kind of its own, for its pretty form; `None` where that form

@@ -162,7 +162,7 @@ fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             out.push(("fft_type", word(kind)));
             out.push(("fft_length", ints(length)));
         }
-        K::Cholesky { lower } => out.push(("lower", Val::Bool(*lower))),
+        K::Cholesky { lower } => out.extend(lower.then_some(("lower", Val::Bool(true)))),
         K::TriangularSolve(spec) => {
             out.push(("left_side", Val::Bool(spec.left_side)));
             out.push(("lower", Val::Bool(spec.lower)));

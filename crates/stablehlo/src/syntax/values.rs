@@ -148,7 +148,7 @@ fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
         Some(first) if rows.iter().flatten().all(|v| v == first) => push_int(out, first),
         Some(_) => {
             out.push('[');
-            push_list(out, rows, |out, row| push_ints(out, row));
+            push_list(out, rows, push_ints);
             out.push(']');
         }
         None => {}
@@ -218,17 +218,21 @@ pub(crate) fn push_generic(
     result_type: Option<shardc_ir::TypeId>,
 ) {
     match (val, ty) {
-        (Val::Int(v), AttrType::I32) => drop(write!(out, "{v} : i32")),
-        (Val::Int(v), _) => drop(write!(out, "{v} : i64")),
+        (Val::Int(v), AttrType::I32) => {
+            let _ = write!(out, "{v} : i32");
+        }
+        (Val::Int(v), _) => {
+            let _ = write!(out, "{v} : i64");
+        }
         (Val::Bool(v), _) => out.push_str(if *v { "true" } else { "false" }),
         (Val::Ints(v), _) => {
             out.push_str(if v.is_empty() { "array<i64" } else { "array<i64: " });
-            push_list(out, v, |out, v| push_int(out, v));
+            push_list(out, v, push_int);
             out.push('>');
         }
         (Val::Bools(v), _) => {
             out.push_str(if v.is_empty() { "array<i1" } else { "array<i1: " });
-            push_list(out, v, |out, v| push_int(out, v));
+            push_list(out, v, push_int);
             out.push('>');
         }
         (Val::Pairs(v), _) => {
@@ -240,7 +244,9 @@ pub(crate) fn push_generic(
             let at = words.iter().position(|w| w == word).unwrap_or(0);
             let _ = write!(out, "{at} : i32");
         }
-        (Val::Word(word), AttrType::Word(kind)) => drop(write!(out, "#stablehlo<{kind} {word}>")),
+        (Val::Word(word), AttrType::Word(kind)) => {
+            let _ = write!(out, "#stablehlo<{kind} {word}>");
+        }
         (Val::Word(word), _) => out.push_str(word),
         (Val::Str(text), AttrType::Symbol) => push_symbol(out, text),
         (Val::Str(text), _) => push_string(out, text),
@@ -250,7 +256,9 @@ pub(crate) fn push_generic(
         }
         (Val::Precisions(list), _) => {
             out.push('[');
-            push_list(out, list, |out, p| drop(write!(out, "#stablehlo<precision {}>", p.as_str())));
+            push_list(out, list, |out, p| {
+                let _ = write!(out, "#stablehlo<precision {}>", p.as_str());
+            });
             out.push(']');
         }
         (Val::Dot(spec), _) => {

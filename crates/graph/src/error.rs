@@ -1,0 +1,280 @@
+//! What can be wrong with a graph.
+
+use std::fmt;
+use std::panic::Location;
+
+use shardc_ir::{DType, Diagnostic};
+
+/// An error, with the line of the user's program that it comes from.
+#[derive(Clone, Debug)]
+pub struct GraphError {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The call that failed.
+    pub location: &'static Location<'static>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A specification has more or fewer entries than the tensor has dimensions.
+    #[error("the specification {spec} is for rank {entries}, the tensor of shape {shape:?} has rank {}", shape.len())]
+    SpecRank {
+        /// The specification.
+        spec: String,
+        /// Number of its entries.
+        entries: usize,
+        /// Shape of the tensor.
+        shape: Vec<i64>,
+    },
+    /// A specification names an axis that the mesh lacks.
+    #[error("the mesh has no axis {axis:?}")]
+    UnknownAxis {
+        /// The name.
+        axis: String,
+        /// The mesh's axes and their sizes.
+        known: Vec<(String, i64)>,
+    },
+    /// A specification names an axis twice.
+    #[error("the specification {spec} uses the axis {axis:?} twice")]
+    AxisTwice {
+        /// The name.
+        axis: String,
+        /// The specification.
+        spec: String,
+    },
+    /// Operands have shapes that do not go together.
+    #[error("{op} of tensors of shapes {left:?} and {right:?}")]
+    Shapes {
+        /// The operation.
+        op: &'static str,
+        /// The first shape.
+        left: Vec<i64>,
+        /// The second shape.
+        right: Vec<i64>,
+    },
+    /// Operands have different element types.
+    #[error("{op} of tensors of element types {left} and {right}")]
+    DTypes {
+        /// The operation.
+        op: &'static str,
+        /// The first element type.
+        left: DType,
+        /// The second element type.
+        right: DType,
+    },
+    /// A number cannot be an element of this type.
+    #[error("{number} is not an element of type {dtype}")]
+    Number {
+        /// The number.
+        number: String,
+        /// The element type.
+        dtype: DType,
+    },
+    /// A tensor of another graph.
+    #[error("the tensor belongs to another graph")]
+    ForeignTensor,
+    /// The mesh is not one.
+    #[error("{0}")]
+    Mesh(String),
+    /// A dimension that the tensor lacks, or one twice.
+    #[error("{op}: dimensions {dims:?} do not fit a tensor of shape {shape:?}")]
+    Dimensions {
+        /// The operation.
+        op: &'static str,
+        /// The dimensions.
+        dims: Vec<usize>,
+        /// Shape of the tensor.
+        shape: Vec<i64>,
+    },
+    /// A constant has more or fewer elements than its shape, or a reshape changes their number.
+    #[error("{have} elements do not make up the shape {shape:?}, which has {want}")]
+    ElementCount {
+        /// Number of elements given.
+        have: i64,
+        /// Number of elements that the shape has.
+        want: i64,
+        /// The shape.
+        shape: Vec<i64>,
+    },
+    /// A size is negative, or there are more bytes than can be counted.
+    #[error("{0:?} is not the shape of a tensor")]
+    Shape(Vec<i64>),
+    /// Two parameters or two results of one name.
+    #[error("there are two {what} named {name:?}")]
+    Name {
+        /// `parameters` or `results`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Operands do not fit an operation.
+    #[error("{0}")]
+    Operands(String),
+    /// The finished module breaks an invariant: a mistake of this crate's.
+    #[error("the graph's module is not valid: {0}")]
+    Invalid(Box<Diagnostic>),
+}
+
+impl ErrorKind {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            ErrorKind::SpecRank { .. } => "SH0601",
+            ErrorKind::UnknownAxis { .. } => "SH0602",
+            ErrorKind::AxisTwice { .. } => "SH0603",
+            ErrorKind::Shapes { .. } => "SH0604",
+            ErrorKind::DTypes { .. } => "SH0605",
+            ErrorKind::ForeignTensor => "SH0606",
+            ErrorKind::Mesh(_) => "SH0607",
+            ErrorKind::Dimensions { .. } => "SH0608",
+            ErrorKind::ElementCount { .. } => "SH0609",
+            ErrorKind::Shape(_) => "SH0610",
+            ErrorKind::Name { .. } => "SH0611",
+            ErrorKind::Number { .. } => "SH0612",
+            ErrorKind::Operands(_) => "SH0613",
+            ErrorKind::Invalid(_) => "SH0614",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ErrorKind::SpecRank { .. } => {
+                Some("write one entry per dimension, None for one that is not split".to_owned())
+            }
+            ErrorKind::UnknownAxis { axis, known } => {
+                let axes: Vec<String> =
+                    known.iter().map(|(name, size)| format!("{name:?} ({size})")).collect();
+                let meant = known.iter().map(|(name, _)| name).find(|name| similar(name, axis));
+                Some(match (axes.as_slice(), meant) {
+                    ([], _) => "it has no axes at all".to_owned(),
+                    (axes, None) => format!("its axes are {}", axes.join(", ")),
+                    (axes, Some(name)) => format!("did you mean {name:?}? its axes are {}", axes.join(", ")),
+                })
+            }
+            ErrorKind::AxisTwice { .. } => {
+                Some("an axis of the mesh can split a tensor in one place only".to_owned())
+            }
+            ErrorKind::Shapes { op, left, right } => Some(match *op {
+                "dot" => {
+                    "the last dimension of the left and the first of the right have to be equal".to_owned()
+                }
+                "broadcast_to" => {
+                    "each dimension, counted from the last, has to be equal or 1; broadcast_in_dim places \
+                     dimensions freely"
+                        .to_owned()
+                }
+                "dot_general" | "concatenate" | "select" => {
+                    "transpose, reshape or slice one of them".to_owned()
+                }
+                _ if broadcasts(right, left) => {
+                    format!("nothing broadcasts by itself: broadcast_to(right, {left:?})")
+                }
+                _ if broadcasts(left, right) => {
+                    format!("nothing broadcasts by itself: broadcast_to(left, {right:?})")
+                }
+                _ => "transpose, reshape or slice one of them".to_owned(),
+            }),
+            ErrorKind::DTypes { left, .. } => Some(format!("convert(right, DType::{left:?})")),
+            ErrorKind::ForeignTensor => {
+                Some("tensors cannot be passed between graphs: pass the value as a parameter".to_owned())
+            }
+            ErrorKind::Dimensions { op: "transpose", .. } => {
+                Some("a permutation names every dimension once, from 0".to_owned())
+            }
+            ErrorKind::Dimensions { op: "broadcast_in_dim", .. } => {
+                Some("name, for each dimension of the operand, its place in the result".to_owned())
+            }
+            ErrorKind::Dimensions { .. } => Some("dimensions count from 0 and may be named once".to_owned()),
+            ErrorKind::Shape(shape) => Some(if shape.iter().any(|&n| n < 0) {
+                "sizes are not negative".to_owned()
+            } else {
+                "that is more than can be counted in 64 bits".to_owned()
+            }),
+            ErrorKind::Name { .. } => {
+                Some("names tell parameters and results apart for whoever runs it".to_owned())
+            }
+            ErrorKind::Invalid(_) => Some("this is a mistake of shardc's: please report it".to_owned()),
+            ErrorKind::Mesh(_)
+            | ErrorKind::ElementCount { .. }
+            | ErrorKind::Number { .. }
+            | ErrorKind::Operands(_) => None,
+        }
+    }
+
+    /// The error at the place of the call that this is called from.
+    #[track_caller]
+    pub(crate) fn here(self) -> GraphError {
+        GraphError { kind: self, location: Location::caller() }
+    }
+}
+
+/// Whether `broadcast_to` can make `from` be `to`.
+pub(crate) fn broadcasts(from: &[i64], to: &[i64]) -> bool {
+    from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(&n, &m)| n == 1 || n == m)
+}
+
+/// Whether two names are alike but for their case, the order of their letters, or one letter.
+fn similar(a: &str, b: &str) -> bool {
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.to_lowercase().chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let (a, b) = (letters(a), letters(b));
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut rest = short.iter().peekable();
+    let extra = long.iter().filter(|&l| rest.next_if(|&s| s == l).is_none()).count();
+    extra <= 1 && rest.peek().is_none()
+}
+
+/// An error at the place of the call, for results.
+pub(crate) trait Here<T> {
+    /// The error at the place that this is called from, or from which a `#[track_caller]` function is.
+    fn here(self) -> Result<T, GraphError>;
+}
+
+impl<T> Here<T> for Result<T, ErrorKind> {
+    // Not `map_err`: a function that is passed on does not see its caller.
+    #[track_caller]
+    fn here(self) -> Result<T, GraphError> {
+        match self {
+            Ok(value) => Ok(value),
+            Err(kind) => Err(kind.here()),
+        }
+    }
+}
+
+impl GraphError {
+    /// The error as the rest of shardc reports errors.
+    #[must_use]
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        let (code, message) = (self.kind.code(), self.kind.to_string());
+        let mut diagnostic = match &self.kind {
+            ErrorKind::Invalid(_) => Diagnostic::internal(code, message),
+            _ => Diagnostic::invalid(code, message),
+        };
+        diagnostic.user_loc = Some(self.location.to_string());
+        diagnostic.hint = self.kind.hint();
+        diagnostic
+    }
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_diagnostic().fmt(f)
+    }
+}
+
+impl std::error::Error for GraphError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            ErrorKind::Invalid(diagnostic) => Some(diagnostic),
+            _ => None,
+        }
+    }
+}

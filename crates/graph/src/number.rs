@@ -1,0 +1,116 @@
+//! Elements of constants as bytes.
+
+use half::{bf16, f16};
+use shardc_ir::{DType, DTypeClass};
+use smallvec::SmallVec;
+
+/// A Rust type whose values can be elements of a constant.
+pub trait Element: Copy {
+    /// The element type.
+    const DTYPE: DType;
+
+    /// Appends the element's bytes, little-endian.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+macro_rules! element {
+    ($($rust:ty => $dtype:ident,)*) => {
+        $(impl Element for $rust {
+            const DTYPE: DType = DType::$dtype;
+
+            fn write(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+        })*
+    };
+}
+
+element! {
+    i8 => I8, i16 => I16, i32 => I32, i64 => I64,
+    u8 => UI8, u16 => UI16, u32 => UI32, u64 => UI64,
+    f16 => F16, bf16 => BF16, f32 => F32, f64 => F64,
+}
+
+impl Element for bool {
+    const DTYPE: DType = DType::I1;
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.push(u8::from(self));
+    }
+}
+
+/// The bytes of one element; `None` where the number is not one of the type.
+///
+/// Floats are rounded to the type; whole numbers have to be ones that the type can hold.
+pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
+    let bytes = |b: &[u8]| Some(SmallVec::from_slice(b));
+    match dtype {
+        DType::F64 => bytes(&value.to_le_bytes()),
+        DType::F32 => bytes(&(value as f32).to_le_bytes()),
+        DType::F16 => bytes(&f16::from_f64(value).to_le_bytes()),
+        DType::BF16 => bytes(&bf16::from_f64(value).to_le_bytes()),
+        DType::C64 => bytes(&[(value as f32).to_le_bytes(), [0; 4]].concat()),
+        DType::C128 => bytes(&[value.to_le_bytes(), [0; 8]].concat()),
+        _ => {
+            let bits = dtype.bits() as i32;
+            let (low, high) = match dtype.class() {
+                DTypeClass::Bool => (0.0, 2.0),
+                DTypeClass::Unsigned => (0.0, 2f64.powi(bits)),
+                DTypeClass::Signed => (-2f64.powi(bits - 1), 2f64.powi(bits - 1)),
+                DTypeClass::Float | DTypeClass::Complex => return None,
+            };
+            if value.fract() != 0.0 || value < low || value >= high {
+                return None;
+            }
+            // A sub-byte element is a byte that holds its value.
+            bytes(&(value as i128).to_le_bytes()[..dtype.bytes()])
+        }
+    }
+}
+
+/// The bytes of the smallest or largest element: infinities where there are some.
+pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
+    let bits = dtype.bits();
+    let value: i128 = match (dtype.class(), largest) {
+        (DTypeClass::Float, _) => {
+            return encode(dtype, if largest { f64::INFINITY } else { f64::NEG_INFINITY });
+        }
+        (DTypeClass::Complex, _) => return None,
+        (DTypeClass::Bool, _) => i128::from(largest),
+        (DTypeClass::Unsigned, true) => (1 << bits) - 1,
+        (DTypeClass::Unsigned, false) => 0,
+        (DTypeClass::Signed, true) => (1 << (bits - 1)) - 1,
+        (DTypeClass::Signed, false) => -(1 << (bits - 1)),
+    };
+    Some(SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_elements_of_types_that_hold_them() {
+        let hex = |dtype, value| encode(dtype, value).map(|b| b.to_vec());
+        assert_eq!(hex(DType::F32, 1.5), Some(1.5f32.to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::BF16, 1.0), Some(vec![0x80, 0x3f]));
+        assert_eq!(hex(DType::I8, -128.0), Some(vec![0x80]));
+        assert_eq!(hex(DType::I8, 128.0), None);
+        assert_eq!(hex(DType::UI8, -1.0), None);
+        assert_eq!(hex(DType::I32, 0.5), None);
+        assert_eq!(hex(DType::I1, 1.0), Some(vec![1]));
+        assert_eq!(hex(DType::I1, 2.0), None);
+        assert_eq!(hex(DType::I32, f64::NAN), None);
+        assert_eq!(hex(DType::UI64, 2f64.powi(63)), Some((1u64 << 63).to_le_bytes().to_vec()));
+    }
+
+    #[test]
+    fn extremes() {
+        let hex = |dtype, largest| extreme(dtype, largest).map(|b| b.to_vec());
+        assert_eq!(hex(DType::I32, false), Some(i32::MIN.to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::UI16, true), Some(u16::MAX.to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::F32, false), Some(f32::NEG_INFINITY.to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::I64, true), Some(i64::MAX.to_le_bytes().to_vec()));
+        assert_eq!(hex(DType::C64, true), None);
+    }
+}

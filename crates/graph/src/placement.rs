@@ -1,0 +1,92 @@
+//! Which device holds which block of a tensor.
+
+use std::ops::Range;
+
+use shardc_ir::{EntityRef, MeshId, TensorSharding};
+
+use crate::error::Here;
+use crate::{GraphError, Mesh, PartitionSpec};
+
+/// What one device holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceBlock {
+    /// The device's id.
+    pub device: i64,
+    /// Which block it holds, counted along each dimension.
+    pub block: Vec<i64>,
+    /// The elements of the tensor in that block, per dimension. Where a dimension does not divide evenly, the last
+    /// blocks are shorter, or empty; the device holds padding behind them.
+    pub ranges: Vec<Range<i64>>,
+}
+
+/// Which device holds which block of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Shape of the whole tensor.
+    pub shape: Vec<i64>,
+    /// Number of blocks along each dimension.
+    pub blocks: Vec<i64>,
+    /// Shape of what each device holds, padding included: `ceil(n / k)`.
+    pub block_shape: Vec<i64>,
+    /// The devices in order of their ids.
+    pub devices: Vec<DeviceBlock>,
+}
+
+/// Which device holds which block of a tensor of this shape, split as `spec` says.
+///
+/// # Errors
+/// The specification does not fit the mesh or the shape; a size is negative.
+#[track_caller]
+pub fn placement(
+    mesh: &Mesh,
+    shape: impl AsRef<[i64]>,
+    spec: &PartitionSpec,
+) -> Result<Placement, GraphError> {
+    let shape = shape.as_ref();
+    crate::graph::check_shape(shape).here()?;
+    let sharding = spec.resolve(mesh.as_ir(), MeshId::new(0), shape).here()?;
+    Ok(placement_of(mesh.as_ir(), shape, &sharding))
+}
+
+/// Which device holds which block of a tensor of this shape, in a verified module.
+#[must_use]
+pub fn placement_of(mesh: &shardc_ir::Mesh, shape: &[i64], sharding: &TensorSharding) -> Placement {
+    let blocks: Vec<i64> = (0..shape.len()).map(|d| sharding.shards(mesh, d)).collect();
+    let block_shape: Vec<i64> = sharding.local_shape(mesh, shape).to_vec();
+    let mut devices: Vec<DeviceBlock> = (0..mesh.num_devices())
+        .map(|position| {
+            let block: Vec<i64> =
+                sharding.dims.iter().map(|dim| mesh.linear_coordinate(position, &dim.axes)).collect();
+            let range = |d: usize| -> Range<i64> {
+                let (n, size) = (shape[d], block_shape[d]);
+                (block[d] * size).min(n)..((block[d] + 1) * size).min(n)
+            };
+            let ranges = (0..shape.len()).map(range).collect();
+            DeviceBlock { device: mesh.device_at(position), block, ranges }
+        })
+        .collect();
+    devices.sort_by_key(|d| d.device);
+    Placement { shape: shape.to_vec(), blocks, block_shape, devices }
+}
+
+impl Placement {
+    /// The ids of the devices that hold a block, in order; several where it is replicated.
+    #[must_use]
+    pub fn holders(&self, block: &[i64]) -> Vec<i64> {
+        self.devices.iter().filter(|d| d.block == block).map(|d| d.device).collect()
+    }
+
+    /// The blocks in row-major order of what is held, each with the devices that hold it.
+    pub(crate) fn by_block(&self) -> Vec<(&DeviceBlock, Vec<i64>)> {
+        let mut order: Vec<&DeviceBlock> = self.devices.iter().collect();
+        order.sort_by(|a, b| a.block.cmp(&b.block).then(a.device.cmp(&b.device)));
+        let mut out: Vec<(&DeviceBlock, Vec<i64>)> = Vec::new();
+        for held in order {
+            match out.last_mut() {
+                Some((last, devices)) if last.block == held.block => devices.push(held.device),
+                _ => out.push((held, vec![held.device])),
+            }
+        }
+        out
+    }
+}

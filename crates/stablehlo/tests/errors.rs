@@ -1,0 +1,146 @@
+//! What a user sees for mistakes in a program.
+
+use shardc_stablehlo::{parse, render};
+
+fn shown(source: &str) -> String {
+    match parse(source) {
+        Ok(_) => "no error".to_owned(),
+        Err(errors) => render(&errors, "input.mlir", source, false),
+    }
+}
+
+/// Names of the cases and their programs.
+const CASES: &[(&str, &str)] = &[
+    (
+        "unknown_value",
+        "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  \
+         %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+    ),
+    (
+        "type_mismatch",
+        "func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<8xf32>) -> tensor<4xf32> {\n  \
+         %0 = stablehlo.add %arg0, %arg1 : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n",
+    ),
+    (
+        "redefinition",
+        "func.func @main(%arg0: tensor<4xf32>) {\n  %0 = stablehlo.negate %arg0 : tensor<4xf32>\n  \
+         %0 = stablehlo.abs %arg0 : tensor<4xf32>\n  return\n}\n",
+    ),
+    (
+        "unknown_operation",
+        "func.func @main(%arg0: tensor<4xf32>) {\n  %0 = stablehlo.substract %arg0, %arg0 : tensor<4xf32>\n  \
+         %1 = stablehlo.add %0, %0 : tensor<4xf32>\n  %2 = mydialect.op %arg0 : tensor<4xf32>\n  return\n}\n",
+    ),
+    (
+        "wrong_counts",
+        "func.func @main(%arg0: tensor<4xf32>) {\n  \
+         %0 = \"stablehlo.add\"(%arg0) : (tensor<4xf32>) -> tensor<4xf32>\n  \
+         %1 = \"stablehlo.abs\"(%arg0, %arg0) : (tensor<4xf32>) -> tensor<4xf32>\n  \
+         %2:2 = stablehlo.abs %arg0 : tensor<4xf32>\n  \
+         %3 = stablehlo.optimization_barrier %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>\n  return\n}\n",
+    ),
+    (
+        "missing_token",
+        "func.func @main(%arg0: tensor<4xf32>) {\n  \
+         %0 = stablehlo.broadcast_in_dim %arg0 dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>\n  return\n}\n",
+    ),
+    ("bad_type", "func.func @main(%arg0: tensor<4xfloat>, %arg1: tensor<4,8,f32>) {\n  return\n}\n"),
+    (
+        "unknown_axis",
+        "sdy.mesh @mesh = <[\"data\"=2, \"model\"=4]>\nfunc.func @main(%arg0: tensor<4x8xf32> \
+         {sdy.sharding = #sdy.sharding<@mesh, [{\"modle\"}, {}]>}) {\n  return\n}\n",
+    ),
+    (
+        "unknown_mesh",
+        "func.func @main(%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) {\n  return\n}\n",
+    ),
+    (
+        "bad_constant",
+        "func.func @main() {\n  %0 = stablehlo.constant dense<[[1, 2], [3]]> : tensor<2x2xi32>\n  \
+         %1 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>\n  \
+         %2 = stablehlo.constant dense<one> : tensor<f32>\n  \
+         %3 = stablehlo.constant dense<300> : tensor<ui8>\n  return\n}\n",
+    ),
+    (
+        "missing_attribute",
+        "func.func @main(%arg0: tensor<4x8xf32>) {\n  \
+         %0 = \"stablehlo.transpose\"(%arg0) : (tensor<4x8xf32>) -> tensor<8x4xf32>\n  return\n}\n",
+    ),
+    (
+        "which_result",
+        "func.func @main(%arg0: tensor<4xf32>) {\n  \
+         %0:2 = stablehlo.optimization_barrier %arg0, %arg0 : tensor<4xf32>, tensor<4xf32>\n  \
+         %1 = stablehlo.abs %0 : tensor<4xf32>\n  %2 = stablehlo.abs %0#2 : tensor<4xf32>\n  return\n}\n",
+    ),
+    (
+        "wrong_return",
+        "func.func @main(%arg0: tensor<4xf32>) -> tensor<8xf32> {\n  return %arg0 : tensor<4xf32>\n}\n\
+         func.func @other(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return\n}\n",
+    ),
+    ("never_closed", "module @m {\n  func.func @main() {\n    return\n"),
+    ("branches", "func.func @main() {\n  \"cf.br\"()[^bb1] : () -> ()\n^bb1:\n  return\n}\n"),
+];
+
+#[test]
+fn errors_say_where_and_what_to_do() {
+    for (name, source) in CASES {
+        insta::assert_snapshot!(*name, shown(source));
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    let mut text = String::from("func.func @main(%p: tensor<i1>) {\n");
+    for _ in 0..100_000 {
+        text.push_str("\"stablehlo.if\"(%p) ({\n");
+    }
+    assert!(shown(&text).contains("SH0109"), "{}", &shown(&text)[..200]);
+    let brackets = format!("func.func @main() attributes {{a = {}}} {{ return }}", "[".repeat(100_000));
+    assert!(!shown(&brackets).contains("no error"));
+    let closed = format!(
+        "func.func @main() attributes {{a = {}{}}} {{ return }}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    assert!(shown(&closed).contains("SH0109"));
+    let tuples =
+        format!("func.func @main(%a: {}f32{}) {{ return }}", "tuple<".repeat(50_000), ">".repeat(50_000));
+    assert!(shown(&tuples).contains("SH0109"));
+    let dense = format!(
+        "func.func @main() {{\n %0 = stablehlo.constant dense<{}1{}> : tensor<1xi32> return }}",
+        "[".repeat(50_000),
+        "]".repeat(50_000)
+    );
+    assert!(shown(&dense).contains("SH0109"));
+    let mut locs: String = "#loc0 = loc(unknown)\n".to_owned();
+    for i in 1..5_000 {
+        locs.push_str(&format!("#loc{i} = loc(\"a\"(#loc{}))\n", i - 1));
+    }
+    assert!(shown(&locs).contains("SH0109"));
+    let backwards: String = (0..5_000).map(|i| format!("#loc{i} = loc(\"a\"(#loc{}))\n", i + 1)).collect();
+    assert!(shown(&backwards).contains("error"));
+}
+
+/// Cutting and mangling a program gives errors, never a panic.
+#[test]
+fn broken_text_is_never_fatal() {
+    let sources = [
+        include_str!("data/regions.mlir"),
+        include_str!("data/shardings.mlir"),
+        include_str!("data/structure.generic.mlir"),
+        include_str!("data/constants.mlir"),
+    ];
+    for source in sources {
+        let step = (source.len() / 100).max(1);
+        for at in (0..source.len()).step_by(step) {
+            if let Some(head) = source.get(..at) {
+                let _ = shown(head);
+            }
+            for junk in ["%", "\"", "{", "]", "<", "-", "é", "99999999999999999999", "#"] {
+                if let (Some(head), Some(tail)) = (source.get(..at), source.get(at + 1..)) {
+                    let _ = parse(&format!("{head}{junk}{tail}"));
+                }
+            }
+        }
+    }
+}

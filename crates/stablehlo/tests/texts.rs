@@ -1,0 +1,68 @@
+//! Small programs that MLIR printed, one file per subject under `tests/data`: each `x.mlir` comes out as it is,
+//! its generic form is `x.generic.mlir`, and that reads back to the same program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shardc_ir::Module;
+use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
+
+fn files() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("tests/data is there")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.to_string_lossy().ends_with(".mlir"))
+        .filter(|path| !path.to_string_lossy().ends_with(".generic.mlir"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn read(path: &Path) -> (String, Module) {
+    let text = fs::read_to_string(path).expect("a readable file");
+    match parse(&text) {
+        Ok(module) => (text, module),
+        Err(errors) => panic!("{}", render(&errors, &path.to_string_lossy(), &text, false)),
+    }
+}
+
+fn options(text: &str, form: PrintForm) -> PrintOptions {
+    PrintOptions { form, locations: text.contains("loc("), ..PrintOptions::default() }
+}
+
+fn check(path: &Path, expected: &str, actual: &str) {
+    for (i, (a, b)) in expected.lines().zip(actual.lines()).enumerate() {
+        assert_eq!(a, b, "{}, line {}", path.display(), i + 1);
+    }
+    assert!(expected == actual, "{}: the lengths differ", path.display());
+}
+
+#[test]
+fn pretty_text_comes_out_as_it_is() {
+    assert!(files().len() >= 6);
+    for path in files() {
+        let (text, module) = read(&path);
+        check(&path, &text, &print(&module, &options(&text, PrintForm::Pretty)));
+    }
+}
+
+#[test]
+fn generic_text_is_mlirs() {
+    for path in files() {
+        let generic = path.with_extension("generic.mlir");
+        let (pretty, module) = read(&path);
+        let expected = fs::read_to_string(&generic).expect("a generic form beside each pretty one");
+        check(&generic, &expected, &print(&module, &options(&pretty, PrintForm::Generic)));
+    }
+}
+
+#[test]
+fn generic_text_reads_back() {
+    for path in files() {
+        let (pretty, _) = read(&path);
+        let (generic, module) = read(&path.with_extension("generic.mlir"));
+        check(&path, &pretty, &print(&module, &options(&pretty, PrintForm::Pretty)));
+        check(&path, &generic, &print(&module, &options(&generic, PrintForm::Generic)));
+    }
+}

@@ -1,0 +1,79 @@
+//! I13, its second part: inside a `sdy.manual_computation` nothing is sharded along its manual axes.
+
+use super::Report;
+use super::structure::Program;
+use crate::{AxisRef, MeshId, OpId, OpKind, ShardingId, TensorSharding};
+
+/// Axes that are devices to the body, with their meshes.
+type Bound = Vec<(MeshId, AxisRef)>;
+
+pub(super) fn check(report: &mut Report<'_>, program: &Program) {
+    if program.scopes.iter().all(|scope| scope.manual.is_none()) {
+        return;
+    }
+    // A scope comes after the one around it.
+    let mut bound: Vec<Bound> = Vec::with_capacity(program.scopes.len());
+    for scope in &program.scopes {
+        let mut axes = Bound::new();
+        if let Some(op) = scope.manual {
+            axes.clone_from(&bound[scope.parent as usize]);
+            axes.extend(manual_axes(report, op));
+            axes.sort_unstable();
+            axes.dedup();
+        }
+        bound.push(axes);
+    }
+    for (&op, &scope) in program.order.iter().zip(&program.scope) {
+        let axes = &bound[scope as usize];
+        if !axes.is_empty()
+            && let Some(text) = used(report, op, axes)
+        {
+            let name = report.module.ops[op].kind.name();
+            let message = format!("{name} uses the axis {text}, which is manual around it");
+            report.hinted(
+                "SH0213",
+                op,
+                message,
+                Some("inside, the axis is not there any more: each device runs the body"),
+            );
+        }
+    }
+}
+
+/// The manual axes of an operation, on the mesh of its shardings.
+fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
+    let module = report.module;
+    let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return Bound::new() };
+    let meshes = spec.in_shardings.iter().chain(&spec.out_shardings).map(|&s| module.shardings.get(s).mesh);
+    let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
+        return Bound::new();
+    };
+    spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
+}
+
+/// The first of these axes that an operation's shardings use.
+fn used(report: &Report<'_>, op: OpId, bound: &Bound) -> Option<String> {
+    let module = report.module;
+    let data = &module.ops[op];
+    let find = |mesh: MeshId, mut axes: Box<dyn Iterator<Item = AxisRef> + '_>| {
+        axes.find(|a| bound.binary_search(&(mesh, AxisRef { axis: a.axis, sub: None })).is_ok())
+            .map(|a| module.meshes[mesh].axis_text(a))
+    };
+    let in_sharding = |id: ShardingId| {
+        let TensorSharding { mesh, dims: _, replicated, unreduced } = module.shardings.get(id);
+        let sharding = module.shardings.get(id);
+        let axes = sharding.split_axes().chain(replicated.iter().copied()).chain(unreduced.iter().copied());
+        find(*mesh, Box::new(axes))
+    };
+    let of_results = data.results.iter().filter_map(|&v| module.shardings.of(v)).find_map(in_sharding);
+    of_results.or_else(|| match &data.kind {
+        OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => in_sharding(*id),
+        OpKind::MeshCollective(spec) => in_sharding(spec.out),
+        OpKind::ManualComputation(spec) => {
+            let own =
+                manual_axes(report, op).into_iter().find_map(|(m, a)| find(m, Box::new(std::iter::once(a))));
+            own.or_else(|| spec.in_shardings.iter().chain(&spec.out_shardings).copied().find_map(in_sharding))
+        }
+        _ => None,
+    })
+}

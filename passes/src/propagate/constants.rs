@@ -204,18 +204,10 @@ impl Splitter<'_> {
 /// Whether an operation computes a constant from constants at no cost.
 fn preserves_constants(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        OpKind::BroadcastInDim { .. }
-        | OpKind::Reshape
-        | OpKind::Slice(_)
-        | OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Select
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::ReducePrecision { .. } => true,
-        OpKind::BitcastConvert => super::schedule::is_elementwise(module, op),
-        _ => false,
+        OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
+        // These are the user's and must stay single.
+        OpKind::ShardingConstraint(_) | OpKind::Reshard(_) | OpKind::PropagationBarrier { .. } => false,
+        _ => super::schedule::is_elementwise(module, op),
     }
 }
 

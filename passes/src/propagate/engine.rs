@@ -132,8 +132,8 @@ impl<'m> Engine<'m> {
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
-        if let Some(others) = graph.groups.get(&slot) {
-            for &other in others {
+        if let Some(&group) = graph.groups.get(&slot) {
+            for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
                 self.set(other, sharding, by);
             }
         }

@@ -4,7 +4,9 @@
 //! flows into a slot from a region or from outside of it. Everything is in flat tables; a node's rule is shared
 //! by all nodes with the same rule.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueDef, ValueId,
 };
@@ -69,8 +71,8 @@ pub(super) struct Graph {
     pub(super) func_results: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
-    /// The other members of the sharding group of each slot that is in one.
-    pub(super) groups: FxHashMap<u32, Vec<u32>>,
+    /// The sharding group of each slot that is in one.
+    pub(super) groups: FxHashMap<u32, u32>,
     /// Members of each group, in order.
     pub(super) group_members: Vec<Vec<u32>>,
 }
@@ -326,17 +328,16 @@ impl Build<'_> {
             leader.insert(a.max(b), a.min(b));
             members.push((*id, slot));
         }
-        let mut groups: std::collections::BTreeMap<i64, Vec<u32>> = std::collections::BTreeMap::new();
+        let mut groups: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
         for (id, slot) in members {
-            let group = groups.entry(find(&leader, id)).or_default();
-            if !group.contains(&slot) {
-                group.push(slot);
+            if seen.insert(slot) {
+                groups.entry(find(&leader, id)).or_default().push(slot);
             }
         }
         for group in groups.into_values() {
-            for &slot in &group {
-                self.graph.groups.insert(slot, group.iter().copied().filter(|&s| s != slot).collect());
-            }
+            let index = self.graph.group_members.len() as u32;
+            self.graph.groups.extend(group.iter().map(|&slot| (slot, index)));
             self.graph.group_members.push(group);
         }
     }

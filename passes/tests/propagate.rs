@@ -189,3 +189,13 @@ fn wrong_shardings_are_errors() {
         propagate(&mut Module::new(), &PropagateOptions::default()).expect_err("there is no function");
     assert_eq!(errors[0].code, "SH0611");
 }
+
+#[test]
+fn members_of_a_group_must_fit_together() {
+    let mut module = parse(
+        "func.func @main(%x: tensor<8xf32>, %y: tensor<4xf32>) {\n  \"sdy.sharding_group\"(%x) <{group_id = 1 : i64}> : (tensor<8xf32>) -> ()\n  \"sdy.sharding_group\"(%y) <{group_id = 1 : i64}> : (tensor<4xf32>) -> ()\n  return\n}\n",
+    );
+    module.add_mesh("mesh", shardc_ir::Mesh::new([("a", 2)]));
+    let errors = propagate(&mut module, &PropagateOptions::default()).expect_err("the shapes differ");
+    assert_eq!(errors[0].to_string(), "error[SH0614]: values of sharding group 1 have different shapes");
+}

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use shardc_ir::{Module, OpKind, ShardingId, verify};
+use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding, verify};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 
@@ -198,4 +198,108 @@ fn members_of_a_group_must_fit_together() {
     module.add_mesh("mesh", shardc_ir::Mesh::new([("a", 2)]));
     let errors = propagate(&mut module, &PropagateOptions::default()).expect_err("the shapes differ");
     assert_eq!(errors[0].to_string(), "error[SH0614]: values of sharding group 1 have different shapes");
+}
+
+/// Small random numbers, the same on every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % n
+    }
+
+    /// A sharding with whole axes and parts, open and closed dimensions, priorities and replicated axes.
+    fn sharding(&mut self, mesh_id: MeshId, mesh: &Mesh, rank: usize) -> TensorSharding {
+        let mut out = TensorSharding::replicated(mesh_id, rank);
+        for (i, &n) in mesh.axes.values().enumerate() {
+            let whole = AxisRef::whole(i);
+            let part = |pre: u32, size: u32| AxisRef { sub: Some(SubAxis { pre, size }), ..whole };
+            let parts = if n > 2 && n % 2 == 0 && self.below(2) == 0 {
+                vec![part(1, 2), part(2, n as u32 / 2)]
+            } else {
+                vec![whole]
+            };
+            let mut last = None;
+            for part in parts {
+                let place = self.below(rank + 2);
+                if place < rank && last != Some(place) {
+                    out.dims[place].axes.push(part);
+                    last = Some(place);
+                } else if place == rank {
+                    out.replicated.push(part);
+                }
+            }
+        }
+        for dim in &mut out.dims {
+            dim.open = self.below(2) == 0;
+            if self.below(4) == 0 && (dim.open || !dim.axes.is_empty()) {
+                dim.priority = Some(self.below(3) as u32);
+            }
+        }
+        out
+    }
+}
+
+/// Whatever the annotations, propagation ends, every value gets a sharding that is in order, and axes that the
+/// user gave an argument stay.
+#[test]
+fn any_annotations_give_shardings_that_are_in_order() {
+    let programs = include_str!("data/propagate.mlir").split("// -----\n");
+    let programs = programs.filter(|p| !p.contains("manual_computation")).map(parse);
+    for (i, mut program) in programs.enumerate() {
+        inline_calls(&mut program).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        for seed in 0..50 {
+            let mut module = program.clone();
+            let mut random = Random((i as u64 * 50 + seed) * 2 + 0x9e37_79b9);
+            let shapes: [&[(&str, i64)]; 3] =
+                [&[("x", 2), ("y", 4)], &[("x", 6), ("y", 1), ("z", 3)], &[("x", 8), ("y", 2), ("z", 5)]];
+            let mesh = Mesh::new(shapes[random.below(3)].iter().copied());
+            let mesh_id = module.add_mesh("random", mesh.clone());
+            let (func, body) =
+                module.entry().and_then(|f| Some((f, module.funcs[f].body?))).expect("an entry function");
+            module.shardings.clear_values();
+            module.funcs[func].res_shardings.clear();
+            let mut values = module.regions[body].args.clone();
+            let args = values.len();
+            for op in module.walk(body) {
+                values.extend(&module.ops[op].results);
+            }
+            for (i, &value) in values.iter().enumerate() {
+                if module.tensor(value).is_some() && (i < args || random.below(4) == 0) {
+                    let sharding = random.sharding(mesh_id, &mesh, module.rank(value));
+                    let id = module.shardings.intern(sharding);
+                    module.shardings.set(value, Some(id));
+                    if let Some(op) = module.def_op(value)
+                        && matches!(module.ops[op].kind, OpKind::ShardingConstraint(_))
+                    {
+                        module.ops[op].kind = OpKind::ShardingConstraint(id);
+                    }
+                }
+            }
+            let given: Vec<_> =
+                values[..args].iter().map(|&v| module.shardings.sharding_of(v).cloned()).collect();
+            propagate(&mut module, &PropagateOptions::default())
+                .unwrap_or_else(|errors| panic!("{errors:#?}"));
+            verify(&module).unwrap_or_else(|errors| panic!("program {i}, seed {seed}: {errors:#?}"));
+            for op in module.walk(body) {
+                for &value in &module.ops[op].results {
+                    assert!(module.shardings.of(value).is_some(), "program {i}, seed {seed}");
+                }
+            }
+            for (&arg, given) in values[..args].iter().zip(given) {
+                let Some(given) = given else { continue };
+                let found = module.shardings.sharding_of(arg).expect("each argument has a sharding");
+                for (given, found) in given.dims.iter().zip(&found.dims) {
+                    let split = |axes: &[AxisRef]| mesh.axes_size(axes);
+                    assert!(
+                        given.open || split(&given.axes) == split(&found.axes),
+                        "program {i}, seed {seed}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@ pub mod reducer;
 pub mod reshard;
 pub mod rule;
 pub mod rules;
+pub mod shardy;
 pub mod structure;
 pub mod summary;
 mod sweep;

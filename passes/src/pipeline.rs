@@ -8,6 +8,7 @@ use crate::merge_reductions::merge_reductions;
 use crate::plan::plan;
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
+use crate::shardy::SHARDY_PASSES;
 use crate::sweep::sweep;
 
 /// What passes need besides the module.
@@ -93,14 +94,15 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`.
+/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, and others of Shardy's
+/// names are in [`SHARDY_PASSES`].
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
         "sdy-propagation-pipeline" => "propagate",
         other => other,
     };
-    PASSES.iter().find(|pass| pass.name == name)
+    PASSES.iter().chain(SHARDY_PASSES).find(|pass| pass.name == name)
 }
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

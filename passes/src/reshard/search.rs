@@ -324,9 +324,7 @@ impl Problem<'_> {
             Move::AllToAll { parts, .. } => cost::all_to_all(self.local_bytes(before), group(parts)),
             Move::Permute => cost::permute(self.local_bytes(before)),
             Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
-            Move::ReduceScatter { parts, .. } => {
-                cost::reduce_scatter(self.local_bytes(before), group(parts))
-            }
+            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(self.local_bytes(before), group(parts)),
         }
     }
 

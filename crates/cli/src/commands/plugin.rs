@@ -44,7 +44,8 @@ pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
 
 /// One plugin's state of health, the kind first.
 fn describe(check: &Check) -> String {
-    let place = check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
+    let place =
+        check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
     let health = match &check.health {
         Health::Absent { hint } => format!("not found; {hint}"),
         Health::Broken { reason } => format!("does not load: {reason}"),

@@ -39,7 +39,9 @@ fn main() -> ExitCode {
     };
     match shared() {
         Some(shared) => {
-            programs.extend(SHARED.iter().map(|name| shared.join("corpus/jax").join(name).with_extension("mlir")));
+            programs.extend(
+                SHARED.iter().map(|name| shared.join("corpus/jax").join(name).with_extension("mlir")),
+            );
         }
         None => eprintln!("SKIPPED: {} programs of the shared data, which is not here", SHARED.len()),
     }

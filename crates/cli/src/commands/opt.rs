@@ -24,7 +24,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
         .iter()
         .map(|name| {
             let name = name.trim().trim_start_matches('-');
-            find(name).ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))
+            find(name).ok_or_else(|| {
+                usage(format!("no pass is called {name}; `shardc opt --passes list` shows them"))
+            })
         })
         .collect::<Result<Vec<_>>>()?;
     let Some(input) = &args.input else {

@@ -1,9 +1,11 @@
 //! # shardc-tests: what the tests that cross crates have in common
 //!
-//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs files with `RUN:` lines.
+//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs files with `RUN:` lines, [`random`] makes
+//! programs out of random numbers.
 
 pub mod filetest;
 pub mod program;
+pub mod random;
 
 use std::{
     env,

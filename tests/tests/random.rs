@@ -101,10 +101,13 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
                 return fails(format!("{form} text does not read back"), details);
             }
         };
-        let again = shardc_stablehlo::print(&read, &shardc_stablehlo::PrintOptions {
-            form: shardc_stablehlo::PrintForm::Pretty,
-            ..shardc_stablehlo::PrintOptions::default()
-        });
+        let again = shardc_stablehlo::print(
+            &read,
+            &shardc_stablehlo::PrintOptions {
+                form: shardc_stablehlo::PrintForm::Pretty,
+                ..shardc_stablehlo::PrintOptions::default()
+            },
+        );
         if again != partitioned {
             return fails(format!("{form} text reads back as another"), format!("{partitioned}\n{again}"));
         }
@@ -112,7 +115,10 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     match exec::verify(client, &original, &output, seed) {
         Err(error) => {
             let shown = error.render("random.mlir", text, false);
-            fails(format!("run: {}", shown.lines().next().unwrap_or_default()), format!("{shown}\n{partitioned}"))
+            fails(
+                format!("run: {}", shown.lines().next().unwrap_or_default()),
+                format!("{shown}\n{partitioned}"),
+            )
         }
         Ok(checks) => match checks.iter().find(|c| !c.ok()) {
             None => Ok(Outcome::Equal),

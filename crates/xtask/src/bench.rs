@@ -103,10 +103,10 @@ impl Peer {
 
     fn seconds(&self, python: &Path, file: &Path) -> Result<Seconds> {
         let json = process::output(Command::new(python).arg(&self.script).args(self.arguments).arg(file))?;
-        let mut value: serde_json::Value =
+        let value: serde_json::Value =
             serde_json::from_str(&json).with_context(|| format!("reading the times in {}", json.trim()))?;
         // The tool keeps the times apart from what it says of the file, and uses Shardy's name of the pass.
-        let times = value.get_mut("seconds").map_or(value.clone(), serde_json::Value::take);
+        let times = value.get("seconds").unwrap_or(&value).clone();
         let mut times: Seconds = serde_json::from_value(times).context("reading the times")?;
         if let Some(time) = times.remove("sdy-propagation-pipeline") {
             times.insert("propagate".to_owned(), time);

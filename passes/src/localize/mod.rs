@@ -40,7 +40,12 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         values.extend(&module.regions[region].args);
     }
     for op in program_ops(module, body) {
-        values.extend(&module.ops[op].results);
+        let data = &module.ops[op];
+        values.extend(&data.results);
+        // In a program that was read from text, what a collective makes stands nowhere else.
+        if let (OpKind::MeshCollective(collective), &[result]) = (&data.kind, data.results.as_slice()) {
+            module.shardings.set(result, Some(collective.out));
+        }
     }
     let mut local = LocalTypes::default();
     for value in values {
@@ -120,20 +125,20 @@ fn strip(module: &mut Module, mode: SpmdMode) {
     module.shardings.clear_values();
     module.mesh_names.clear();
     for func in module.funcs.values_mut() {
-        func.res_shardings.clear();
+        func.res_shardings.fill(None.into());
         if mode == SpmdMode::Partition {
             for attrs in func.arg_attrs.iter_mut().chain(&mut func.res_attrs) {
                 attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
             }
         }
     }
-    if mode == SpmdMode::Partition {
-        let ops: Vec<OpId> =
-            module.bodies().collect::<Vec<_>>().into_iter().flat_map(|b| program_ops(module, b)).collect();
-        for op in ops {
-            if !matches!(module.ops[op].kind, OpKind::Return) {
-                module.ops[op].attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
-            }
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| program_ops(module, body)).collect();
+    for op in ops {
+        let op = &mut module.ops[op];
+        // How the source spelt an operation says nothing about the one that it has become.
+        op.attrs.remove("shardc.spelling");
+        if mode == SpmdMode::Partition && !matches!(op.kind, OpKind::Return) {
+            op.attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
         }
     }
 }

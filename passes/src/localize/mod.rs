@@ -6,9 +6,9 @@
 //! * a count ([`OpKind::Iota`]) along a split dimension starts at the device's offset;
 //! * slices, dynamic slices and gathers of whole dimensions take the local size;
 //! * a gather or scatter over a split indexed dimension works on the indices that fall in the device's block
-//!   (see [`index`]);
+//!   (see `index`);
 //! * a reduction over a dimension that does not divide evenly sees the identity where there is only padding
-//!   (see [`mask`]).
+//!   (see `mask`).
 //!
 //! The input must be planned and its reshards lowered; what the planner promises in
 //! [`support`](crate::plan) is what this pass relies on.

@@ -1,0 +1,207 @@
+//! Values in scope and the lines written so far.
+
+use std::fmt::Write as _;
+
+use super::Choices;
+use super::placement::Mesh;
+
+/// Element types of random programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elem {
+    I32,
+    F32,
+    I1,
+}
+
+impl Elem {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Elem::I32 => "i32",
+            Elem::F32 => "f32",
+            Elem::I1 => "i1",
+        }
+    }
+}
+
+/// A tensor in scope.
+#[derive(Clone, Debug)]
+pub(crate) struct Tensor {
+    pub(crate) name: String,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) elem: Elem,
+    /// Whether every way to compute it gives the same bits.
+    pub(crate) exact: bool,
+}
+
+impl Tensor {
+    pub(crate) fn ty(&self) -> String {
+        ty(&self.shape, self.elem)
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.shape.len()
+    }
+}
+
+/// The text of a type.
+pub(crate) fn ty(shape: &[i64], elem: Elem) -> String {
+    let mut out = String::from("tensor<");
+    for n in shape {
+        let _ = write!(out, "{n}x");
+    }
+    out + elem.text() + ">"
+}
+
+/// Numbers with commas between.
+pub(crate) fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|i| i.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+const SIZES: [i64; 14] = [8, 4, 6, 5, 16, 7, 10, 2, 9, 12, 3, 11, 1, 24];
+
+/// No tensor is larger, so that programs run fast.
+const MOST_ELEMENTS: i64 = 6000;
+
+pub(crate) struct Emitter {
+    pub(crate) mesh: Mesh,
+    sizes: [i64; 3],
+    parameters: Vec<String>,
+    body: String,
+    indent: usize,
+    next: usize,
+    /// What operations may use.
+    pub(crate) scope: Vec<Tensor>,
+    used: std::collections::BTreeSet<String>,
+}
+
+impl Emitter {
+    pub(crate) fn new(mesh: Mesh, sizes: [u16; 3]) -> Self {
+        Emitter {
+            mesh,
+            sizes: sizes.map(|s| SIZES[usize::from(s) % SIZES.len()]),
+            parameters: Vec::new(),
+            body: String::new(),
+            indent: 2,
+            next: 0,
+            scope: Vec::new(),
+            used: std::collections::BTreeSet::new(),
+        }
+    }
+
+    /// The parameters; the last is an index.
+    pub(crate) fn parameters(&mut self, recipes: &[[u16; 10]]) {
+        for recipe in recipes {
+            let mut c = Choices::new(recipe);
+            let elem = c.of(&[Elem::F32, Elem::I32, Elem::F32, Elem::I32, Elem::I1]);
+            let rank = c.of(&[2, 1, 3, 2]);
+            let shape = (0..rank).map(|_| c.of(&self.sizes)).collect();
+            let sharding = (!c.one_in(6)).then(|| self.mesh.sharding(&mut c, rank));
+            self.parameter(shape, elem, sharding);
+        }
+        self.parameter(Vec::new(), Elem::I32, None);
+    }
+
+    fn parameter(&mut self, shape: Vec<i64>, elem: Elem, sharding: Option<String>) {
+        let name = format!("%arg{}", self.parameters.len());
+        let sharding = sharding.map(|s| format!(" {{sdy.sharding = #sdy.sharding{s}}}")).unwrap_or_default();
+        self.parameters.push(format!("{name}: {}{sharding}", ty(&shape, elem)));
+        self.scope.push(Tensor { name, shape, elem, exact: true });
+    }
+
+    /// A name that nothing has yet.
+    pub(crate) fn fresh(&mut self) -> usize {
+        self.next += 1;
+        self.next - 1
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
+        for line in text.lines() {
+            let _ = writeln!(self.body, "{:1$}{line}", "", self.indent);
+        }
+    }
+
+    /// Lines until the next `outdent` are two columns further in.
+    pub(crate) fn nest(&mut self) {
+        self.indent += 2;
+    }
+
+    pub(crate) fn outdent(&mut self) {
+        self.indent -= 2;
+    }
+
+    /// Whether a tensor of this shape is small enough.
+    pub(crate) fn fits(shape: &[i64]) -> bool {
+        shape.len() <= 4 && shape.iter().product::<i64>() <= MOST_ELEMENTS
+    }
+
+    /// An operation with one result. `text` is all that follows the equals sign but the type of the result, which
+    /// ends the line after `join`.
+    pub(crate) fn push(&mut self, text: &str, join: &str, shape: &[i64], elem: Elem, exact: bool) -> Tensor {
+        let name = format!("%{}", self.fresh());
+        self.line(&format!("{name} = {text}{join}{}", ty(shape, elem)));
+        let tensor = Tensor { name, shape: shape.to_vec(), elem, exact };
+        self.scope.push(tensor.clone());
+        tensor
+    }
+
+    /// Operation `name` on tensors: `name %a, %b, attributes : (types) -> type`.
+    pub(crate) fn apply(
+        &mut self,
+        name: &str,
+        operands: &[&Tensor],
+        attributes: &str,
+        shape: &[i64],
+        elem: Elem,
+        exact: bool,
+    ) -> Tensor {
+        self.use_all(operands);
+        let names = list(operands.iter().map(|t| &t.name));
+        let types = list(operands.iter().map(|t| t.ty()));
+        self.push(&format!("{name} {names}{attributes} : ({types})"), " -> ", shape, elem, exact)
+    }
+
+    pub(crate) fn use_all(&mut self, operands: &[&Tensor]) {
+        self.used.extend(operands.iter().map(|t| t.name.clone()));
+    }
+
+    /// A scalar constant, which is not offered to operations.
+    pub(crate) fn scalar(&mut self, elem: Elem, text: &str) -> Tensor {
+        let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", &[], elem, true);
+        self.scope.pop();
+        tensor
+    }
+
+    /// A tensor in scope, the newest more often.
+    pub(crate) fn pick(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
+        let candidates: Vec<&Tensor> = self.scope.iter().filter(|t| fits(t)).collect();
+        let n = candidates.len();
+        if n == 0 {
+            return None;
+        }
+        let at = c.below(n * 2);
+        let at = if at < n { n - 1 - at } else { n - 1 - (at - n) % n.min(3) };
+        candidates.get(at).map(|&t| t.clone())
+    }
+
+    /// The whole module; returns what has no use, and what `more` says.
+    pub(crate) fn finish(mut self, more: u16) -> String {
+        let returned: Vec<Tensor> = self
+            .scope
+            .iter()
+            .enumerate()
+            .filter(|(i, t)| {
+                !t.name.starts_with("%arg") && (!self.used.contains(&t.name) || more >> (i % 16) & 1 == 1)
+            })
+            .map(|(_, t)| t.clone())
+            .collect();
+        let returned = if returned.is_empty() { self.scope[..1].to_vec() } else { returned };
+        let types = list(returned.iter().map(Tensor::ty));
+        self.line(&format!("return {} : {types}", list(returned.iter().map(|t| &t.name))));
+        format!(
+            "{}func.func public @main({}) -> ({types}) {{\n{}}}\n",
+            self.mesh.text(),
+            self.parameters.join(", "),
+            self.body
+        )
+    }
+}

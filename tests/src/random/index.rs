@@ -1,0 +1,169 @@
+//! Gather and scatter.
+
+use super::Choices;
+use super::emit::{Elem, Emitter, Tensor, list};
+
+/// How slices are found: what gather and scatter have in common.
+struct Take {
+    /// The dimension that indices choose from.
+    along: usize,
+    /// Of the indexed tensor and of the indices: dimensions that go together.
+    batch: Option<(usize, usize)>,
+    /// Shape of the slices.
+    slices: Vec<i64>,
+    /// Dimensions of the slices that are not of the indices.
+    offset: Vec<usize>,
+}
+
+impl Take {
+    /// The slices of `x` that `indices` take: dimensions of the indices, then those of `x` that are left.
+    fn new(
+        x: &Tensor,
+        indices: &Tensor,
+        along: usize,
+        batch: Option<(usize, usize)>,
+        offset_first: bool,
+    ) -> Take {
+        let left: Vec<i64> = (0..x.rank())
+            .filter(|&d| d != along && batch.is_none_or(|(b, _)| b != d))
+            .map(|d| x.shape[d])
+            .collect();
+        let (slices, first) = if offset_first {
+            ([left.clone(), indices.shape.clone()].concat(), 0)
+        } else {
+            ([indices.shape.clone(), left.clone()].concat(), indices.rank())
+        };
+        Take { along, batch, slices, offset: (first..first + left.len()).collect() }
+    }
+}
+
+impl Emitter {
+    fn take(&mut self, x: &Tensor, indices: &Tensor, take: &Take) -> Tensor {
+        let sizes = list((0..x.rank()).map(|d| {
+            if d == take.along || take.batch.is_some_and(|(b, _)| b == d) { 1 } else { x.shape[d] }
+        }));
+        let batch = take
+            .batch
+            .map(|(a, b)| format!(", operand_batching_dims = [{a}], start_indices_batching_dims = [{b}]"))
+            .unwrap_or_default();
+        self.use_all(&[x, indices]);
+        let text = format!(
+            "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}]{batch}, start_index_map = [{}], index_vector_dim = {}>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : ({}, {})",
+            x.name,
+            indices.name,
+            list(&take.offset),
+            take.along,
+            take.along,
+            indices.rank(),
+            x.ty(),
+            indices.ty()
+        );
+        self.push(&text, " -> ", &take.slices, x.elem, x.exact)
+    }
+
+    fn indices(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
+        self.pick(c, |t| t.elem == Elem::I32 && t.exact && t.rank() <= 2 && fits(t))
+    }
+
+    /// Rows of a table.
+    pub(crate) fn gather(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 0)?;
+        let indices = self.indices(c, |_| true)?;
+        let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
+        Self::fits(&take.slices).then_some(())?;
+        self.take(&x, &indices, &take);
+        Some(())
+    }
+
+    /// Elements along one dimension, by indices of their own for each place along another.
+    pub(crate) fn gather_batched(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let (x, indices, take) = self.batched(c)?;
+        self.take(&x, &indices, &take);
+        Some(())
+    }
+
+    fn batched(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, Take)> {
+        let x = self.pick(c, |t| t.rank() > 1)?;
+        let along = c.below(x.rank());
+        let both = (along + 1 + c.below(x.rank() - 1)) % x.rank();
+        let indices = self.indices(c, |t| t.shape.contains(&x.shape[both]))?;
+        let at = indices.shape.iter().position(|&n| n == x.shape[both])?;
+        let take = Take::new(&x, &indices, along, Some((both, at)), false);
+        Self::fits(&take.slices).then_some((x, indices, take))
+    }
+
+    /// Elements by pairs of indices.
+    pub(crate) fn gather_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 1)?;
+        let first = self.indices(c, |t| t.rank() == 1)?;
+        let second = self.indices(c, |t| t.shape == first.shape)?;
+        let n = first.shape[0];
+        let column =
+            |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], Elem::I32, true);
+        let (a, b) = (column(self, &first), column(self, &second));
+        let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], Elem::I32, true);
+        let i = c.below(x.rank());
+        let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
+        let left: Vec<usize> = (0..x.rank()).filter(|&d| d != i && d != j).collect();
+        let mut shape = vec![n];
+        shape.extend(left.iter().map(|&d| x.shape[d]));
+        Self::fits(&shape).then_some(())?;
+        let sizes = list((0..x.rank()).map(|d| if left.contains(&d) { x.shape[d] } else { 1 }));
+        self.use_all(&[&x, &pairs]);
+        let text = format!(
+            "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}, {}], start_index_map = [{i}, {j}], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : ({}, {})",
+            x.name,
+            pairs.name,
+            list(1..=left.len()),
+            i.min(j),
+            i.max(j),
+            x.ty(),
+            pairs.ty()
+        );
+        self.push(&text, " -> ", &shape, x.elem, x.exact);
+        Some(())
+    }
+
+    /// Combines rows into a table. The order in which updates meet does not matter, so it does not set.
+    pub(crate) fn scatter(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let (x, indices, take) = if c.one_in(4) {
+            self.batched(c)?
+        } else {
+            let x = self.pick(c, |t| t.rank() > 0)?;
+            let indices = self.indices(c, |_| true)?;
+            let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
+            Self::fits(&take.slices).then_some((x, indices, take))?
+        };
+        let (name, exact) = match x.elem {
+            Elem::F32 => c.of(&[("add", false), ("maximum", true), ("multiply", false)]),
+            Elem::I32 => c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)]),
+            Elem::I1 => c.of(&[("or", true), ("and", true), ("xor", true)]),
+        };
+        let updates = match self.pick(c, |t| t.shape == take.slices && t.elem == x.elem) {
+            Some(updates) => updates,
+            None => self.take(&x, &indices, &take),
+        };
+        let batch = take
+            .batch
+            .map(|(a, b)| format!(", input_batching_dims = [{a}], scatter_indices_batching_dims = [{b}]"))
+            .unwrap_or_default();
+        let n = self.fresh();
+        let elem = x.elem.text();
+        self.use_all(&[&x, &indices, &updates]);
+        let text = format!(
+            "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{}]{batch}, scatter_dims_to_operand_dims = [{}], index_vector_dim = {}>, unique_indices = false}}> ({{\n^bb0(%a{n}: tensor<{elem}>, %b{n}: tensor<{elem}>):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : tensor<{elem}>\n  stablehlo.return %c{n} : tensor<{elem}>\n}}) : ({}, {}, {})",
+            x.name,
+            indices.name,
+            updates.name,
+            list(&take.offset),
+            take.along,
+            take.along,
+            indices.rank(),
+            x.ty(),
+            indices.ty(),
+            updates.ty()
+        );
+        self.push(&text, " -> ", &x.shape, x.elem, exact && x.exact && updates.exact);
+        Some(())
+    }
+}

@@ -1,0 +1,90 @@
+//! Random programs: a [`Recipe`] of numbers becomes the text of an annotated single-device program.
+//!
+//! Any numbers make a program that is valid, so whoever draws them (and whoever makes a failing program smaller by
+//! taking numbers away) need not know what they mean. Numbers that ask for what cannot be, such as a product of
+//! tensors that share no size, add nothing.
+//!
+//! Values stay finite and integers are exact, so that the program gives one answer wherever it runs: what is
+//! compared, or used as an index, does not come from sums of floats, whose order may change.
+
+mod emit;
+mod index;
+mod ops;
+mod placement;
+
+use emit::Emitter;
+pub use placement::MeshRecipe;
+
+/// Numbers that say what a program is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recipe {
+    /// The mesh.
+    pub mesh: MeshRecipe,
+    /// Which sizes the dimensions of the parameters have.
+    pub sizes: [u16; 3],
+    /// The parameters: type, rank, sizes, sharding.
+    pub parameters: Vec<[u16; 10]>,
+    /// The operations: which, on what, how.
+    pub ops: Vec<[u16; 12]>,
+    /// Which values that have a use are returned too; those that have none always are.
+    pub outputs: u16,
+}
+
+impl Recipe {
+    /// The program as StableHLO text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut emitter = Emitter::new(self.mesh.mesh(), self.sizes);
+        emitter.parameters(&self.parameters);
+        for op in &self.ops {
+            emitter.op(&mut Choices::new(op));
+        }
+        emitter.finish(self.outputs)
+    }
+}
+
+/// Reads numbers as choices; those that are missing choose the first.
+pub(crate) struct Choices<'a> {
+    rest: std::slice::Iter<'a, u16>,
+}
+
+impl<'a> Choices<'a> {
+    pub(crate) fn new(numbers: &'a [u16]) -> Self {
+        Choices { rest: numbers.iter() }
+    }
+
+    /// One of `0..n`; zero where `n` is.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        let number = usize::from(self.rest.next().copied().unwrap_or(0));
+        if n == 0 { 0 } else { number % n }
+    }
+
+    /// One of some things.
+    pub(crate) fn of<T: Copy>(&mut self, things: &[T]) -> T {
+        things[self.below(things.len())]
+    }
+
+    /// True once in `n`, and never where numbers are missing.
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == n - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_numbers_choose_the_first() {
+        let mut c = Choices::new(&[7]);
+        assert_eq!((c.below(5), c.below(5), c.below(0)), (2, 0, 0));
+        assert!(!c.one_in(3));
+    }
+
+    #[test]
+    fn a_recipe_is_a_program() {
+        let recipe = Recipe { parameters: vec![[0; 10]], ops: vec![[1; 12]], ..Recipe::default() };
+        let text = recipe.text();
+        assert!(text.starts_with("sdy.mesh @mesh = <[\"x\"=8]>\nfunc.func public @main("), "{text}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Meshes of eight devices, and shardings on them.
+
+use super::Choices;
+
+/// Numbers that say what a mesh is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeshRecipe {
+    /// Which axes.
+    pub axes: u16,
+    /// The order of devices; as numbered where zero.
+    pub order: u16,
+}
+
+/// A mesh of eight devices.
+#[derive(Clone, Debug)]
+pub(crate) struct Mesh {
+    axes: &'static [(&'static str, u32)],
+    ids: Option<Vec<usize>>,
+}
+
+const MESHES: [&[(&str, u32)]; 6] = [
+    &[("x", 8)],
+    &[("x", 2), ("y", 4)],
+    &[("x", 4), ("y", 2)],
+    &[("x", 2), ("y", 2), ("z", 2)],
+    &[("y", 4), ("x", 2)],
+    &[("x", 1), ("y", 8)],
+];
+
+const DEVICES: usize = 8;
+
+impl MeshRecipe {
+    pub(crate) fn mesh(self) -> Mesh {
+        let axes = MESHES[usize::from(self.axes) % MESHES.len()];
+        let ids = (self.order != 0).then(|| {
+            let mut left: Vec<usize> = (0..DEVICES).collect();
+            let mut code = usize::from(self.order);
+            (0..DEVICES)
+                .map(|_| {
+                    let at = code % left.len();
+                    code /= left.len();
+                    left.remove(at)
+                })
+                .collect()
+        });
+        Mesh { axes, ids }
+    }
+}
+
+impl Mesh {
+    /// The declaration.
+    pub(crate) fn text(&self) -> String {
+        let axes: Vec<String> = self.axes.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
+        let ids = self.ids.as_ref().map(|ids| {
+            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            format!(", device_ids=[{}]", ids.join(", "))
+        });
+        format!("sdy.mesh @mesh = <[{}]{}>\n", axes.join(", "), ids.unwrap_or_default())
+    }
+
+    /// A sharding of a tensor of this rank: each axis, or each half of one, on some dimension or none.
+    pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
+        let open = c.below(8);
+        let mut pieces: Vec<(&str, u32, u32, u32)> = Vec::new();
+        for &(name, size) in self.axes {
+            if size >= 4 && c.one_in(5) {
+                pieces.push((name, 1, 2, size));
+                pieces.push((name, 2, size / 2, size));
+            } else {
+                pieces.push((name, 1, size, size));
+            }
+        }
+        if c.one_in(3) {
+            pieces.reverse();
+        }
+        let mut dims: Vec<Vec<(&str, u32, u32, u32)>> = vec![Vec::new(); rank];
+        for piece in pieces {
+            // A dimension twice as likely as none.
+            let at = c.below(rank * 2 + 1);
+            let Some(dim) = dims.get_mut(if at < rank * 2 { at / 2 } else { rank }) else { continue };
+            match dim.last_mut() {
+                // Parts that continue each other are written as one.
+                Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,
+                _ => dim.push(piece),
+            }
+        }
+        let dims: Vec<String> = dims
+            .iter()
+            .enumerate()
+            .map(|(d, pieces)| {
+                let mut items: Vec<String> = pieces
+                    .iter()
+                    .map(|&(name, pre, size, full)| {
+                        if size == full { format!("\"{name}\"") } else { format!("\"{name}\":({pre}){size}") }
+                    })
+                    .collect();
+                if open >> d & 1 == 1 {
+                    items.push("?".to_owned());
+                }
+                format!("{{{}}}", items.join(", "))
+            })
+            .collect();
+        format!("<@mesh, [{}]>", dims.join(", "))
+    }
+}

@@ -1,0 +1,220 @@
+//! Random programs with random shardings: partitioned and run on eight virtual devices, they must give what they give
+//! on one.
+//!
+//! `cargo test -p shardc-tests --test random` runs a few; `cargo xtask sweep --cases 2000 --seed 7` many more. What is
+//! drawn depends on the seed and the number of the case alone, so a case that failed can be run again by its number:
+//! `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`. A failing program is made smaller before it is shown.
+//!
+//! For each case: no panic; the partitioned program is valid, and its text reads back as what it was; every output
+//! equals that of the single-device run. A program may be refused as unsupported, but not as invalid.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+};
+
+use proptest::{
+    array::uniform3,
+    collection::vec,
+    prelude::any,
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+use shardc::{Compiler, Error, exec};
+use shardc_ir::{Class, SpmdMode};
+use shardc_tests::random::{MeshRecipe, Recipe};
+
+/// How many programs a plain test run tries.
+const CASES: u64 = 40;
+/// How often a failing program is made smaller.
+const SHRINKS: usize = 400;
+
+fn recipe() -> impl Strategy<Value = Recipe> {
+    // Devices in the order of their numbers half of the time.
+    let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
+    let mesh = (any::<u16>(), order).prop_map(|(axes, order)| MeshRecipe { axes, order });
+    let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);
+    let ops = vec(proptest::array::uniform12(any::<u16>()), 1..14);
+    (mesh, uniform3(any::<u16>()), parameters, ops, any::<u16>())
+        .prop_map(|(mesh, sizes, parameters, ops, outputs)| Recipe { mesh, sizes, parameters, ops, outputs })
+}
+
+/// How a case that did not fail went.
+#[derive(PartialEq)]
+enum Outcome {
+    Equal,
+    Refused(String),
+}
+
+struct Failure {
+    /// What went wrong, the same for cases that fail alike.
+    kind: String,
+    details: String,
+}
+
+fn fails<T>(kind: impl Into<String>, details: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure { kind: kind.into(), details: details.into() })
+}
+
+fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<Outcome, Failure> {
+    let text = recipe.text();
+    catch_unwind(AssertUnwindSafe(|| check_text(client, &text, mode, seed))).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        fails("panic", message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message"))
+    })
+}
+
+fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<Outcome, Failure> {
+    let original = match Compiler::read(text.as_bytes()) {
+        Ok(module) => module,
+        Err(error) => return fails("the generator's text", error.render("random.mlir", text, false)),
+    };
+    if let Err(errors) = shardc_ir::verify(&original) {
+        return fails("the generator's program", format!("{errors:?}"));
+    }
+    let output = match Compiler::new().spmd_mode(mode).partition(text.as_bytes()) {
+        Ok(output) => output,
+        Err(error) => {
+            let shown = error.render("random.mlir", text, false);
+            let unsupported = match &error {
+                Error::Diagnostics(all) => all.iter().all(|d| d.class == Class::Unsupported),
+                _ => false,
+            };
+            let kind = shown.lines().next().unwrap_or_default().to_owned();
+            return if unsupported { Ok(Outcome::Refused(kind)) } else { fails(kind, shown) };
+        }
+    };
+    let partitioned = output.text();
+    if let Err(errors) = shardc_ir::verify(&output.module) {
+        let kind = format!("invalid output: {}", errors.first().map_or("", |e| e.code));
+        return fails(kind, format!("{errors:?}\n{partitioned}"));
+    }
+    for (form, written) in [("pretty", partitioned.clone()), ("generic", output.generic_text())] {
+        let read = match Compiler::read(written.as_bytes()) {
+            Ok(module) => module,
+            Err(error) => {
+                let details = error.render("partitioned.mlir", &written, false);
+                return fails(format!("{form} text does not read back"), details);
+            }
+        };
+        let again = shardc_stablehlo::print(
+            &read,
+            &shardc_stablehlo::PrintOptions {
+                form: shardc_stablehlo::PrintForm::Pretty,
+                ..shardc_stablehlo::PrintOptions::default()
+            },
+        );
+        if again != partitioned {
+            return fails(format!("{form} text reads back as another"), format!("{partitioned}\n{again}"));
+        }
+    }
+    match exec::verify(client, &original, &output, seed) {
+        Err(error) => {
+            let shown = error.render("random.mlir", text, false);
+            fails(
+                format!("run: {}", shown.lines().next().unwrap_or_default()),
+                format!("{shown}\n{partitioned}"),
+            )
+        }
+        Ok(checks) => match checks.iter().find(|c| !c.ok()) {
+            None => Ok(Outcome::Equal),
+            Some(wrong) => fails(
+                "wrong values",
+                format!("output {} {}: {:?}\n{partitioned}", wrong.index, wrong.ty, wrong.difference),
+            ),
+        },
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn say(text: &str) {
+    // Past the test runner, which hides what a passing test prints.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn client() -> Option<Client> {
+    match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
+        Ok(found) => {
+            let plugin = Plugin::load(&found.path).unwrap();
+            Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
+        }
+        Err(error) => {
+            say(&format!("SKIPPED: {error}; {}", error.hint().unwrap_or_default()));
+            None
+        }
+    }
+}
+
+fn runner(seed: u64, case: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&case.to_le_bytes());
+    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+#[test]
+fn random_programs_give_the_same_numbers_on_eight_devices_and_on_one() {
+    let Some(client) = client() else { return };
+    let (cases, seed, first) =
+        (number("SHARDC_CASES", CASES), number("SHARDC_SEED", 1), number("SHARDC_FIRST", 0));
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("random");
+    std::fs::create_dir_all(&dir).unwrap();
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let mut failures: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for case in first..first + cases {
+        let mode = if case % 2 == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
+        let mut tree = recipe().new_tree(&mut runner(seed, case)).unwrap();
+        // Where the back end ends the process, this says on what.
+        std::fs::write(dir.join("running.mlir"), tree.current().text()).unwrap();
+        let mut failure = match check(&client, &tree.current(), mode, case) {
+            Ok(Outcome::Equal) => continue,
+            Ok(Outcome::Refused(why)) => {
+                *refused.entry(why).or_default() += 1;
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        let mut smallest = tree.current();
+        let known = failures.entry(failure.kind.clone()).or_default();
+        known.push(case);
+        if known.len() > 3 {
+            continue;
+        }
+        for _ in 0..SHRINKS {
+            if !tree.simplify() {
+                break;
+            }
+            loop {
+                std::fs::write(dir.join("running.mlir"), tree.current().text()).unwrap();
+                match check(&client, &tree.current(), mode, case) {
+                    Err(new) if new.kind == failure.kind => {
+                        (failure, smallest) = (new, tree.current());
+                        break;
+                    }
+                    _ if tree.complicate() => {}
+                    _ => break,
+                }
+            }
+        }
+        let file = dir.join(format!("seed{seed}-case{case}.mlir"));
+        std::fs::write(&file, smallest.text()).unwrap();
+        say(&format!(
+            "case {case} ({mode:?}, {}): {}\n{}\n{}\n",
+            file.display(),
+            failure.kind,
+            smallest.text(),
+            failure.details
+        ));
+    }
+    let refusals: usize = refused.values().sum();
+    say(&format!("{cases} cases, seed {seed}: {refusals} refused {refused:?}; failed: {failures:?}"));
+    assert!(failures.is_empty(), "failed: {failures:?}");
+    assert!(refusals as u64 * 4 <= cases, "too many programs are refused: {refused:?}");
+}

@@ -16,6 +16,7 @@
 mod collective;
 mod coords;
 mod index;
+mod loops;
 mod mask;
 
 use std::collections::HashMap;
@@ -59,6 +60,9 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
     pass.region(body);
     if let Some(error) = pass.error {
         return Err(vec![*error]);
+    }
+    if mode == SpmdMode::Partition {
+        loops::shield_loops(module, body);
     }
     signature(module, func, body, &mut local);
     strip(module, mode);

@@ -31,6 +31,11 @@ impl ValueMap {
         self.0[value].expand().unwrap_or(value)
     }
 
+    /// Nothing stands for `old` any more.
+    pub fn remove(&mut self, old: ValueId) {
+        self.0[old] = PackedOption::default();
+    }
+
     /// From now on `new` stands for `old`.
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.0[old] = new.into();

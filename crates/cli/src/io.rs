@@ -29,8 +29,8 @@ impl Source {
 
     /// The error as text, each diagnostic under its line.
     pub(crate) fn explain(&self, error: &Error) -> anyhow::Error {
-        let text = String::from_utf8_lossy(&self.bytes);
-        anyhow!("{}", error.render(&self.name, &text, color()))
+        let text = error.render(&self.name, &String::from_utf8_lossy(&self.bytes), color());
+        if about_options(error) { usage(text) } else { anyhow!(text) }
     }
 
     /// Shows warnings on the standard error.
@@ -42,6 +42,29 @@ impl Source {
     }
 }
 
+/// A mistake in the command line, as opposed to one in the program: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A [`Usage`] error.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    Usage(message.into()).into()
+}
+
+/// Whether an error is about what --mesh and --spec say.
+fn about_options(error: &Error) -> bool {
+    const CODES: &[&str] = &["SH0306", "SH0307", "SH0621", "SH0623", "SH0624", "SH0625", "SH0626"];
+    matches!(error, Error::Diagnostics(list) if list.iter().all(|d| CODES.contains(&d.code)))
+}
+
 fn color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
@@ -49,15 +72,27 @@ fn color() -> bool {
 /// Writes to a file or, for `-`, to the standard output.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if path == Path::new("-") {
-        let mut out = std::io::stdout().lock();
-        return out.write_all(bytes).and_then(|()| out.flush()).context("cannot write the standard output");
+        return write_stdout(bytes);
     }
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Writes to the standard output. A reader that has seen enough, as `head` has, is no error.
+pub(crate) fn print(text: impl std::fmt::Display) -> Result<()> {
+    write_stdout(text.to_string().as_bytes())
+}
+
+fn write_stdout(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("cannot write the standard output"),
+    }
+}
+
 /// The compiler that the options describe.
 pub(crate) fn compiler(input: &InputArgs, how: Option<&HowArgs>) -> Result<Compiler> {
-    let shown = |e: Error| anyhow!("{}", e.render("<command line>", "", color()));
+    let shown = |e: Error| usage(e.render("<command line>", "", color()));
     let mut compiler = Compiler::new();
     if let Some(mesh) = &input.mesh {
         compiler = compiler.mesh(mesh).map_err(shown)?;
@@ -65,7 +100,7 @@ pub(crate) fn compiler(input: &InputArgs, how: Option<&HowArgs>) -> Result<Compi
     for spec in &input.spec {
         let (target, spec) = spec
             .rsplit_once('=')
-            .ok_or_else(|| anyhow!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-"))?;
+            .ok_or_else(|| usage(format!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-")))?;
         compiler = compiler.spec(target, spec).map_err(shown)?;
     }
     if let Some(how) = how {

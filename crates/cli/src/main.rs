@@ -1,4 +1,4 @@
-//! The `shardc` program. Exit code 0: done; 1: the program's fault; 2: wrong usage.
+//! The `shardc` program. Exit code 0: done; 1: the program was refused or something failed; 2: wrong usage.
 
 mod args;
 mod commands;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
             } else {
                 eprintln!("error: {text}")
             }
-            ExitCode::from(1)
+            ExitCode::from(if error.is::<io::Usage>() { 2 } else { 1 })
         }
     }
 }

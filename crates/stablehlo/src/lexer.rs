@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use shardc_ir::{Diagnostic, Span};
+use smallvec::SmallVec;
 
 use crate::codes;
 
@@ -290,7 +291,7 @@ impl<'a> Cursor<'a> {
         self.ws();
         let start = self.pos;
         let bytes = self.bytes();
-        let mut open: Vec<u8> = Vec::new();
+        let mut open: SmallVec<[u8; 32]> = SmallVec::new();
         let mut at = start;
         loop {
             match bytes.get(at) {

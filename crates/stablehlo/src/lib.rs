@@ -7,6 +7,18 @@
 //! What is known about an operation's syntax stands in one place, [`syntax`]: names, inherent attributes and pieces
 //! of the pretty form. Reader and writers are driven by it, and so is [`properties`], which gives an operation's
 //! inherent attributes as MLIR text to whoever builds MLIR operations.
+//!
+//! ```
+//! use shardc_stablehlo::{PrintOptions, parse, print, render};
+//!
+//! let text = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+//!   %y = stablehlo.add %x, %x : tensor<4xf32>
+//!   return %y : tensor<4xf32>
+//! }";
+//! let module = parse(text).map_err(|errors| render(&errors, "f.mlir", text, false))?;
+//! assert!(print(&module, &PrintOptions::default()).contains("%0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>"));
+//! # Ok::<(), String>(())
+//! ```
 
 pub mod codes;
 mod diagnostics;

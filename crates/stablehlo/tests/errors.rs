@@ -29,7 +29,8 @@ const CASES: &[(&str, &str)] = &[
     (
         "unknown_operation",
         "func.func @main(%arg0: tensor<4xf32>) {\n  %0 = stablehlo.substract %arg0, %arg0 : tensor<4xf32>\n  \
-         %1 = stablehlo.add %0, %0 : tensor<4xf32>\n  %2 = mydialect.op %arg0 : tensor<4xf32>\n  return\n}\n",
+         %1 = stablehlo.add %0, %0 : tensor<4xf32>\n  %2 = mydialect.op %arg0 : tensor<4xf32>\n  \
+         %3 = mhlo.negate %arg0 : tensor<4xf32>\n  return\n}\n",
     ),
     (
         "wrong_counts",

@@ -1,5 +1,6 @@
 //! Small programs that MLIR printed, one file per subject under `tests/data`: each `x.mlir` comes out as it is,
-//! its generic form is `x.generic.mlir`, and that reads back to the same program.
+//! its generic form is `x.generic.mlir`, and that reads back to the same program. (Where there are source locations
+//! MLIR's generic form shows more of them than its pretty form, so `locations.mlir` has none.)
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,12 @@ fn files() -> Vec<PathBuf> {
         .filter(|path| !path.to_string_lossy().ends_with(".generic.mlir"))
         .collect();
     files.sort();
+    files
+}
+
+fn generic_files() -> Vec<PathBuf> {
+    let mut files = files();
+    files.retain(|path| !path.ends_with("locations.mlir"));
     files
 }
 
@@ -49,7 +56,7 @@ fn pretty_text_comes_out_as_it_is() {
 
 #[test]
 fn generic_text_is_mlirs() {
-    for path in files() {
+    for path in generic_files() {
         let generic = path.with_extension("generic.mlir");
         let (pretty, module) = read(&path);
         let expected = fs::read_to_string(&generic).expect("a generic form beside each pretty one");
@@ -59,7 +66,7 @@ fn generic_text_is_mlirs() {
 
 #[test]
 fn generic_text_reads_back() {
-    for path in files() {
+    for path in generic_files() {
         let (pretty, _) = read(&path);
         let (generic, module) = read(&path.with_extension("generic.mlir"));
         check(&path, &pretty, &print(&module, &options(&pretty, PrintForm::Pretty)));

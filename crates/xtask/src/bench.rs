@@ -21,6 +21,9 @@ const SHARDY: &str = include_str!("../python/shardy_propagation.py");
 const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 
+/// Stages in the order in which they happen; ones that are not listed come first.
+const STAGES: [&str; 6] = ["read", "parse", "import", "propagate", "partition", "print"];
+
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -92,8 +95,11 @@ fn seconds(json: &str) -> Result<Seconds> {
 
 /// Prints the median of each stage and of the sums, and the ratios.
 fn report(ours: &[Seconds], theirs: &[Seconds]) {
-    let stages =
-        |runs: &[Seconds]| runs.first().map(|r| r.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let stages = |runs: &[Seconds]| {
+        let mut stages: Vec<String> = runs.first().map(|r| r.keys().cloned().collect()).unwrap_or_default();
+        stages.sort_by_key(|stage| STAGES.iter().position(|s| s == stage));
+        stages
+    };
     let milliseconds =
         |runs: &[Seconds], stage: &str| 1e3 * median(runs.iter().filter_map(|r| r.get(stage).copied()));
     let total = |runs: &[Seconds]| 1e3 * median(runs.iter().map(|r| r.values().sum::<f64>()));

@@ -67,11 +67,7 @@ pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
         })?;
     }
     println!("\nThe files are in {}.", dir.display());
-    println!(
-        "What was split how, and why:\n  {} explain {}",
-        relative(&shardc, workspace).display(),
-        args.program.display()
-    );
+    println!("More of what it does: {} --help", shardc.display());
     Ok(())
 }
 
@@ -97,10 +93,10 @@ fn show(program: &Path, out: &Path, manifest: &Path) -> Result<()> {
     let manifest: serde_json::Value =
         serde_json::from_str(&read(manifest)?).context("reading the manifest")?;
     println!("on {} devices. The first inputs:", manifest["num_devices"]);
-    for input in manifest["inputs"].as_array().into_iter().flatten().take(5) {
+    for (i, input) in manifest["inputs"].as_array().into_iter().flatten().take(5).enumerate() {
         println!(
-            "  {:<28} {} {} -> {} on each device, split {}",
-            input["name"].as_str().unwrap_or("?"),
+            "  {:<24} {}{} is {} on each device, split along {}",
+            input["name"].as_str().map_or_else(|| format!("argument {i}"), str::to_owned),
             input["dtype"].as_str().unwrap_or("?"),
             input["global_shape"],
             input["local_shape"],
@@ -127,8 +123,4 @@ fn collectives(text: &str) -> BTreeMap<&'static str, usize> {
     ];
     let count = |name: &str| text.matches(&format!("\"stablehlo.{name}\"")).count();
     NAMES.into_iter().map(|name| (name, count(name))).filter(|(_, n)| *n > 0).collect()
-}
-
-fn relative<'p>(path: &'p Path, workspace: &Workspace) -> &'p Path {
-    path.strip_prefix(&workspace.root).unwrap_or(path)
 }

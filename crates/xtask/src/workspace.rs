@@ -2,9 +2,7 @@
 
 use std::{
     env,
-    ffi::OsString,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -27,10 +25,7 @@ pub(crate) struct Example {
     pub(crate) is_example_target: bool,
 }
 
-/// The cargo that runs us.
-pub(crate) fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
-}
+pub(crate) use shardc_tests::program::cargo;
 
 impl Workspace {
     pub(crate) fn find() -> Result<Self> {

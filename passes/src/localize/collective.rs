@@ -156,7 +156,7 @@ impl Localizer<'_> {
         let mut operands = vec![value];
         for (dim, axes) in axes.iter().enumerate() {
             let start = if axes.is_empty() {
-                self.i32_splat(place, 0, &[])
+                self.i32_scalar(place, 0)
             } else {
                 self.offset(place, axes, target[dim])
             };

@@ -10,14 +10,25 @@ use super::{Localizer, Place};
 #[derive(Default)]
 pub(crate) struct Coords {
     position: Option<ValueId>,
+    constants: HashMap<i64, ValueId>,
     linear: HashMap<Vec<AxisRef>, ValueId>,
 }
 
 impl Localizer<'_> {
     fn scalar(&mut self, place: &mut Place<'_>, op: BinaryOp, a: ValueId, b: i64) -> ValueId {
-        let b = self.i32_splat(place, b, &[]);
+        let b = self.i32_scalar(place, b);
         let ty = self.tensor_type(&[], DType::I32);
         self.emit(place, OpKind::Binary(op), &[a, b], ty)
+    }
+
+    /// An `i32` scalar constant, one for each value in a region.
+    pub(crate) fn i32_scalar(&mut self, place: &mut Place<'_>, value: i64) -> ValueId {
+        if let Some(&known) = place.coords.constants.get(&value) {
+            return known;
+        }
+        let constant = self.i32_splat(place, value, &[]);
+        place.coords.constants.insert(value, constant);
+        constant
     }
 
     /// The device's position in mesh order.
@@ -60,26 +71,26 @@ impl Localizer<'_> {
             return known;
         }
         let Some(mesh) = self.module.meshes.values().next() else {
-            return self.i32_splat(place, 0, &[]);
+            return self.i32_scalar(place, 0);
         };
-        let strides: Vec<(i64, i64, bool)> = axes
-            .iter()
-            .map(|&a| {
-                (
-                    mesh.stride(a),
-                    mesh.axis_size(a),
-                    mesh.stride(a) * mesh.axis_size(a) == mesh.num_devices() as i64,
-                )
-            })
-            .collect();
+        let devices = mesh.num_devices() as i64;
+        // Axes that continue each other in the device order count as one.
+        let mut digits: Vec<(i64, i64)> = Vec::new();
+        for &axis in axes {
+            let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));
+            match digits.last_mut() {
+                Some((above, count)) if *above == stride * size => (*above, *count) = (stride, *count * size),
+                _ => digits.push((stride, size)),
+            }
+        }
         let position = self.position(place);
         let mut total: Option<ValueId> = None;
-        for (stride, size, is_major) in strides {
+        for (stride, size) in digits {
             let mut c = position;
             if stride > 1 {
                 c = self.scalar(place, BinaryOp::Divide, c, stride);
             }
-            if !is_major {
+            if stride * size != devices {
                 c = self.scalar(place, BinaryOp::Remainder, c, size);
             }
             total = Some(match total {
@@ -93,7 +104,7 @@ impl Localizer<'_> {
         }
         let value = match total {
             Some(value) => value,
-            None => self.i32_splat(place, 0, &[]),
+            None => self.i32_scalar(place, 0),
         };
         place.coords.linear.insert(axes.to_vec(), value);
         value

@@ -294,7 +294,7 @@ impl Localizer<'_> {
             .collect();
         let Some(identity) = self.identity_scalar(place, kind, ty.dtype) else { return };
         let coordinate = self.linear_coordinate(place, &axes);
-        let zero = self.i32_splat(place, 0, &[]);
+        let zero = self.i32_scalar(place, 0);
         let pred = self.tensor_type(&[], DType::I1);
         let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
         let first = self.emit(place, compare, &[coordinate, zero], pred);

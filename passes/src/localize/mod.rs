@@ -40,7 +40,12 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         values.extend(&module.regions[region].args);
     }
     for op in program_ops(module, body) {
-        values.extend(&module.ops[op].results);
+        let data = &module.ops[op];
+        values.extend(&data.results);
+        // In a program that was read from text, what a collective makes stands nowhere else.
+        if let (OpKind::MeshCollective(collective), &[result]) = (&data.kind, data.results.as_slice()) {
+            module.shardings.set(result, Some(collective.out));
+        }
     }
     let mut local = LocalTypes::default();
     for value in values {
@@ -120,7 +125,7 @@ fn strip(module: &mut Module, mode: SpmdMode) {
     module.shardings.clear_values();
     module.mesh_names.clear();
     for func in module.funcs.values_mut() {
-        func.res_shardings.clear();
+        func.res_shardings.fill(None.into());
         if mode == SpmdMode::Partition {
             for attrs in func.arg_attrs.iter_mut().chain(&mut func.res_attrs) {
                 attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));

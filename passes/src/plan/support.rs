@@ -36,14 +36,17 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Select
         | OpKind::Clamp
         | OpKind::Convert
-        | OpKind::BitcastConvert
         | OpKind::ReducePrecision { .. }
         | OpKind::BroadcastInDim { .. }
-        | OpKind::Reshape
         | OpKind::Transpose { .. }
         | OpKind::Fft { .. }
         | OpKind::Cholesky { .. }
         | OpKind::TriangularSolve(_) => pass_through(factor),
+        // A factor on one side alone is what is left where sizes have no common divisor.
+        OpKind::Reshape | OpKind::BitcastConvert => {
+            let on_both = in_operand(0).is_some() && rule.results.iter().any(|m| m.find(index).is_some());
+            if on_both { pass_through(factor) } else { Split::No }
+        }
         OpKind::Reverse { dims } => plain_if(in_operand(0).is_none_or(|d| !dims.contains(&(d as u32)))),
         OpKind::Slice(spec) => plain_if(in_operand(0).is_some_and(|d| {
             spec.start[d] == 0 && spec.stride[d] == 1 && spec.limit[d] == module.shape(data.operands[0])[d]

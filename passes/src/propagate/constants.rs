@@ -4,8 +4,7 @@
 //! Before propagation every computation from constants alone, and every broadcast of a scalar, is copied for each
 //! use; afterwards copies that ended with the same sharding become one again. Scalars are never copied.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
 use smallvec::SmallVec;
 
@@ -27,10 +26,13 @@ struct Splitter<'m> {
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
     /// Sharding group operations on each value that is copied.
-    groups: HashMap<ValueId, Vec<OpId>>,
+    groups: FxHashMap<ValueId, Vec<OpId>>,
     /// Copies that go before an operation.
-    before: HashMap<OpId, Vec<OpId>>,
+    before: FxHashMap<OpId, Vec<OpId>>,
     copies: Copies,
+    /// From originals to copies, while one use is being served; `copied` lists its entries.
+    map: ValueMap,
+    copied: Vec<ValueId>,
 }
 
 /// Copies constants under a function body for each of their uses.
@@ -41,9 +43,11 @@ pub(super) fn split(module: &mut Module, body: RegionId) -> Copies {
         constant: SecondaryMap::new(),
         expansion: SecondaryMap::new(),
         uses: SecondaryMap::new(),
-        groups: HashMap::new(),
-        before: HashMap::new(),
+        groups: FxHashMap::default(),
+        before: FxHashMap::default(),
         copies: Copies::default(),
+        map: ValueMap::new(),
+        copied: Vec::new(),
     };
     for &op in &ops {
         let data = &splitter.module.ops[op];
@@ -92,9 +96,7 @@ impl Splitter<'_> {
             if self.is_exclusive(operand) {
                 continue;
             }
-            let mut map = ValueMap::new();
-            self.copy(operand, &mut map);
-            let copy = map.get(operand);
+            let copy = self.copy(operand);
             self.uses[operand] -= 1;
             self.uses[copy] += 1;
             self.module.ops[op].operands[i] = copy;
@@ -117,8 +119,19 @@ impl Splitter<'_> {
         true
     }
 
-    /// Copies what computes a value, operands first.
-    fn copy(&mut self, value: ValueId, map: &mut ValueMap) {
+    /// Copies what computes a value, operands first, and returns the copy of the value.
+    fn copy(&mut self, value: ValueId) -> ValueId {
+        let mut map = std::mem::take(&mut self.map);
+        self.copy_into(value, &mut map);
+        let copy = map.get(value);
+        for old in self.copied.drain(..) {
+            map.remove(old);
+        }
+        self.map = map;
+        copy
+    }
+
+    fn copy_into(&mut self, value: ValueId, map: &mut ValueMap) {
         let mut stack = vec![(value, false)];
         while let Some((value, operands_done)) = stack.pop() {
             let Some(def) = self.module.def_op(value) else { continue };
@@ -136,6 +149,7 @@ impl Splitter<'_> {
 
     fn copy_one(&mut self, def: OpId, value: ValueId, map: &mut ValueMap) {
         let copy = clone_op(self.module, def, map);
+        self.copied.push(value);
         self.copies.any = true;
         self.copies.original[copy] = def.into();
         self.before.entry(def).or_default().push(copy);
@@ -190,18 +204,10 @@ impl Splitter<'_> {
 /// Whether an operation computes a constant from constants at no cost.
 fn preserves_constants(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        OpKind::BroadcastInDim { .. }
-        | OpKind::Reshape
-        | OpKind::Slice(_)
-        | OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Select
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::ReducePrecision { .. } => true,
-        OpKind::BitcastConvert => super::schedule::is_elementwise(module, op),
-        _ => false,
+        OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
+        // These are the user's and must stay single.
+        OpKind::ShardingConstraint(_) | OpKind::Reshard(_) | OpKind::PropagationBarrier { .. } => false,
+        _ => super::schedule::is_elementwise(module, op),
     }
 }
 
@@ -211,7 +217,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
         return;
     }
     type Key = (OpId, SmallVec<[ValueId; 3]>, Option<ShardingId>);
-    let mut first: HashMap<Key, OpId> = HashMap::new();
+    let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
     let mut replaced = ValueMap::new();
     let mut is_original: SecondaryMap<OpId, bool> = SecondaryMap::new();
     for original in copies.original.values().filter_map(|o| o.expand()) {

@@ -4,8 +4,7 @@
 //! constraint contradicts, its producer gets that sharding as well; a value that flows through a region keeps its
 //! freedom, and its other uses read the constrained value instead.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, Uses, ValueDef, ValueId};
 
 use super::flow::{Holder, Parents};
@@ -13,7 +12,7 @@ use super::flow::{Holder, Parents};
 /// Uses of values while operands are being replaced.
 struct LiveUses {
     at_start: Uses,
-    changed: HashMap<ValueId, Vec<(OpId, u32)>>,
+    changed: FxHashMap<ValueId, Vec<(OpId, u32)>>,
 }
 
 impl LiveUses {
@@ -45,7 +44,7 @@ pub(super) fn apply(module: &mut Module, body: RegionId, parents: &mut Parents) 
     if !module.walk(body).iter().any(|&op| is_constraint(module, op)) {
         return;
     }
-    let mut uses = LiveUses { at_start: module.uses(), changed: HashMap::new() };
+    let mut uses = LiveUses { at_start: module.uses(), changed: FxHashMap::default() };
     for op in regions_first(module, body) {
         match &module.ops[op].kind {
             &OpKind::ShardingConstraint(sharding) => {

@@ -4,9 +4,7 @@
 //! repeat the same few thousand combinations in every layer. So each outcome is computed once and remembered; a
 //! visit is a look-up.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisRef, Class, Diagnostic, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId,
 };
@@ -17,28 +15,6 @@ use super::graph::{Boundary, FUNC_RESULT_DIRECTION, Graph, NONE, Node};
 use super::projection::Projection;
 use super::schedule::Profile;
 use super::{PropagateReport, Step, manual};
-
-/// Multiplies and rotates: quick on short keys of small numbers.
-#[derive(Clone, Copy, Default)]
-pub(super) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.write(&n.to_le_bytes());
-    }
-}
 
 /// Which tensors of a node get which sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
@@ -54,7 +30,7 @@ pub(super) struct Engine<'m> {
     pub(super) shardings: Vec<u32>,
     /// The mesh that stands for all meshes equal to it.
     meshes: Vec<MeshId>,
-    outcomes: HashMap<Key, Outcome, BuildHasherDefault<KeyHasher>>,
+    outcomes: FxHashMap<Key, Outcome>,
     /// Directions and strategy with which a visit of each node changed nothing since its tensors last changed.
     settled: Vec<u32>,
     waiting: Vec<bool>,
@@ -83,7 +59,7 @@ impl<'m> Engine<'m> {
             graph,
             shardings,
             meshes,
-            outcomes: HashMap::default(),
+            outcomes: FxHashMap::default(),
             settled: vec![NONE; graph.nodes.len()],
             waiting: vec![false; graph.nodes.len()],
             stack: Vec::new(),
@@ -156,8 +132,8 @@ impl<'m> Engine<'m> {
     fn update(&mut self, slot: u32, sharding: u32, by: Option<u32>) {
         let graph = self.graph;
         self.set(slot, sharding, by);
-        if let Some(others) = graph.groups.get(&slot) {
-            for &other in others {
+        if let Some(&group) = graph.groups.get(&slot) {
+            for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
                 self.set(other, sharding, by);
             }
         }

@@ -1,8 +1,9 @@
 //! Writes the shardings of slots back to the module.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
-    ShardingId, TensorSharding,
+    ShardingId, TensorSharding, ValueId,
 };
 
 use super::axes::{gcd, part, pre};
@@ -27,17 +28,27 @@ pub(super) fn write_back(
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
     let num_args = module.regions[body].args.len();
+    // Few distinct shardings stand for many values.
+    let mut closed: FxHashMap<(u32, usize), ShardingId> = FxHashMap::default();
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
         let is_arg = slot < num_args && module.def_op(value).is_none();
         let at_boundary = is_arg || is_manual_value(module, value);
+        if !at_boundary {
+            let id = *closed.entry((shardings[slot], rank)).or_insert_with(|| {
+                let sharding = get(module, shardings[slot])
+                    .map_or_else(|| TensorSharding::replicated(mesh, rank), |found| found.closed());
+                module.shardings.intern(sharding)
+            });
+            module.shardings.set(value, Some(id));
+            continue;
+        }
         let sharding = match get(module, shardings[slot]) {
-            Some(found) if at_boundary => {
+            Some(found) => {
                 let user = get(module, given[slot]);
                 evenly_split(module, &found, user.as_ref(), module.shape(value), is_arg).closed()
             }
-            Some(found) => found.closed(),
             None => TensorSharding::replicated(mesh, rank),
         };
         let id = module.shardings.intern(sharding);
@@ -86,6 +97,42 @@ pub(super) fn write_open(
         list[i] = found(result.result as usize).into();
     }
     write_ops(module, body, false);
+}
+
+/// See [`keep_dividing_axes`](super::keep_dividing_axes).
+pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: RegionId) {
+    let divide = |module: &mut Module, id: ShardingId, shape: &[i64]| {
+        let sharding = evenly_split(module, module.shardings.get(id), None, shape, false);
+        module.shardings.intern(sharding)
+    };
+    let shape = |module: &Module, value: ValueId| module.shape(value).to_vec();
+    for arg in module.regions[body].args.clone() {
+        if let Some(id) = module.shardings.of(arg) {
+            let shape = shape(module, arg);
+            let id = divide(module, id, &shape);
+            module.shardings.set(arg, Some(id));
+        }
+    }
+    for i in 0..module.funcs[func].res_shardings.len() {
+        let ty = module.funcs[func].results.get(i).and_then(|&ty| module.types.as_tensor(ty));
+        let shape = ty.map_or_else(Vec::new, |tensor| tensor.shape.to_vec());
+        if let Some(id) = module.funcs[func].res_shardings[i].expand() {
+            let id = divide(module, id, &shape);
+            module.funcs[func].res_shardings[i] = id.into();
+        }
+    }
+    for op in module.walk(body) {
+        let OpKind::ManualComputation(spec) = &module.ops[op].kind else { continue };
+        let mut spec = spec.clone();
+        let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
+        let sides =
+            operands.iter().zip(&mut spec.in_shardings).chain(results.iter().zip(&mut spec.out_shardings));
+        for (&value, id) in sides {
+            let shape = shape(module, value);
+            *id = divide(module, *id, &shape);
+        }
+        module.ops[op].kind = OpKind::ManualComputation(spec);
+    }
 }
 
 /// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
@@ -158,7 +205,7 @@ fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
         .or_else(|| module.meshes.keys().next())
 }
 
-fn is_manual_value(module: &Module, value: shardc_ir::ValueId) -> bool {
+fn is_manual_value(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)))
 }
 

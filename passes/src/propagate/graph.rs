@@ -4,8 +4,9 @@
 //! flows into a slot from a region or from outside of it. Everything is in flat tables; a node's rule is shared
 //! by all nodes with the same rule.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueDef, ValueId,
 };
@@ -70,8 +71,8 @@ pub(super) struct Graph {
     pub(super) func_results: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
-    /// The other members of the sharding group of each slot that is in one.
-    pub(super) groups: HashMap<u32, Vec<u32>>,
+    /// The sharding group of each slot that is in one.
+    pub(super) groups: FxHashMap<u32, u32>,
     /// Members of each group, in order.
     pub(super) group_members: Vec<Vec<u32>>,
 }
@@ -107,11 +108,11 @@ impl Graph {
                 func_results: Vec::new(),
                 notify_first: Vec::new(),
                 notify: Vec::new(),
-                groups: HashMap::new(),
+                groups: FxHashMap::default(),
                 group_members: Vec::new(),
             },
-            rule_ids: HashMap::new(),
-            pointwise: HashMap::new(),
+            rule_ids: FxHashMap::default(),
+            pointwise: FxHashMap::default(),
             uses: SecondaryMap::new(),
             node_of_op: SecondaryMap::new(),
             flow_node: SecondaryMap::new(),
@@ -135,9 +136,9 @@ struct Build<'m> {
     module: &'m Module,
     parents: &'m Parents,
     graph: Graph,
-    rule_ids: HashMap<NodeRule, u32>,
+    rule_ids: FxHashMap<NodeRule, u32>,
     /// Rules of elementwise operations whose tensors all have one shape, by type and numbers of operands and results.
-    pointwise: HashMap<(TypeId, usize), u32>,
+    pointwise: FxHashMap<(TypeId, usize), u32>,
     uses: SecondaryMap<ValueId, u32>,
     /// The node of each operation with a rule, plus one.
     node_of_op: SecondaryMap<OpId, u32>,
@@ -306,14 +307,14 @@ impl Build<'_> {
 
     /// Values that are in one group, directly or through values that are in two groups, share a sharding.
     fn groups(&mut self, ops: &[OpId]) {
-        let mut leader: HashMap<i64, i64> = HashMap::new();
-        fn find(leader: &HashMap<i64, i64>, mut id: i64) -> i64 {
+        let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
+        fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
             while let Some(&up) = leader.get(&id).filter(|&&up| up != id) {
                 id = up;
             }
             id
         }
-        let mut of_slot: HashMap<u32, i64> = HashMap::new();
+        let mut of_slot: FxHashMap<u32, i64> = FxHashMap::default();
         let mut members: Vec<(i64, u32)> = Vec::new();
         for &op in ops {
             let data = &self.module.ops[op];
@@ -327,17 +328,16 @@ impl Build<'_> {
             leader.insert(a.max(b), a.min(b));
             members.push((*id, slot));
         }
-        let mut groups: std::collections::BTreeMap<i64, Vec<u32>> = std::collections::BTreeMap::new();
+        let mut groups: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
         for (id, slot) in members {
-            let group = groups.entry(find(&leader, id)).or_default();
-            if !group.contains(&slot) {
-                group.push(slot);
+            if seen.insert(slot) {
+                groups.entry(find(&leader, id)).or_default().push(slot);
             }
         }
         for group in groups.into_values() {
-            for &slot in &group {
-                self.graph.groups.insert(slot, group.iter().copied().filter(|&s| s != slot).collect());
-            }
+            let index = self.graph.group_members.len() as u32;
+            self.graph.groups.extend(group.iter().map(|&slot| (slot, index)));
             self.graph.group_members.push(group);
         }
     }

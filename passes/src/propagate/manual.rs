@@ -8,7 +8,7 @@ use shardc_ir::{
     TensorSharding,
 };
 
-use super::axes::minus;
+use super::axes::{minus, push_merged};
 use super::graph::{Boundary, NONE};
 
 /// The sharding of a boundary slot as its node sees it.
@@ -68,18 +68,34 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
     let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return };
     let mut spec = (**spec).clone();
     spec.manual_axes.sort_unstable();
-    for id in spec.in_shardings.iter_mut().chain(&mut spec.out_shardings) {
+    let meshes =
+        || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
+    let Some(mesh_id) = meshes().find(|&id| !module.meshes[id].axes.is_empty()) else { return };
+    let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
+    let values =
+        operands.iter().zip(&mut spec.in_shardings).chain(results.iter().zip(&mut spec.out_shardings));
+    for (&value, id) in values {
+        if module.tensor(value).is_none() {
+            continue;
+        }
         let mut sharding = module.shardings.get(*id).clone();
-        let mesh = &module.meshes[sharding.mesh];
+        let mesh = &module.meshes[mesh_id];
         let used: AxisList = sharding
             .split_axes()
             .chain(sharding.replicated.iter().copied())
             .chain(sharding.unreduced.iter().copied())
             .collect();
-        for &axis in &spec.manual_axes {
-            sharding.replicated.extend(minus(mesh, axis, &used));
+        let unused: AxisList = spec.manual_axes.iter().flat_map(|&axis| minus(mesh, axis, &used)).collect();
+        if unused.is_empty() {
+            continue;
         }
-        sharding.replicated.sort_unstable();
+        let mut replicated = std::mem::take(&mut sharding.replicated);
+        replicated.extend(unused);
+        replicated.sort_unstable();
+        for axis in replicated {
+            push_merged(mesh, &mut sharding.replicated, axis);
+        }
+        sharding.mesh = mesh_id;
         *id = module.shardings.intern(sharding);
     }
     module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));

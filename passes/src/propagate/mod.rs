@@ -175,6 +175,21 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     }
 }
 
+/// Closes every dimension of every sharding of a function; priorities and replicated axes go.
+pub fn close_shardings(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        prepare::map_shardings(module, func, body, &|_, sharding| sharding.closed());
+    }
+}
+
+/// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the
+/// longest major part that divides it.
+pub fn keep_dividing_axes(module: &mut Module, func: FuncId) {
+    if let Some(body) = module.funcs[func].body {
+        finish::keep_dividing_axes(module, func, body);
+    }
+}
+
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     let data = &module.funcs[func];
     data.body.ok_or_else(|| {

@@ -1,7 +1,8 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpKind, PackedOption, RegionId,
+    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
     ShardingId, Span, TensorSharding, ValueDef, ValueId,
 };
 
@@ -29,7 +30,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             check(id, module.types.as_tensor(ty).map(|t| t.rank()), data.span);
         }
     }
-    for op in module.walk(body) {
+    let ops = module.walk(body);
+    for &op in &ops {
         let data = &module.ops[op];
         for &result in &data.results {
             if let Some(id) = module.shardings.of(result) {
@@ -51,7 +53,50 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
+    check_groups(module, body, &ops, &mut errors);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Values of one sharding group have one shape, and are in the same manual computation if in any.
+fn check_groups(module: &Module, body: RegionId, ops: &[OpId], errors: &mut Vec<Diagnostic>) {
+    let groups: Vec<(OpId, i64)> = ops
+        .iter()
+        .filter_map(|&op| match module.ops[op].kind {
+            OpKind::ShardingGroup { id } => Some((op, id)),
+            _ => None,
+        })
+        .collect();
+    if groups.is_empty() {
+        return;
+    }
+    let parents = Parents::new(module, body);
+    let manual = |op: OpId| {
+        let mut at = op;
+        loop {
+            let parent = parents.region(at).and_then(|region| parents.parent(region))?;
+            if matches!(module.ops[parent].kind, OpKind::ManualComputation(_)) {
+                return Some(parent);
+            }
+            at = parent;
+        }
+    };
+    let mut first: FxHashMap<i64, OpId> = FxHashMap::default();
+    for (op, id) in groups {
+        let other = *first.entry(id).or_insert(op);
+        let shape = |op: OpId| module.ops[op].operands.first().map(|&v| module.shape(v));
+        let what = if shape(op) != shape(other) {
+            "have different shapes"
+        } else if manual(op) != manual(other) {
+            "are inside and outside of a manual computation"
+        } else {
+            continue;
+        };
+        errors.push(
+            Diagnostic::invalid("SH0614", format!("values of sharding group {id} {what}"))
+                .at(module.ops[op].span)
+                .note(module.ops[other].span, "another value of the group"),
+        );
+    }
 }
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
@@ -122,13 +167,13 @@ pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionI
 type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
 
 /// Replaces every sharding of a function.
-fn map_shardings(
+pub(super) fn map_shardings(
     module: &mut Module,
     func: FuncId,
     body: RegionId,
     map: &dyn Fn(&Meshes, &TensorSharding) -> TensorSharding,
 ) {
-    let mut known: std::collections::HashMap<ShardingId, ShardingId> = std::collections::HashMap::new();
+    let mut known: FxHashMap<ShardingId, ShardingId> = FxHashMap::default();
     let mut change = |module: &mut Module, id: ShardingId| {
         *known.entry(id).or_insert_with(|| {
             let new = map(&module.meshes, module.shardings.get(id));

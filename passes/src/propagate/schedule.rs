@@ -115,7 +115,8 @@ impl Profile {
     }
 }
 
-/// Whether each result element depends on the operand elements at the same place only.
+/// Whether each result element depends on the operand elements at the same place only. Constraints count too:
+/// they leave every element where it is.
 pub(super) fn is_elementwise(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     match &data.kind {
@@ -133,6 +134,50 @@ pub(super) fn is_elementwise(module: &Module, op: OpId) -> bool {
             (Some(&a), Some(&b)) => module.shape(a) == module.shape(b),
             _ => false,
         },
-        _ => false,
+        OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Reshape
+        | OpKind::Transpose { .. }
+        | OpKind::Reverse { .. }
+        | OpKind::Slice(_)
+        | OpKind::DynamicSlice { .. }
+        | OpKind::DynamicUpdateSlice
+        | OpKind::Concatenate { .. }
+        | OpKind::Pad(_)
+        | OpKind::DotGeneral(_)
+        | OpKind::Convolution(_)
+        | OpKind::Reduce { .. }
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_)
+        | OpKind::Sort { .. }
+        | OpKind::Gather(_)
+        | OpKind::Scatter(_)
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::Fft { .. }
+        | OpKind::Cholesky { .. }
+        | OpKind::TriangularSolve(_)
+        | OpKind::While
+        | OpKind::Case
+        | OpKind::If
+        | OpKind::OptimizationBarrier
+        | OpKind::Call { .. }
+        | OpKind::Return
+        | OpKind::CustomCall(_)
+        | OpKind::Tuple
+        | OpKind::GetTupleElement { .. }
+        | OpKind::AfterAll
+        | OpKind::AllReduce(_)
+        | OpKind::AllGather { .. }
+        | OpKind::ReduceScatter { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::PartitionId
+        | OpKind::ReplicaId
+        | OpKind::MeshCollective(_)
+        | OpKind::ManualComputation(_)
+        | OpKind::ShardingGroup { .. }
+        | OpKind::Opaque(_) => false,
     }
 }

@@ -186,11 +186,11 @@ fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
 #[derive(Clone, Debug)]
 enum Move {
     Gather { dim: usize, parts: Parts },
-    Slice { dim: usize, part: Part },
+    Slice { dim: usize, parts: Parts },
     AllToAll { from: usize, to: usize, parts: Parts },
     Permute,
     AllReduce(Parts),
-    ReduceScatter { dim: usize, part: Part },
+    ReduceScatter { dim: usize, parts: Parts },
 }
 
 impl Problem<'_> {
@@ -223,20 +223,10 @@ impl Problem<'_> {
             }
         }
         for (dim, wanted) in target.dims.iter().enumerate() {
-            for &part in wanted {
-                if state.dims.iter().flatten().any(|&p| p == part) {
-                    continue;
-                }
-                let mut after = state.clone();
-                after.dims[dim].push(part);
-                if !self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
-                    continue;
-                }
-                if state.pending.contains(&part) {
-                    after.pending.retain(|p| *p != part);
-                    out.push((Move::ReduceScatter { dim, part }, after));
-                } else {
-                    out.push((Move::Slice { dim, part }, after));
+            // Several parts at once: where blocks do not line up one by one, they may all together.
+            for first in 0..wanted.len() {
+                for end in first + 1..=wanted.len() {
+                    self.cuts(state, dim, &wanted[first..end], &mut out);
                 }
             }
         }
@@ -255,6 +245,26 @@ impl Problem<'_> {
         }
         self.permutes(state, &mut out);
         out
+    }
+
+    /// Cutting dimension `dim` along `run`, if nothing uses those parts: a slice, or a reduce-scatter where the
+    /// value is a pending sum over all of them.
+    fn cuts(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
+        if run.iter().any(|part| state.dims.iter().flatten().any(|p| p == part)) {
+            return;
+        }
+        let mut after = state.clone();
+        after.dims[dim].extend(run.iter().copied());
+        if !self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
+            return;
+        }
+        let pending = run.iter().filter(|&part| state.pending.contains(part)).count();
+        if pending == 0 {
+            out.push((Move::Slice { dim, parts: run.into() }, after));
+        } else if pending == run.len() {
+            after.pending.retain(|p| !run.contains(p));
+            out.push((Move::ReduceScatter { dim, parts: run.into() }, after));
+        }
     }
 
     /// All-to-alls that take the last parts of `from`, `moved`, to another dimension.
@@ -314,9 +324,7 @@ impl Problem<'_> {
             Move::AllToAll { parts, .. } => cost::all_to_all(self.local_bytes(before), group(parts)),
             Move::Permute => cost::permute(self.local_bytes(before)),
             Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
-            Move::ReduceScatter { part, .. } => {
-                cost::reduce_scatter(self.local_bytes(before), f64::from(part.size))
-            }
+            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(self.local_bytes(before), group(parts)),
         }
     }
 
@@ -330,14 +338,14 @@ impl Problem<'_> {
         };
         let kind = match mv {
             Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
-            Move::Slice { dim, part } => MeshCollectiveKind::AllSlice(only(*dim, axes(&[*part]))),
+            Move::Slice { dim, parts } => MeshCollectiveKind::AllSlice(only(*dim, axes(parts))),
             Move::AllToAll { from, to, parts } => {
                 MeshCollectiveKind::AllToAll { axes: axes(parts), from: *from as u32, to: *to as u32 }
             }
             Move::Permute => MeshCollectiveKind::CollectivePermute,
             Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), ReductionKind::Add),
-            Move::ReduceScatter { dim, part } => {
-                MeshCollectiveKind::ReduceScatter(only(*dim, axes(&[*part])), ReductionKind::Add)
+            Move::ReduceScatter { dim, parts } => {
+                MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), ReductionKind::Add)
             }
         };
         let mut out = TensorSharding::from_dims(
@@ -420,8 +428,10 @@ mod tests {
 
     #[test]
     fn blocks_that_do_not_line_up_go_by_the_whole_dimension() {
-        // 10 over 8 devices is blocks of 2; over 2 devices, blocks of 5: no partial gather makes those.
+        // 10 over 8 devices is blocks of 2; over 2 devices, blocks of 5: neither is made of the other.
         let steps = path(&[10], &sharding(&[&[X, Y]], &[]), &sharding(&[&[X]], &[]));
         assert_eq!(steps, ["all_gather -> [{}]", "all_slice -> [{\"x\"}]"]);
+        let steps = path(&[10], &sharding(&[&[]], &[]), &sharding(&[&[X, Y]], &[]));
+        assert_eq!(steps, ["all_slice -> [{\"x\", \"y\"}]"]);
     }
 }

@@ -12,7 +12,6 @@ use crate::args::CompileArgs;
 use crate::io;
 use crate::table::{Table, bytes};
 
-#[expect(clippy::print_stdout, reason = "the report is this command's output")]
 pub(crate) fn run(args: &CompileArgs) -> Result<ExitCode> {
     let target = Target::parse(&args.target).map_err(runtime_error)?;
     let mut environment = Environment::from_process();
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<ExitCode> {
     if let Some(path) = &args.json {
         io::write(path, format!("{}\n", serde_json::to_string_pretty(&report)?).as_bytes())?;
     }
-    print!("{}", describe(&report));
+    io::print(describe(&report))?;
     Ok(ExitCode::SUCCESS)
 }
 

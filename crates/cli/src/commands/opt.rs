@@ -2,22 +2,21 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use shardc::passes::pipeline::{PASSES, PassContext, find};
 use shardc::{Compiler, Error};
 
 use crate::args::OptArgs;
-use crate::io::{self, Source};
+use crate::io::{self, Source, usage};
 use crate::table::Table;
 
-#[expect(clippy::print_stdout, reason = "the list of passes is this command's output")]
 pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     if args.passes.iter().any(|p| p == "list") {
         let mut table = Table::new(&["pass", "what it does"]);
         for pass in PASSES {
             table.row(vec![pass.name.into(), pass.about.into()]);
         }
-        print!("{table}");
+        io::print(&table)?;
         return Ok(ExitCode::SUCCESS);
     }
     let passes = args
@@ -25,10 +24,13 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
         .iter()
         .map(|name| {
             let name = name.trim().trim_start_matches('-');
-            find(name).ok_or_else(|| anyhow!("no pass is called {name}; `--passes list` shows them"))
+            find(name).ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))
         })
         .collect::<Result<Vec<_>>>()?;
-    let source = Source::read(&args.input.input)?;
+    let Some(input) = &args.input else {
+        return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
+    };
+    let source = Source::read(input)?;
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
     let context = PassContext { mode: args.spmd_mode.into() };
     for pass in passes {

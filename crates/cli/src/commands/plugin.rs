@@ -10,23 +10,23 @@ use shardc::runtime::{Environment, PluginKind};
 
 use super::runtime_error;
 use crate::args::{Kind, PluginArgs, PluginCommand};
+use crate::io;
 use crate::table::Table;
 
-#[expect(clippy::print_stdout, reason = "what was found is this command's output")]
 pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
     let environment = Environment::from_process();
     match &args.command {
         PluginCommand::List => {
             let found = plugin::list(&environment);
             if found.is_empty() {
-                println!("no plugin was found; `shardc plugin install cpu` fetches one");
+                io::print("no plugin was found; `shardc plugin install cpu` fetches one\n")?;
             }
             let mut table = Table::new(&["kind", "found in", "file"]);
             for f in &found {
                 table.row(vec![f.kind.as_str().into(), f.source.to_string(), f.path.display().to_string()]);
             }
             if !found.is_empty() {
-                print!("{table}");
+                io::print(&table)?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
         PluginCommand::Doctor => {
             let mut healthy = true;
             for check in plugin::doctor(&environment) {
-                println!("{}", describe(&check));
+                io::print(format_args!("{}\n", describe(&check)))?;
                 healthy &= !matches!(check.health, Health::Broken { .. });
             }
             Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
 
 /// One plugin's state of health, the kind first.
 fn describe(check: &Check) -> String {
-    let place = check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
+    let place =
+        check.found.as_ref().map(|f| format!(" {} ({})", f.path.display(), f.source)).unwrap_or_default();
     let health = match &check.health {
         Health::Absent { hint } => format!("not found; {hint}"),
         Health::Broken { reason } => format!("does not load: {reason}"),
@@ -63,7 +64,6 @@ fn describe(check: &Check) -> String {
     format!("{}:{place}\n  {health}", check.kind.as_str())
 }
 
-#[expect(clippy::print_stdout, reason = "the plugin's place is this command's output")]
 fn install(kind: Kind, environment: &Environment) -> Result<ExitCode> {
     let kind = match kind {
         Kind::Cpu => PluginKind::Cpu,
@@ -82,6 +82,6 @@ fn install(kind: Kind, environment: &Environment) -> Result<ExitCode> {
     })
     .map_err(runtime_error)?;
     bar.finish_and_clear();
-    println!("{}", found.path.display());
+    io::print(format_args!("{}\n", found.path.display()))?;
     Ok(ExitCode::SUCCESS)
 }

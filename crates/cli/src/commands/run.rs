@@ -15,7 +15,6 @@ use crate::args::RunArgs;
 use crate::io;
 use crate::table::Table;
 
-#[expect(clippy::print_stdout, reason = "the outputs are this command's output")]
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut job = io::partition(&args.input, &args.how)?;
     let client = cpu_client(&args.device, job.output.manifest.num_devices)?;
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             format!("{:.6}", values.iter().sum::<f64>() / values.len().max(1) as f64),
         ]);
     }
-    print!("{table}");
+    io::print(&table)?;
     if let Some(path) = &args.outputs {
         save(path, &outputs)?;
     }

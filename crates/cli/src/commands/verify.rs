@@ -10,7 +10,6 @@ use crate::args::VerifyArgs;
 use crate::io;
 use crate::table::Table;
 
-#[expect(clippy::print_stdout, reason = "the verdict is this command's output")]
 pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
     let mut job = io::partition(&args.input, &args.how)?;
     let devices = job.output.manifest.num_devices;
@@ -32,12 +31,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
                 c.difference.mismatches.to_string(),
             ]);
         }
-        print!("{table}");
+        io::print(&table)?;
     }
     let worst = checks.iter().map(|c| c.difference.max_rel_to_scale).fold(0.0, f64::max);
     let finite = checks.iter().map(|c| c.difference.finite_share).fold(1.0, f64::min);
-    println!(
-        "{}: {} of {} outputs equal on {devices} devices and on one; largest difference {worst:.3e} of the largest value{}",
+    io::print(format_args!(
+        "{}: {} of {} outputs equal on {devices} devices and on one; largest difference {worst:.3e} of the largest value{}\n",
         if wrong.is_empty() { "ok" } else { "WRONG" },
         checks.len() - wrong.len(),
         checks.len(),
@@ -46,6 +45,6 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
         } else {
             String::new()
         },
-    );
+    ))?;
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

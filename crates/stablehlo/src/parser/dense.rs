@@ -20,6 +20,12 @@ struct Nest {
 impl<'a> Parser<'a> {
     /// `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
+        let (dense, ty) = self.untracked_dense()?;
+        self.last_dense = Some(ty);
+        Ok((dense, ty))
+    }
+
+    fn untracked_dense(&mut self) -> Res<(Dense, TypeId)> {
         let start = self.peek_pos();
         if self.eat_word("dense_resource") {
             self.expect("<")?;
@@ -259,14 +265,7 @@ impl<'a> Parser<'a> {
     /// Replica groups: a matrix.
     pub(super) fn groups(&mut self) -> Res<Vec<Vec<i64>>> {
         if self.peek() == b'#' {
-            let span = self.token_span();
-            return Err(Diagnostic::unsupported(
-                codes::NOT_READ,
-                "replica groups given by mesh axes cannot be read yet",
-            )
-            .at(span)
-            .hint("write them as `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`")
-            .into());
+            return self.mesh_axes_groups();
         }
         self.matrix()
     }
@@ -308,8 +307,12 @@ fn hex_elements(dtype: DType, count: usize, raw: &str) -> Result<Dense, String> 
     let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
     let bytes: Option<Vec<u8>> =
         hex.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?)).collect();
-    let bytes = bytes.ok_or("this string of bytes must have two hexadecimal digits for each byte")?;
+    let mut bytes = bytes.ok_or("this string of bytes must have two hexadecimal digits for each byte")?;
     let width = dtype.bytes();
+    let one_each = Some(bytes.len()) == count.checked_mul(width) || (bytes.len() == width && count > 8);
+    if dtype == DType::I1 && one_each {
+        bytes.iter_mut().for_each(|b| *b = u8::from(*b != 0));
+    }
     if Some(bytes.len()) == count.checked_mul(width) {
         return Ok(compact(dtype, bytes));
     }

@@ -1,6 +1,6 @@
 //! Source locations.
 
-use shardc_ir::{Diagnostic, Loc, LocId, PackedOption, Span};
+use shardc_ir::{Diagnostic, Loc, LocId, PackedOption};
 
 use super::Parser;
 use crate::codes;
@@ -141,10 +141,5 @@ impl<'a> Parser<'a> {
         };
         self.locs.insert(name, loc);
         Ok(loc)
-    }
-
-    /// Where the module says that an operation comes from, for messages.
-    pub(super) fn span_from(&self, start: usize) -> Span {
-        Span::new(start, self.pos)
     }
 }

@@ -20,7 +20,7 @@ mod values;
 
 use std::ops::{Deref, DerefMut};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use shardc_ir::{Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
@@ -61,6 +61,8 @@ struct Parser<'a> {
     locs: FxHashMap<&'a str, LocId>,
     /// How deeply each interned location is nested.
     loc_depths: Vec<u32>,
+    /// Type of the `dense` constant that was read last.
+    last_dense: Option<TypeId>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -101,12 +103,13 @@ impl<'a> Parser<'a> {
             cursor: Cursor::new(text),
             module: Module::new(),
             types: FxHashMap::default(),
-            names: FxHashMap::default(),
+            names: FxHashMap::with_capacity_and_hasher(text.len() / 128, FxBuildHasher),
             scope: Vec::new(),
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
             loc_depths: Vec::new(),
+            last_dense: None,
             errors: Vec::new(),
             depth: 0,
         }
@@ -120,6 +123,11 @@ impl<'a> Parser<'a> {
 
     fn too_many_errors(&self) -> bool {
         self.errors.len() >= MAX_ERRORS
+    }
+
+    /// From `start` to the cursor.
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.pos)
     }
 
     /// Runs `read` one level deeper.
@@ -179,20 +187,21 @@ impl<'a> Parser<'a> {
     /// Runs `read` in a region's scope: names that it defines end with it. A region that is isolated from above
     /// does not see the names outside.
     fn scoped<T>(&mut self, isolated: bool, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        let hidden = if isolated { Some(std::mem::take(&mut self.names)) } else { None };
         let mark = self.scope.len();
+        // A function's body starts with no names: the table is used again rather than put aside.
+        let fresh = self.names.is_empty();
+        let hidden = if isolated && !fresh { Some(std::mem::take(&mut self.names)) } else { None };
         let result = self.nested(read);
-        match hidden {
-            Some(names) => {
-                self.names = names;
-                self.scope.truncate(mark);
-            }
-            None => {
-                for name in self.scope.drain(mark..) {
-                    self.names.remove(name);
-                }
+        if let Some(names) = hidden {
+            self.names = names;
+        } else if fresh && self.names.len() > self.names.capacity() / 8 {
+            self.names.clear();
+        } else {
+            for name in self.scope.drain(mark..) {
+                self.names.remove(name);
             }
         }
+        self.scope.truncate(mark);
         result
     }
 
@@ -214,15 +223,8 @@ impl<'a> Parser<'a> {
         };
         let Some(first) = def.first else { return Err(Failure::Silent) };
         let at = match index {
-            None if def.count == 1 => 0,
-            None => {
-                let message = format!("`%{name}` names {} results, say which", def.count);
-                return Err(Diagnostic::invalid(codes::COUNT, message)
-                    .at(span)
-                    .note(def.span, "defined here")
-                    .hint(format!("write `%{name}#0` for the first"))
-                    .into());
-            }
+            // MLIR takes a bare name for the first of several results.
+            None => 0,
             Some(at) if (0..i64::from(def.count)).contains(&at) => at as u32,
             Some(at) => {
                 let message = format!("`%{name}` has {} results, there is no number {at}", def.count);

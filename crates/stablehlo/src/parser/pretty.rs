@@ -1,8 +1,6 @@
 //! Pretty forms: piece by piece from the table, and those with code of their own.
 
-use shardc_ir::{
-    BinaryOp, CustomCallSpec, DType, Diagnostic, OpKind, PackedOption, ReductionKind, Span, Type, TypeId,
-};
+use shardc_ir::{BinaryOp, CustomCallSpec, DType, Diagnostic, OpKind, PackedOption, Span, Type, TypeId};
 use smallvec::SmallVec;
 
 use super::attrs::NamedList;
@@ -32,6 +30,13 @@ impl<'a> Parser<'a> {
         };
         let key = if matches!(name, "func.return" | "sdy.return") { "stablehlo.return" } else { name };
         let Some(row) = row(key) else { return Err(self.unknown_op(name, span)) };
+        let mut state = self.pretty_state(row, span)?;
+        self.respell(&mut state, name);
+        Ok(state)
+    }
+
+    fn pretty_state(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
+        let name = row.name;
         match row.pretty {
             Pretty::Pieces(pieces) => self.pieces(row, pieces, span),
             Pretty::Own(own) => match own {
@@ -43,6 +48,7 @@ impl<'a> Parser<'a> {
                 Own::CustomCall => self.custom_call(span),
                 Own::OptimizationBarrier => self.optimization_barrier(span),
                 Own::ManualComputation => self.manual_computation(span),
+                Own::NamedComputation => self.named_computation(row, span),
             },
             Pretty::None => Err(Diagnostic::invalid(codes::SYNTAX, format!("{name} has no pretty form"))
                 .at(span)
@@ -55,11 +61,13 @@ impl<'a> Parser<'a> {
         let error =
             Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
                 .at(span);
-        let mut near: Vec<&str> =
-            table::names().filter(|known| super::edit_distance(name, known) <= 1).collect();
-        let suffix = format!(".{name}");
-        near.extend(table::names().filter(|known| known.ends_with(&suffix)));
-        near.sort_unstable();
+        let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
+        let fits = |known: &&str| {
+            super::edit_distance(name, known) <= 1 || known.split_once('.').is_some_and(|(_, w)| w == word)
+        };
+        let mut near: Vec<&str> = table::names().filter(fits).collect();
+        // The dialect that most programs are written in comes first.
+        near.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
         match near.first() {
             Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
             None => error
@@ -68,8 +76,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn literal(&mut self, text: &str) -> Res<()> {
-        for token in text.split_whitespace() {
+    fn literal(&mut self, text: &'static str) -> Res<()> {
+        for token in tokens(text) {
             self.expect(token)?;
         }
         Ok(())
@@ -103,12 +111,11 @@ impl<'a> Parser<'a> {
                 Piece::All => self.operands(&mut signature.operands)?,
                 Piece::A(name) => self.piece_attr(row, name, &mut given, &mut deferred)?,
                 Piece::Opt(text, name) => {
-                    let mut tokens = text.split_whitespace();
-                    if tokens.next().is_some_and(|token| self.eat(token)) {
-                        for token in tokens {
-                            self.expect(token)?;
-                        }
+                    let pos = self.pos;
+                    if tokens(text).all(|token| self.eat(token)) {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
+                    } else {
+                        self.cursor.pos = pos;
                     }
                 }
                 Piece::Lead(name) => {
@@ -135,6 +142,7 @@ impl<'a> Parser<'a> {
                 | Piece::Functional
                 | Piece::Result
                 | Piece::Operand
+                | Piece::Operands
                 | Piece::Select
                 | Piece::Complex
                 | Piece::Arrow
@@ -165,7 +173,7 @@ impl<'a> Parser<'a> {
                 if !matches!(self.byte(0), b'[' | b'{') {
                     return Err(self.expected("a list of axes"));
                 }
-                self.skip_axes()?;
+                self.skip_brackets()?;
             }
             _ => {
                 let value = self.pretty_value(ty)?;
@@ -173,11 +181,6 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Skips a list of axes, which may hold `->`.
-    fn skip_axes(&mut self) -> Res<()> {
-        self.skip_brackets()
     }
 
     fn ranges(&mut self, given: &mut Given) -> Res<()> {
@@ -251,6 +254,10 @@ impl<'a> Parser<'a> {
                 }
                 signature.results.push(ty);
                 Ok(())
+            }
+            Piece::Operands => {
+                let types = self.type_list()?;
+                self.check_operands(name, span, &signature.operands, &types)
             }
             Piece::Arrow => {
                 let mut types = SpannedTypes::new();
@@ -510,7 +517,9 @@ impl<'a> Parser<'a> {
             self.module.ops[op].loc = state.loc;
         }
         self.module.regions[region].ops = vec![inner, ret];
-        debug_assert!(op.is_commutative() || ReductionKind::from_op(op).is_some());
+        if state.loc.is_some() {
+            self.module.regions[region].arg_locs = vec![state.loc; 2];
+        }
         Ok(region)
     }
 
@@ -545,4 +554,47 @@ impl<'a> Parser<'a> {
         state.regions.push(region);
         self.tail("sdy.manual_computation", span, state)
     }
+
+    /// `<"name">(%0) in_shardings=[...] out_shardings=[...] (%arg0: T) {...} : (T) -> T`.
+    fn named_computation(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
+        let mut given = Given::default();
+        let mut operands = SmallVec::new();
+        self.expect("<")?;
+        given.0.push(("name", Val::Str(self.text_string()?.into())));
+        self.expect(">")?;
+        self.expect("(")?;
+        self.operands(&mut operands)?;
+        self.expect(")")?;
+        for name in ["in_shardings", "out_shardings"] {
+            if self.eat_word(name) {
+                self.expect("=")?;
+                let start = self.peek_pos();
+                self.skip_brackets()?;
+                let text = self.slice(start, self.pos);
+                given.0.push((name, Val::Raw(format!("#sdy.sharding_per_value<{text}>").into())));
+            }
+        }
+        let mut args = Vec::new();
+        self.expect("(")?;
+        self.list(")", |p| {
+            args.push(p.arg_decl()?);
+            Ok(())
+        })?;
+        let kind = self.kind(row.name, span, &mut given)?;
+        let region = self.region(&args, true)?;
+        let mut state = OpState::new(kind);
+        state.operands = operands;
+        state.regions.push(region);
+        self.tail(row.name, span, state)
+    }
+}
+
+/// The tokens of literal text: words, with a `=` at their end apart.
+fn tokens(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.split_whitespace()
+        .flat_map(|token| match token.strip_suffix('=') {
+            Some(word) if !word.is_empty() => [Some(word), Some("=")],
+            _ => [Some(token), None],
+        })
+        .flatten()
 }

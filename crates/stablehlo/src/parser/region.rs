@@ -1,6 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
-use shardc_ir::{AttrDict, Diagnostic, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span, TypeId};
+use shardc_ir::{
+    Attr, AttrDict, Diagnostic, DimList, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span, TypeId,
+};
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
@@ -9,7 +11,7 @@ use super::{Def, Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::{self, Given};
-use crate::syntax::{AttrType, Row, Val, row};
+use crate::syntax::{AttrType, Row, SPELLING, SPELLINGS, Val, row};
 
 /// An argument of a region, as declared.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,8 @@ pub(super) struct OpState<'a> {
     pub(super) regions: SmallVec<[RegionId; 2]>,
     /// Discardable attributes.
     pub(super) attrs: NamedList<'a>,
+    /// The name in the text, where the operation is read as another one.
+    pub(super) spelling: Option<&'static str>,
     /// A location that stands before the end of the operation.
     pub(super) loc: PackedOption<LocId>,
 }
@@ -44,6 +48,7 @@ impl<'a> OpState<'a> {
             results: TypeList::new(),
             regions: SmallVec::new(),
             attrs: NamedList::new(),
+            spelling: None,
             loc: PackedOption::default(),
         }
     }
@@ -249,7 +254,7 @@ impl<'a> Parser<'a> {
         span: Span,
         loc: PackedOption<LocId>,
     ) -> Res<OpId> {
-        let OpState { kind, operands, results, regions, attrs, loc: inner_loc } = state;
+        let OpState { kind, operands, results, regions, attrs, spelling, loc: inner_loc } = state;
         if let Some(count) = kinds::operand_count(&kind)
             && count != operands.len()
         {
@@ -273,7 +278,10 @@ impl<'a> Parser<'a> {
             return Err(Diagnostic::invalid(codes::COUNT, message).at(at).hint(hint).into());
         }
         let values: SmallVec<[_; 4]> = operands.iter().map(|o| o.value).collect();
-        let (attrs, shardings) = self.split_sharding(&attrs, results.len())?;
+        let (mut attrs, shardings) = self.split_sharding(&attrs, results.len())?;
+        if let Some(spelling) = spelling {
+            attrs.set(SPELLING, Attr::Str(spelling.into()));
+        }
         let op = self.module.add_op(kind, &values, &results, &regions);
         self.module.ops[op].attrs = attrs;
         self.module.ops[op].span = span;
@@ -387,7 +395,6 @@ impl<'a> Parser<'a> {
         self.check_operands(name, span, &operands, &types)?;
         let mut given = Given::default();
         let known = row(name);
-        let mut kept_props = NamedList::new();
         if let Some(row) = known {
             let mut deferred = Deferred::new();
             self.known_attrs(row, &mut props, &mut given, &mut deferred)?;
@@ -396,15 +403,39 @@ impl<'a> Parser<'a> {
         }
         if name == "stablehlo.custom_call" {
             take_custom_call_props(&mut attrs, &mut props);
-            kept_props = props;
-        } else if known.is_none() || known.is_some_and(|row| is_opaque(row.name)) {
-            kept_props = props;
+        }
+        let mut kind = self.kind(name, span, &mut given)?;
+        if matches!(kind, OpKind::CustomCall(_) | OpKind::Opaque(_)) {
+            self.keep_props(&mut kind, &props)?;
         } else {
             attrs.extend(props);
         }
-        let mut kind = self.kind(name, span, &mut given)?;
-        self.keep_props(&mut kind, &kept_props)?;
-        Ok(OpState { kind, operands, results, regions, attrs, loc: PackedOption::default() })
+        let mut state = OpState::new(kind);
+        state.operands = operands;
+        state.results = results;
+        state.regions = regions;
+        state.attrs = attrs;
+        if let (OpKind::Constant(_), Some(written)) = (&state.kind, self.last_dense)
+            && state.results[..] != [written]
+        {
+            let message = format!(
+                "a constant of type {} cannot have another type as result",
+                self.module.types.display(written)
+            );
+            return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into());
+        }
+        self.respell(&mut state, name);
+        Ok(state)
+    }
+
+    /// For an operation that is read as another one: remembers the name and completes the kind.
+    pub(super) fn respell(&mut self, state: &mut OpState<'a>, name: &str) {
+        state.spelling = SPELLINGS.iter().copied().find(|&spelling| spelling == name);
+        if let ("stablehlo.dot", OpKind::DotGeneral(spec)) = (name, &mut state.kind) {
+            let rank = state.operands.first().map_or(0, |lhs| self.module.rank(lhs.value));
+            spec.lhs_contract = DimList::from_slice(&[(rank as u32).saturating_sub(1)]);
+            spec.rhs_contract = DimList::from_slice(&[0]);
+        }
     }
 
     /// Puts inherent attributes that no pass reads into the kinds that keep them.
@@ -441,7 +472,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw => {
+                AttrType::Raw | AttrType::Stripped(_) => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
@@ -469,25 +500,28 @@ impl<'a> Parser<'a> {
         if deferred.is_empty() {
             return Ok(());
         }
-        let sharding = given.0.iter().find_map(|(_, val)| match val {
-            Val::Sharding(id) => Some(*id),
-            Val::Shardings(ids) => ids.first().copied(),
-            _ => None,
-        });
-        let mesh = sharding.map(|id| self.module.shardings.get(id).mesh);
+        let mut meshes: SmallVec<[shardc_ir::MeshId; 4]> = SmallVec::new();
+        for (_, val) in &given.0 {
+            let ids = match val {
+                Val::Sharding(id) => std::slice::from_ref(id),
+                Val::Shardings(ids) => ids,
+                _ => continue,
+            };
+            meshes.extend(ids.iter().map(|&id| self.module.shardings.get(id).mesh));
+        }
         for &(name, ty, start) in deferred {
             let value = self.elsewhere(start, |p| {
-                let Some(mesh) = mesh else {
-                    p.expect("{")?;
-                    if !p.eat("}") {
-                        return Err(p.expected("no axes, as no sharding names their mesh"));
-                    }
-                    return Ok(Val::ManualAxes(shardc_ir::AxisList::new(), None));
+                if ty == AttrType::ManualAxes {
+                    let (axes, mesh) = p.manual_axes(&meshes)?;
+                    return Ok(Val::ManualAxes(axes, mesh));
+                }
+                let Some(&mesh) = meshes.first() else {
+                    return Err(p.expected("a sharding, as none names the mesh of these axes"));
                 };
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
                     AttrType::AxesPerDim => Val::AxesPerDim(p.axes_per_dim(mesh)?, mesh),
-                    AttrType::AllToAll => {
+                    _ => {
                         p.expect("[")?;
                         let axes = p.axes(mesh)?;
                         p.expect(":")?;
@@ -505,7 +539,6 @@ impl<'a> Parser<'a> {
                         p.expect("]")?;
                         Val::AllToAll(axes, from, to, mesh)
                     }
-                    _ => Val::ManualAxes(p.axes(mesh)?, Some(mesh)),
                 })
             })?;
             given.0.push((name, value));
@@ -556,15 +589,11 @@ impl<'a> Parser<'a> {
     /// A function's body in generic form, where the parameters are declared by the block label.
     pub(super) fn generic_body(&mut self, func: &mut Func) -> Res<()> {
         self.expect("(")?;
-        if self.eat("{") {
-            if self.eat("}") {
-                return self.expect(")");
-            }
-            self.cursor.pos -= 1;
-            while self.byte(0) != b'{' {
-                self.cursor.pos -= 1;
-            }
+        let open = self.peek_pos();
+        if self.eat("{") && self.eat("}") {
+            return self.expect(")");
         }
+        self.cursor.pos = open;
         func.body = Some(self.region(&[], true)?);
         self.expect(")")
     }
@@ -580,11 +609,6 @@ pub(super) fn take_custom_call_props<'a>(attrs: &mut NamedList<'a>, props: &mut 
             at += 1;
         }
     }
-}
-
-/// Whether operations of this name are kept as [`OpKind::Opaque`] though their syntax is known.
-pub(super) fn is_opaque(name: &str) -> bool {
-    name == "chlo.top_k" || name.starts_with("stablehlo.batch_norm")
 }
 
 /// `1 operand`, `2 operands`.

@@ -13,6 +13,7 @@ use crate::lexer::Res;
 impl<'a> Parser<'a> {
     /// `<["x"=2, "y"=4], device_ids=[...]>`.
     pub(super) fn mesh_body(&mut self) -> Res<Mesh> {
+        self.eat("#sdy.mesh");
         self.expect("<")?;
         self.expect("[")?;
         let mut mesh = Mesh::default();
@@ -180,6 +181,7 @@ impl<'a> Parser<'a> {
 
     /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
     pub(super) fn sharding(&mut self) -> Res<ShardingId> {
+        self.eat("#sdy.sharding");
         self.expect("<")?;
         let mesh = self.mesh_ref()?;
         self.expect(",")?;
@@ -237,6 +239,92 @@ impl<'a> Parser<'a> {
             };
         }
         Ok(dim)
+    }
+
+    /// `{"x", "y"}` of a manual computation, on the first of `meshes` that has these axes, else on any mesh.
+    pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<(AxisList, Option<MeshId>)> {
+        let at = self.peek_pos();
+        self.skip_brackets()?;
+        let end = self.pos;
+        let all: Vec<MeshId> = self.module.meshes.keys().collect();
+        let mut first_failure = None;
+        for &mesh in meshes.iter().chain(&all) {
+            match self.elsewhere(at, |p| p.axes(mesh)) {
+                Ok(axes) => return Ok((axes, Some(mesh))),
+                Err(failure) => {
+                    first_failure.get_or_insert(failure);
+                }
+            }
+        }
+        match first_failure {
+            Some(failure) => Err(failure),
+            None if self.slice(at, end).trim_matches(['{', '}', ' ']).is_empty() => {
+                Ok((AxisList::new(), None))
+            }
+            None => {
+                let message = "no mesh with these axes is defined";
+                Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(Span::new(at, end)).into())
+            }
+        }
+    }
+
+    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups.
+    pub(super) fn mesh_axes_groups(&mut self) -> Res<Vec<Vec<i64>>> {
+        self.expect("#stablehlo.replica_group_mesh_axes<")?;
+        let mut mesh = None;
+        let mut axes = AxisList::new();
+        self.members(">", |p, name| {
+            match (name, mesh) {
+                ("mesh", _) => mesh = Some(p.mesh_ref()?),
+                ("axes", Some(mesh)) => {
+                    p.expect("[")?;
+                    p.list("]", |p| {
+                        axes.push(p.stablehlo_axis(mesh)?);
+                        Ok(())
+                    })?;
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        match mesh {
+            Some(mesh) => Ok(self.module.meshes[mesh].replica_groups(&axes)),
+            None => Err(self.expected("`mesh = @name` before this")),
+        }
+    }
+
+    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
+    fn stablehlo_axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
+        self.expect("#stablehlo.axis_ref<")?;
+        let mut axis = None;
+        self.members(">", |p, name| {
+            match (name, &mut axis) {
+                ("name", axis @ None) => *axis = Some(p.axis(mesh)?),
+                ("sub_axis_info", Some(axis)) => {
+                    let span = p.token_span();
+                    p.eat("#stablehlo.sub_axis_info<");
+                    p.expect("(")?;
+                    let pre = p.int()?;
+                    p.expect(")")?;
+                    let size = p.int()?;
+                    p.eat(">");
+                    let sub = u32::try_from(pre).ok().zip(u32::try_from(size).ok());
+                    let full = p.module.meshes[mesh].full_size(*axis);
+                    axis.sub = match sub {
+                        Some((pre @ 1.., size @ 1..)) if full % (i64::from(pre) * i64::from(size)) == 0 => {
+                            Some(SubAxis { pre, size })
+                        }
+                        _ => {
+                            let message = format!("({pre}){size} is no part of an axis of size {full}");
+                            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
+                        }
+                    };
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        axis.ok_or_else(|| self.expected("`name = \"...\"` before this"))
     }
 
     /// `[<...>, <...>]`.

@@ -157,7 +157,7 @@ impl<'a> Parser<'a> {
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
-            AttrType::Raw => return Err(self.expected("an attribute")),
+            AttrType::Raw | AttrType::Stripped(_) => return Err(self.expected("an attribute")),
         })
     }
 
@@ -228,6 +228,10 @@ impl<'a> Parser<'a> {
         mut member: impl FnMut(&mut Self, &'a str) -> Res<bool>,
     ) -> Res<()> {
         self.list(close, |p| {
+            if p.peek() == close.bytes().next().unwrap_or(0) {
+                // A comma may stand after the last member.
+                return Ok(());
+            }
             let span = p.token_span();
             let name = p.ident("a member name")?;
             p.expect("=")?;
@@ -383,7 +387,23 @@ impl<'a> Parser<'a> {
             | AttrType::Axes
             | AttrType::AxesPerDim
             | AttrType::AllToAll => self.generic_value(ty)?,
-            AttrType::ManualAxes | AttrType::Raw => self.generic_value(ty)?,
+            AttrType::Raw | AttrType::Stripped(_) => {
+                let start = self.peek_pos();
+                if self.byte(0) == b'<' {
+                    self.skip_brackets()?
+                } else {
+                    self.skip_attr()?
+                }
+                let text = self.slice(start, self.pos);
+                let text = self.expand_text(text)?;
+                match ty {
+                    AttrType::Stripped(prefix) if text.starts_with('<') => {
+                        Val::Raw(format!("{prefix}{text}").into())
+                    }
+                    _ => Val::Raw(text.into()),
+                }
+            }
+            AttrType::ManualAxes => self.generic_value(ty)?,
         })
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, ShardingId, TensorSharding};
 
 use super::{Printer, Shardings, sdy};
+use crate::syntax::SPELLING;
 use crate::syntax::values::{is_bare, push_list, push_string, push_symbol};
 
 /// Appends an attribute.
@@ -110,6 +111,7 @@ impl<'m> Printer<'m> {
     pub(super) fn discardable(&self, op: OpId) -> Entries<'m> {
         let mut entries: Entries<'m> =
             self.module.ops[op].attrs.iter().map(|(name, attr)| (name, Entry::Attr(attr))).collect();
+        entries.retain(|(name, _)| *name != SPELLING);
         if let Some(text) = self.op_sharding(op) {
             entries.retain(|(name, _)| *name != "sdy.sharding");
             entries.push(("sdy.sharding", Entry::Text(text)));

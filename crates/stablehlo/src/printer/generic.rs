@@ -1,11 +1,12 @@
 //! The generic form of operations.
 
-use shardc_ir::{OpId, OpKind};
+use shardc_ir::{Attr, OpId, OpKind, UnaryOp};
 
 use super::Printer;
 use super::attrs::{push_entries, push_name};
 use super::names::{Numbering, Parent};
 use crate::syntax::values::{push_list, push_string};
+use crate::syntax::{SPELLING, row};
 use crate::{is_carried_property, properties};
 
 impl Printer<'_> {
@@ -14,8 +15,30 @@ impl Printer<'_> {
         match (&self.module.ops[op].kind, parent) {
             (OpKind::Return, Parent::Func) => "func.return",
             (OpKind::Return, Parent::Sdy) => "sdy.return",
-            (kind, _) => kind.name(),
+            _ => self.spelt_name(op),
         }
+    }
+
+    /// The name that the operation was read under, if it still fits.
+    pub(super) fn spelt_name(&self, op: OpId) -> &str {
+        let data = &self.module.ops[op];
+        let spelling = match data.attrs.get(SPELLING) {
+            Some(Attr::Str(spelling)) => spelling,
+            _ => return data.kind.name(),
+        };
+        let fits = match (&data.kind, &**spelling) {
+            (OpKind::Constant(_), "sdy.constant" | "chlo.constant") => true,
+            (OpKind::Unary(UnaryOp::Tan), "chlo.tan") => true,
+            (OpKind::DotGeneral(spec), "stablehlo.dot") => {
+                let rank = data.operands.first().map_or(0, |&lhs| self.module.rank(lhs)) as u32;
+                spec.lhs_batch.is_empty()
+                    && spec.lhs_contract[..] == [rank.saturating_sub(1)]
+                    && spec.rhs_contract[..] == [0]
+                    && spec.algorithm.is_none()
+            }
+            _ => false,
+        };
+        if fits { spelling } else { data.kind.name() }
     }
 
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`.
@@ -27,7 +50,10 @@ impl Printer<'_> {
         self.push("(");
         self.values(&data.operands);
         self.push(")");
-        let props = properties(module, op);
+        let mut props = properties(module, op);
+        if name != data.kind.name() && data.kind != OpKind::Return {
+            props.retain(|(prop, _)| row(&name).is_some_and(|row| row.attr(prop).is_some()));
+        }
         if !props.is_empty() {
             self.push(" <{");
             push_list(&mut self.out, &props, |out, (name, value)| {

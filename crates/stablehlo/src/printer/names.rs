@@ -10,7 +10,7 @@ use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId};
 use smallvec::SmallVec;
 
 use super::{PrintForm, Printer};
-use crate::syntax::row;
+use crate::syntax::{SPELLING, row};
 
 /// A value's name without `%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +135,9 @@ impl Printer<'_> {
         let op = &self.module.ops[op];
         let Some(&first) = op.results.first() else { return };
         if self.options.form == PrintForm::Pretty {
-            if let OpKind::Constant(_) = op.kind {
+            if let OpKind::Constant(_) = op.kind
+                && !op.attrs.iter().any(|(name, _)| name == SPELLING)
+            {
                 let class = self.module.tensor(first).map(|t| (t.dtype.class(), t.dtype));
                 let integer = matches!(
                     class,

@@ -20,13 +20,18 @@ impl<'m> Printer<'m> {
         let kind = &self.module.ops[op].kind;
         let row = match self.options.form {
             PrintForm::Generic => None,
-            PrintForm::Pretty => row(kind.name()),
+            PrintForm::Pretty => row(self.spelt_name(op)),
         };
         match row.map(|row| (row, row.pretty)) {
             None | Some((_, Pretty::None)) => self.generic(op, numbering, parent),
             Some((row, Pretty::Pieces(pieces))) => {
                 let attrs = match kind {
                     OpKind::Opaque(spec) => opaque_attrs(row, spec),
+                    _ if row.name != kind.name() => {
+                        let mut attrs = attrs_of(self.module, kind);
+                        attrs.retain(|(name, _)| row.attr(name).is_some());
+                        Some(attrs)
+                    }
                     _ => Some(attrs_of(self.module, kind)),
                 };
                 match attrs {
@@ -112,6 +117,10 @@ impl<'m> Printer<'m> {
                             more.push((name, Entry::Text(text)));
                         }
                     }
+                    if let OpKind::Opaque(spec) = &data.kind {
+                        let rest = spec.props.iter().filter(|(name, _)| row.attr(name).is_none());
+                        more.extend(rest.map(|(name, attr)| (name, Entry::Attr(attr))));
+                    }
                     self.dict(op, more);
                 }
                 Piece::Ranges => {
@@ -141,7 +150,8 @@ impl<'m> Printer<'m> {
                 Piece::Same => self.same_types(op),
                 Piece::Functional => self.functional_type(op),
                 Piece::Result | Piece::Tuple => self.types_of(&data.results),
-                Piece::Operand => self.types_of(&data.operands),
+                Piece::Operand => self.types_of(data.operands.get(..1).unwrap_or(&[])),
+                Piece::Operands => self.types_of(&data.operands),
                 Piece::Select => match (&data.operands[..], &data.results[..]) {
                     (&[pred, on_true, on_false], &[result])
                         if [on_true, on_false]
@@ -327,6 +337,7 @@ impl<'m> Printer<'m> {
             Own::Reduce => self.reduce(op, numbering),
             Own::While => self.while_op(op, numbering),
             Own::ManualComputation => self.manual_computation(op, numbering),
+            Own::NamedComputation => self.named_computation(op, numbering),
         }
     }
 
@@ -446,20 +457,10 @@ impl<'m> Printer<'m> {
         self.region(region, &inner, Parent::Other, false);
     }
 
-    fn manual_computation(&mut self, op: OpId, numbering: &Numbering) {
+    /// `%arg0: T, ...) {...}` of an operation of the sdy dialect.
+    fn body_with_args(&mut self, op: OpId, numbering: &Numbering) {
         let module = self.module;
         let data = &module.ops[op];
-        self.push("sdy.manual_computation(");
-        self.values(&data.operands);
-        self.push(")");
-        let attrs = attrs_of(module, &data.kind);
-        for name in ["in_shardings", "out_shardings", "manual_axes"] {
-            if let Some((_, val)) = attrs.iter().find(|(n, _)| *n == name) {
-                let _ = write!(self.out, " {name}=");
-                push_pretty(&mut self.out, module, AttrType::Raw, val);
-            }
-        }
-        self.push(" (");
         if let Some(&region) = data.regions.first() {
             let mut inner = numbering.clone();
             self.number_region(region, Some(op), &mut inner);
@@ -475,6 +476,23 @@ impl<'m> Printer<'m> {
             self.push(") ");
             self.region(region, &inner, Parent::Sdy, false);
         }
+    }
+
+    fn manual_computation(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        self.push("sdy.manual_computation(");
+        self.values(&data.operands);
+        self.push(")");
+        let attrs = attrs_of(module, &data.kind);
+        for name in ["in_shardings", "out_shardings", "manual_axes"] {
+            if let Some((_, val)) = attrs.iter().find(|(n, _)| *n == name) {
+                let _ = write!(self.out, " {name}=");
+                push_pretty(&mut self.out, module, AttrType::Raw, val);
+            }
+        }
+        self.push(" (");
+        self.body_with_args(op, numbering);
         self.dict(op, Entries::new());
         self.push(" : ");
         self.functional_type(op);
@@ -485,17 +503,53 @@ fn push_pair(out: &mut String, low: i64, high: i64) {
     let _ = write!(out, "[{low}, {high}]");
 }
 
+impl Printer<'_> {
+    fn named_computation(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let OpKind::Opaque(spec) = &data.kind else { return };
+        self.push("sdy.named_computation<");
+        if let Some(name) = spec.props.get("name") {
+            super::attrs::push_attr(&mut self.out, name);
+        }
+        self.push(">(");
+        self.values(&data.operands);
+        self.push(")");
+        for name in ["in_shardings", "out_shardings"] {
+            if let Some(Attr::Raw(text)) = spec.props.get(name) {
+                let list =
+                    text.strip_prefix("#sdy.sharding_per_value<").and_then(|rest| rest.strip_suffix('>'));
+                let _ = write!(self.out, " {name}={}", list.unwrap_or(text));
+            }
+        }
+        self.push(" (");
+        self.body_with_args(op, numbering);
+        self.dict(op, Entries::new());
+        self.push(" : ");
+        self.functional_type(op);
+    }
+}
+
 /// The inherent attributes of an operation without a kind of its own, for its pretty form; `None` where that form
 /// cannot hold them.
 fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
     let mut attrs = Attrs::new();
     for (name, attr) in spec.props.iter() {
-        let (name, ty) = row.attr(name)?;
+        // Others are printed among the discardable attributes.
+        let Some((name, ty)) = row.attr(name) else { continue };
         attrs.push((
             name,
             match (attr, ty) {
                 (Attr::Int(value, _), AttrType::I64 | AttrType::I32) => Val::Int(*value),
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
+                (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
+                (Attr::Raw(text), AttrType::Raw | AttrType::Stripped(_)) => Val::Raw(text.clone()),
+                (Attr::Raw(text), AttrType::Ints) => {
+                    let list = text.strip_prefix("array<i64")?.strip_suffix('>')?;
+                    let items =
+                        list.trim_start_matches(':').split(',').map(str::trim).filter(|t| !t.is_empty());
+                    Val::Ints(items.map(|item| item.parse().ok()).collect::<Option<_>>()?)
+                }
                 (Attr::Raw(text), AttrType::Word(kind)) => {
                     let word = text.strip_prefix("#stablehlo<")?.strip_suffix('>')?.strip_prefix(kind)?;
                     Val::Word(Cow::Owned(word.trim().to_owned()))

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use shardc_ir::{
-    Attr, AttrDict, AxisList, BinaryOp, CollectiveSpec, CompareDirection, CompareType, ConvSpec,
-    CustomCallSpec, DimList, ManualSpec, MeshCollective, MeshCollectiveKind, Module, OpKind, OpaqueSpec,
+    Attr, AttrDict, AxisList, CollectiveSpec, CompareDirection, CompareType, ConvSpec, CustomCallSpec,
+    DimList, DotSpec, ManualSpec, MeshCollective, MeshCollectiveKind, MeshId, Module, OpKind, OpaqueSpec,
     PadSpec, ReductionKind, SizeList, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
 };
 use smallvec::SmallVec;
 
+use super::table::{Elementwise, row};
 use super::values::{Attrs, Val};
 
 /// Inherent attributes of an operation of this kind, sorted by name as MLIR prints them. Those of a custom call
@@ -194,8 +195,13 @@ fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         }
         K::MeshCollective(spec) => push_mesh_collective(out, spec),
         K::ManualComputation(spec) => {
-            let first = spec.in_shardings.iter().chain(&spec.out_shardings).next();
-            let mesh = first.map(|&id| module.shardings.get(id).mesh);
+            let named = spec.in_shardings.iter().chain(&spec.out_shardings);
+            let named = named.map(|&id| module.shardings.get(id).mesh);
+            let has_axes = |mesh: &MeshId| {
+                let count = module.meshes[*mesh].axes.len();
+                spec.manual_axes.iter().all(|axis| usize::from(axis.axis) < count)
+            };
+            let mesh = named.chain(module.meshes.keys()).find(has_axes);
             out.push(("in_shardings", Val::Shardings(spec.in_shardings.clone())));
             out.push(("out_shardings", Val::Shardings(spec.out_shardings.clone())));
             out.push(("manual_axes", Val::ManualAxes(spec.manual_axes.clone(), mesh)));
@@ -428,11 +434,10 @@ fn to_dims(name: &str, values: &[i64]) -> Result<DimList, Problem> {
 /// keeps them in [`OpaqueSpec::props`].
 pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<OpKind, Problem> {
     use OpKind as K;
-    if let Some(op) = UnaryOp::parse(name) {
-        return Ok(K::Unary(op));
-    }
-    if let Some(op) = BinaryOp::parse(name) {
-        return Ok(K::Binary(op));
+    match row(name).and_then(|row| row.elementwise) {
+        Some(Elementwise::Unary(op)) => return Ok(K::Unary(op)),
+        Some(Elementwise::Binary(op)) => return Ok(K::Binary(op)),
+        None => {}
     }
     Ok(match name {
         "stablehlo.compare" => {
@@ -456,7 +461,7 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
             exponent_bits: given.dim("exponent_bits")?,
             mantissa_bits: given.dim("mantissa_bits")?,
         },
-        "stablehlo.constant" => match given.need("value")? {
+        "stablehlo.constant" | "sdy.constant" | "chlo.constant" => match given.need("value")? {
             Val::Dense(dense) => K::Constant(dense),
             _ => return Err("the attribute `value` must be a constant".to_owned()),
         },
@@ -494,6 +499,10 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
             };
             K::DotGeneral(spec)
         }
+        "stablehlo.dot" => {
+            K::DotGeneral(Box::new(DotSpec { precision: given.precisions(), ..DotSpec::default() }))
+        }
+        "chlo.tan" => K::Unary(UnaryOp::Tan),
         "stablehlo.convolution" => K::Convolution(given.conv()?),
         "stablehlo.reduce" => K::Reduce { dims: given.dims("dimensions")? },
         "stablehlo.reduce_window" => K::ReduceWindow(given.window()?),
@@ -588,14 +597,27 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         })),
         "sdy.propagation_barrier" => K::PropagationBarrier { direction: given.word("allowed_direction")? },
         "sdy.sharding_group" => K::ShardingGroup { id: given.int("group_id")? },
-        _ => K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: opaque_props(given) })),
+        _ => K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: opaque_props(name, given) })),
     })
 }
 
-fn opaque_props(given: &mut Given) -> AttrDict {
+fn opaque_props(name: &str, given: &mut Given) -> AttrDict {
     let attr = |val: Val| match val {
         Val::Int(value) => Some(Attr::Int(value, "i64".into())),
         Val::Bool(value) => Some(Attr::Bool(value)),
+        Val::Str(text) => Some(Attr::Str(text)),
+        Val::Raw(text) => Some(Attr::Raw(text)),
+        Val::Ints(list) => {
+            let items: Vec<String> = list.iter().map(i64::to_string).collect();
+            Some(Attr::Raw(if items.is_empty() {
+                "array<i64>".into()
+            } else {
+                format!("array<i64: {}>", items.join(", ")).into()
+            }))
+        }
+        Val::Word(word) if name == "stablehlo.rng" => {
+            Some(Attr::Raw(format!("#stablehlo<rng_distribution {word}>").into()))
+        }
         _ => None,
     };
     std::mem::take(&mut given.0)
@@ -618,9 +640,7 @@ pub(crate) fn operand_count(kind: &OpKind) -> Option<usize> {
             Some(1)
         }
         K::Fft { .. } | K::Cholesky { .. } | K::Case | K::If | K::GetTupleElement { .. } => Some(1),
-        K::CollectivePermute(_) | K::CollectiveBroadcast(_) | K::ShardingConstraint(_) | K::Reshard(_) => {
-            Some(1)
-        }
+        K::CollectivePermute(_) | K::ShardingConstraint(_) | K::Reshard(_) => Some(1),
         K::MeshCollective(_) | K::PropagationBarrier { .. } | K::ShardingGroup { .. } => Some(1),
         K::ReduceScatter { .. } => Some(1),
         K::Binary(_) | K::Compare(..) | K::Pad(_) | K::DotGeneral(_) | K::Convolution(_) | K::Gather(_) => {
@@ -631,6 +651,10 @@ pub(crate) fn operand_count(kind: &OpKind) -> Option<usize> {
         K::DynamicSlice { .. } | K::DynamicUpdateSlice | K::Concatenate { .. } | K::Reduce { .. } => None,
         K::ReduceWindow(_) | K::Sort { .. } | K::Scatter(_) | K::While | K::OptimizationBarrier => None,
         K::Call { .. } | K::Return | K::CustomCall(_) | K::Tuple | K::AfterAll | K::AllReduce(_) => None,
-        K::AllGather { .. } | K::AllToAll { .. } | K::ManualComputation(_) | K::Opaque(_) => None,
+        K::AllGather { .. }
+        | K::AllToAll { .. }
+        | K::CollectiveBroadcast(_)
+        | K::ManualComputation(_)
+        | K::Opaque(_) => None,
     }
 }

@@ -8,5 +8,5 @@ pub(crate) mod kinds;
 pub(crate) mod table;
 pub(crate) mod values;
 
-pub(crate) use table::{Piece, Row, row};
+pub(crate) use table::{Piece, Row, SPELLING, SPELLINGS, row};
 pub(crate) use values::{AttrType, Attrs, Val};

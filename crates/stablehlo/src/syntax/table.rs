@@ -30,8 +30,10 @@ pub(crate) enum Piece {
     Functional,
     /// The type of the only result.
     Result,
-    /// The type of the only operand; no results.
+    /// The one type of all operands; no results.
     Operand,
+    /// The types of the operands; no results.
+    Operands,
     /// `P, T`: predicate, then operands and result; else `(P, T, U) -> V`.
     Select,
     /// The complex result type; the operands have its element's type.
@@ -51,8 +53,8 @@ pub(crate) enum Piece {
 }
 
 use Piece::{
-    A, All, Arrow, Complex, Dict, DotDims, ExpMant, Functional, L, Lead, One, Operand, Opt, Ranges, Result,
-    Same, Select, Tuple, Window,
+    A, All, Arrow, Complex, Dict, DotDims, ExpMant, Functional, L, Lead, One, Operand, Operands, Opt, Ranges,
+    Result, Same, Select, Tuple, Window,
 };
 
 /// How an operation's pretty form is read and printed.
@@ -77,6 +79,14 @@ pub(crate) enum Own {
     CustomCall,
     OptimizationBarrier,
     ManualComputation,
+    NamedComputation,
+}
+
+/// An elementwise operation, whose kind its name alone tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Elementwise {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
 }
 
 /// What is known about the syntax of one operation.
@@ -88,6 +98,8 @@ pub(crate) struct Row {
     pub(crate) attrs: &'static [(&'static str, AttrType)],
     /// The pretty form.
     pub(crate) pretty: Pretty,
+    /// The kind of an elementwise operation.
+    pub(crate) elementwise: Option<Elementwise>,
     /// Names that MLIR derives value names of the results from.
     pub(crate) result_names: &'static [&'static str],
 }
@@ -457,7 +469,12 @@ const SPECS: &[Spec] = &[
         &[("group_id", I64)],
         pieces(&[L(" "), One, L(" group_id="), A("group_id"), Dict, L(" : "), Operand]),
     ),
-    // Operations that have no kind of their own and are kept as `OpKind::Opaque`.
+];
+
+const RANGE_OF_ULPS: &[(&str, AttrType)] = &[("max_ulp_difference", I64), ("min_ulp_difference", I64)];
+
+/// Operations that have no kind of their own and are kept as [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
+const OPAQUE: &[Spec] = &[
     (
         "chlo.top_k",
         &[("is_stable", Bool), ("k", I64)],
@@ -473,6 +490,180 @@ const SPECS: &[Spec] = &[
             Arrow,
         ]),
     ),
+    ("stablehlo.dynamic_reshape", &[], pieces(FUNCTIONAL)),
+    ("stablehlo.dynamic_pad", &[], pieces(FUNCTIONAL)),
+    ("stablehlo.real_dynamic_slice", &[], pieces(FUNCTIONAL)),
+    (
+        "stablehlo.dynamic_iota",
+        &[("iota_dimension", I64)],
+        pieces(&[L(" "), One, L(", dim = "), A("iota_dimension"), Dict, L(" : "), Functional]),
+    ),
+    (
+        "stablehlo.dynamic_broadcast_in_dim",
+        &[("broadcast_dimensions", Ints)],
+        pieces(&[
+            L(" "),
+            One,
+            L(", "),
+            One,
+            L(", dims = "),
+            A("broadcast_dimensions"),
+            Dict,
+            L(" : "),
+            Functional,
+        ]),
+    ),
+    (
+        "stablehlo.broadcast",
+        &[("broadcast_sizes", Ints)],
+        pieces(&[L(" "), One, L(", sizes = "), A("broadcast_sizes"), Dict, L(" : "), Functional]),
+    ),
+    (
+        "stablehlo.get_dimension_size",
+        &[("dimension", I64)],
+        pieces(&[L(" "), One, L(", dim = "), A("dimension"), Dict, L(" : "), Functional]),
+    ),
+    (
+        "stablehlo.set_dimension_size",
+        &[("dimension", I64)],
+        pieces(&[L(" "), One, L(", "), One, L(", dim = "), A("dimension"), Dict, L(" : "), Functional]),
+    ),
+    (
+        "stablehlo.rng",
+        &[("rng_distribution", Word("rng_distribution"))],
+        pieces(&[L(" "), All, L(", distribution = "), A("rng_distribution"), Dict, L(" : "), Functional]),
+    ),
+    ("stablehlo.uniform_quantize", &[], pieces(SAME_1)),
+    ("stablehlo.uniform_dequantize", &[], pieces(SAME_1)),
+    ("stablehlo.create_token", &[], pieces(&[Dict, L(" : "), Result])),
+    (
+        "stablehlo.einsum",
+        &[("einsum_config", Str)],
+        pieces(&[
+            L(" "),
+            One,
+            L(", "),
+            One,
+            L(", config = "),
+            A("einsum_config"),
+            Dict,
+            L(" : "),
+            Functional,
+        ]),
+    ),
+    (
+        "stablehlo.unary_einsum",
+        &[("einsum_config", Str)],
+        pieces(&[L(" "), One, L(", config = "), A("einsum_config"), Dict, L(" : "), Functional]),
+    ),
+    (
+        "stablehlo.composite",
+        &[("composite_attributes", Raw), ("decomposition", Raw), ("name", Str), ("version", Raw)],
+        pieces(&[L(" "), A("name"), L(" "), All, Dict, L(" : "), Functional]),
+    ),
+    (
+        "sdy.data_flow_edge",
+        &[("sharding", Stripped("#sdy.sharding"))],
+        pieces(&[L(" "), One, Opt(" sharding=", "sharding"), Dict, L(" : "), Same]),
+    ),
+    ("sdy.func_data_flow_edge", &[], pieces(SAME_1)),
+    (
+        "sdy.named_computation",
+        &[
+            ("in_shardings", Stripped("#sdy.sharding_per_value")),
+            ("name", Str),
+            ("out_shardings", Stripped("#sdy.sharding_per_value")),
+        ],
+        Pretty::Own(Own::NamedComputation),
+    ),
+    ("check.expect_eq", &[], pieces(&[L(" "), All, Dict, L(" : "), Operand])),
+    (
+        "check.expect_almost_eq",
+        &[("tolerance", Raw)],
+        pieces(&[L(" "), All, Opt(", tolerance = ", "tolerance"), Dict, L(" : "), Operand]),
+    ),
+    ("check.expect_eq_const", &[("value", Raw)], pieces(&[L(" "), One, L(", "), A("value"), Dict])),
+    (
+        "check.expect_almost_eq_const",
+        &[("tolerance", Raw), ("value", Raw)],
+        pieces(&[L(" "), One, L(", "), A("value"), Opt(", tolerance = ", "tolerance"), Dict]),
+    ),
+    (
+        "check.expect_close",
+        RANGE_OF_ULPS,
+        pieces(&[
+            L(" "),
+            All,
+            L(", max_ulp_difference = "),
+            A("max_ulp_difference"),
+            Opt(", min_ulp_difference = ", "min_ulp_difference"),
+            L(" :"),
+            Dict,
+            L(" "),
+            Operands,
+        ]),
+    ),
+    (
+        "interpreter.probe",
+        &[("probe_id", Str)],
+        pieces(&[L(" "), One, L(", probe_id = "), A("probe_id"), Dict, L(" : "), Same]),
+    ),
+    ("interpreter.print", &[], pieces(&[L(" "), One, Dict, L(" : "), Operand])),
+];
+
+/// chlo's operations with implicit broadcasting, all kept as they are.
+const BROADCASTING: &[&str] = &[
+    "chlo.broadcast_add",
+    "chlo.broadcast_and",
+    "chlo.broadcast_atan2",
+    "chlo.broadcast_compare",
+    "chlo.broadcast_complex",
+    "chlo.broadcast_divide",
+    "chlo.broadcast_maximum",
+    "chlo.broadcast_minimum",
+    "chlo.broadcast_multiply",
+    "chlo.broadcast_next_after",
+    "chlo.broadcast_or",
+    "chlo.broadcast_polygamma",
+    "chlo.broadcast_power",
+    "chlo.broadcast_remainder",
+    "chlo.broadcast_select",
+    "chlo.broadcast_shift_left",
+    "chlo.broadcast_shift_right_arithmetic",
+    "chlo.broadcast_shift_right_logical",
+    "chlo.broadcast_subtract",
+    "chlo.broadcast_xor",
+    "chlo.broadcast_zeta",
+];
+
+const BROADCASTING_ATTRS: &[(&str, AttrType)] =
+    &[("broadcast_dimensions", Raw), ("comparison_direction", Raw), ("compare_type", Raw)];
+
+/// The attribute that remembers the name of an operation which is read as another one, so that it is printed under
+/// that name. It never appears in text.
+pub(crate) const SPELLING: &str = "shardc.spelling";
+
+/// Names of operations that are read as others: constants, `dot` as `dot_general`.
+pub(crate) const SPELLINGS: &[&str] = &["sdy.constant", "chlo.constant", "stablehlo.dot", "chlo.tan"];
+
+const SPELT: &[Spec] = &[
+    ("sdy.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant)),
+    ("chlo.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant)),
+    (
+        "stablehlo.dot",
+        &[("precision_config", Precisions)],
+        pieces(&[
+            L(" "),
+            One,
+            L(", "),
+            One,
+            Opt(", precision = ", "precision_config"),
+            Dict,
+            L(" : "),
+            Functional,
+        ]),
+    ),
+    ("chlo.tan", &[], pieces(ARROW)),
 ];
 
 const RESULT_NAMES: &[(&str, &[&str])] = &[
@@ -484,9 +675,9 @@ const RESULT_NAMES: &[(&str, &[&str])] = &[
 
 static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
     let mut table = FxHashMap::default();
-    let mut add = |name: &'static str, attrs, pretty| {
+    let mut add = |name: &'static str, attrs, pretty, elementwise| {
         let result_names = RESULT_NAMES.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, names)| names);
-        table.insert(name, Row { name, attrs, pretty, result_names });
+        table.insert(name, Row { name, attrs, pretty, elementwise, result_names });
     };
     for &op in UnaryOp::ALL {
         let pretty = match op {
@@ -494,7 +685,7 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
             _ if op.name().starts_with("chlo.") => ARROW,
             _ => SAME_1,
         };
-        add(op.name(), &[], Pretty::Pieces(pretty));
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Unary(op)));
     }
     for &op in BinaryOp::ALL {
         let pretty = match op {
@@ -502,13 +693,22 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
             _ if op.name().starts_with("chlo.") => ARROW,
             _ => SAME_2,
         };
-        add(op.name(), &[], Pretty::Pieces(pretty));
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Binary(op)));
     }
-    for &(name, attrs, pretty) in SPECS {
-        add(name, attrs, pretty);
+    for &name in BROADCASTING {
+        add(name, BROADCASTING_ATTRS, Pretty::Pieces(FUNCTIONAL), None);
+    }
+    for &(name, attrs, pretty) in SPECS.iter().chain(OPAQUE).chain(SPELT) {
+        add(name, attrs, pretty, None);
     }
     for &(name, result_names) in RESULT_NAMES {
-        table.entry(name).or_insert(Row { name, attrs: &[], pretty: Pretty::None, result_names });
+        table.entry(name).or_insert(Row {
+            name,
+            attrs: &[],
+            pretty: Pretty::None,
+            elementwise: None,
+            result_names,
+        });
     }
     table
 });

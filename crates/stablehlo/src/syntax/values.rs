@@ -63,6 +63,8 @@ pub(crate) enum AttrType {
     ManualAxes,
     /// Carried verbatim.
     Raw,
+    /// Carried verbatim; in pretty forms without this prefix.
+    Stripped(&'static str),
 }
 
 /// The value of an inherent attribute.
@@ -351,10 +353,14 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
             Some(mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
             None => out.push_str("{}"),
         },
+        Val::Raw(text) => match ty {
+            AttrType::Stripped(prefix) => out.push_str(text.strip_prefix(prefix).unwrap_or(text)),
+            _ => out.push_str(text),
+        },
         Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(_) | Val::Str(_) | Val::Unit => {
             push_generic(out, module, ty, val, None);
         }
-        Val::Channel(_) | Val::Dot(_) | Val::Gather(_) | Val::Scatter(_) | Val::Dense(_) | Val::Raw(_) => {
+        Val::Channel(_) | Val::Dot(_) | Val::Gather(_) | Val::Scatter(_) | Val::Dense(_) => {
             push_generic(out, module, ty, val, None);
         }
     }

@@ -1,0 +1,11 @@
+// An axis that moves to another dimension: an all-to-all.
+// RUN: shardc opt %s --passes lower-reshards | FileCheck %s
+
+sdy.mesh @mesh = <["a"=2, "b"=2, "c"=4]>
+
+// CHECK: %0 = sdy.all_to_all [{"c"}: 0->1] %arg0 out_sharding=<@mesh, [{}, {"c"}]> : tensor<16x16xf32>
+// CHECK-NEXT: return %0
+func.func @main(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"c"}, {}]>}) -> tensor<16x16xf32> {
+  %0 = sdy.reshard %x <@mesh, [{}, {"c"}]> : tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}

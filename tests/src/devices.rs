@@ -1,0 +1,74 @@
+//! The devices that tests run programs on: eight virtual ones of XLA's CPU back end.
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use shardc::Output;
+use shardc::ir::{self, Module};
+use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, RuntimeError, plugin};
+
+/// How many devices there are.
+pub const DEVICES: usize = 8;
+
+/// One client for the whole process: a second one would take as many threads again.
+static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|| {
+    let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
+        Ok(found) => found,
+        Err(RuntimeError::PluginNotFound { .. }) => {
+            eprintln!("SKIPPED: running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    Plugin::load(&found.path)
+        .and_then(|plugin| Client::new(&plugin, ClientOptions { cpu_device_count: Some(DEVICES) }))
+        .map(|client| Some(Mutex::new(client)))
+        .map_err(|e| e.to_string())
+});
+
+/// The devices, for one test at a time: programs with collectives wait for all their devices' threads, so that two
+/// at once would wait for each other. `None`, once told on the standard error, where there is no plugin.
+///
+/// # Errors
+/// There is a plugin and it does not load.
+pub fn client() -> Result<Option<MutexGuard<'static, Client>>, String> {
+    match &*CLIENT {
+        // A test that failed leaves nothing half done in a client.
+        Ok(client) => Ok(client.as_ref().map(|c| c.lock().unwrap_or_else(PoisonError::into_inner))),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// What comparing a partitioned program with the original showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every output is right.
+    Equal,
+    /// These outputs are not.
+    Wrong(String),
+    /// The program is invalid, or the back end or the comparison refused it.
+    Refused(String),
+}
+
+/// Verifies the partitioned module, runs it and the original, and compares every output.
+#[must_use]
+pub fn compare(client: &Client, original: &Module, output: &Output, seed: u64) -> Verdict {
+    if let Err(errors) = ir::verify(&output.module) {
+        return Verdict::Refused(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+    }
+    match shardc::exec::verify(client, original, output, seed) {
+        Err(error) => Verdict::Refused(error.to_string()),
+        Ok(checks) => {
+            let wrong: Vec<String> = checks
+                .iter()
+                .filter(|c| !c.ok())
+                .map(|c| {
+                    format!(
+                        "output {} ({}): off by {:.1e}, {} mismatches",
+                        c.index, c.ty, c.difference.max_rel_to_scale, c.difference.mismatches
+                    )
+                })
+                .collect();
+            if wrong.is_empty() { Verdict::Equal } else { Verdict::Wrong(wrong.join("\n")) }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The comparison with the single-device program notices what a wrong partitioner would do.
+//!
+//! Each [`Breakage`] takes a partitioned program that is right, changes one thing in it, and demands that the program
+//! is refused or gives wrong numbers. A breakage that passes unnoticed would mean that the equality tests prove less
+//! than they seem to.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use shardc::ir::{
+    BinaryOp, CollectiveSpec, Dense, Module, OpId, OpKind, ValueId,
+    OpKind::{AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter, Select},
+};
+use shardc::{Compiler, Output, SpmdMode, ir, runtime::plugin};
+use shardc_tests::{
+    devices::{Verdict, client, compare},
+    root,
+};
+
+/// How a breakage must be noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noticed {
+    /// An output has wrong numbers.
+    Wrong,
+    /// An error whose text contains this.
+    Refused(&'static str),
+}
+use Noticed::{Refused, Wrong};
+
+/// One thing that is wrong in a partitioned program.
+struct Breakage {
+    name: &'static str,
+    /// A file of `programs/`, without the extension.
+    program: &'static str,
+    /// Breaks the module; `None` if it has nothing of the kind, which fails the test.
+    edit: fn(&mut Module) -> Option<()>,
+    noticed: Noticed,
+}
+
+const BREAKAGES: &[Breakage] = &[
+    // Replica groups.
+    Breakage {
+        name: "all_reduce sums over other devices",
+        program: "small/weight_gradient",
+        edit: |m| {
+            let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
+            // Devices 0 and 1 have the same rows, 0 and 3 do not.
+            exchange(groups, (0, 0), (1, 1))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_reduce over the other axis",
+        program: "small/megatron_mlp",
+        edit: |m| {
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups = vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]];
+            Some(())
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_reduce of the mlp sums over other devices",
+        program: "mlp_dp_tp_train",
+        edit: |m| {
+            let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
+            exchange(groups, (0, 0), (1, 1))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_gather in reverse order",
+        program: "small/fsdp_layer",
+        edit: |m| reverse(m, |k| matches!(k, AllGather { .. })),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_gather with two devices exchanged",
+        program: "small/sequence_parallel",
+        edit: |m| {
+            let groups = &mut collective(m, |k| matches!(k, AllGather { .. }))?.groups;
+            exchange(groups, (0, 1), (0, 2))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "reduce_scatter in reverse order",
+        program: "small/fsdp_layer",
+        edit: |m| reverse(m, |k| matches!(k, ReduceScatter { .. })),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "reduce_scatter in reverse order in a loop",
+        program: "small/loop",
+        edit: |m| reverse(m, |k| matches!(k, ReduceScatter { .. })),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_to_all in reverse order",
+        program: "small/all_to_all",
+        edit: |m| reverse(m, |k| matches!(k, AllToAll { .. })),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "collective_permute with two targets exchanged",
+        program: "small/permute",
+        edit: |m| {
+            let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
+            exchange(pairs, (1, 1), (2, 1))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "collective_permute with a pair missing",
+        program: "small/permute",
+        edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),
+        noticed: Wrong,
+    },
+    // What a collective does.
+    Breakage {
+        name: "all_reduce left out",
+        program: "small/weight_gradient",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, AllReduce(_)))?;
+            skip(m, op, 0)
+        },
+        noticed: Refused("devices disagree"),
+    },
+    Breakage {
+        name: "all_reduce takes the largest",
+        program: "small/weight_gradient",
+        edit: |m| reducer(m, |k| matches!(k, AllReduce(_)), BinaryOp::Maximum),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_reduce of a gradient takes the largest",
+        program: "small/embedding_gradient",
+        edit: |m| reducer(m, |k| matches!(k, AllReduce(_)), BinaryOp::Maximum),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "reduce_scatter multiplies",
+        program: "small/sequence_parallel",
+        edit: |m| reducer(m, |k| matches!(k, ReduceScatter { .. }), BinaryOp::Multiply),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "reduce_scatter along another dimension",
+        program: "small/fsdp_layer",
+        edit: |m| match kind(m, |k| matches!(k, ReduceScatter { .. }))? {
+            ReduceScatter { dim, .. } => {
+                *dim = 1;
+                Some(())
+            }
+            _ => None,
+        },
+        noticed: Refused("SH0207"),
+    },
+    Breakage {
+        name: "all_gather along another dimension",
+        program: "small/fsdp_layer",
+        edit: |m| match kind(m, |k| matches!(k, AllGather { .. }))? {
+            AllGather { dim, .. } => {
+                *dim = 1;
+                Some(())
+            }
+            _ => None,
+        },
+        noticed: Refused("SH0207"),
+    },
+    Breakage {
+        name: "all_to_all with its dimensions exchanged",
+        program: "small/all_to_all",
+        edit: |m| match kind(m, |k| matches!(k, AllToAll { .. }))? {
+            AllToAll { split_dim, concat_dim, .. } => {
+                std::mem::swap(split_dim, concat_dim);
+                Some(())
+            }
+            _ => None,
+        },
+        noticed: Refused("stablehlo.all_to_all"),
+    },
+    // Coordinates and offsets.
+    Breakage {
+        name: "size of an axis off by one",
+        program: "small/all_slice",
+        edit: |m| off_by_one(m, |k| matches!(k, Binary(BinaryOp::Remainder))),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "stride of an axis off by one",
+        program: "small/all_slice",
+        edit: |m| off_by_one(m, |k| matches!(k, Binary(BinaryOp::Divide))),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "size of a block off by one",
+        program: "small/positions",
+        edit: |m| off_by_one(m, |k| matches!(k, Binary(BinaryOp::Multiply))),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "coordinate of the other axis",
+        program: "small/positions",
+        edit: |m| {
+            // Dividing by the size takes the coordinate of the major axis.
+            *kind(m, |k| matches!(k, Binary(BinaryOp::Remainder)))? = Binary(BinaryOp::Divide);
+            Some(())
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "starts of a block exchanged",
+        program: "small/all_slice",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, DynamicSlice { .. }))?;
+            m.ops[op].operands.swap(1, 2);
+            Some(())
+        },
+        noticed: Wrong,
+    },
+    // Masks.
+    Breakage {
+        name: "padding counted",
+        program: "small/uneven_sum",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, Select))?;
+            skip(m, op, 1)
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "one element of padding counted",
+        program: "small/uneven_sum",
+        edit: |m| off_by_one(m, |k| matches!(k, OpKind::Compare(..))),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "mask of a lookup inverted",
+        program: "small/embedding",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, Select))?;
+            m.ops[op].operands.swap(1, 2);
+            Some(())
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "mask of a lookup left out",
+        program: "small/embedding",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, Select))?;
+            skip(m, op, 1)
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "offset of a lookup left out",
+        program: "small/embedding",
+        edit: |m| {
+            let lookup = find(m, |k| matches!(k, Gather(_)))?;
+            let local = m.def_op(m.ops[lookup].operands[1])?;
+            matches!(m.ops[local].kind, Binary(BinaryOp::Subtract)).then_some(())?;
+            skip(m, local, 0)
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "initial value added on every device",
+        program: "small/embedding_gradient",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, Select))?;
+            skip(m, op, 1)
+        },
+        noticed: Wrong,
+    },
+    // What the verifier refuses before anything runs.
+    Breakage {
+        name: "group without one device",
+        program: "small/fsdp_layer",
+        edit: |m| collective(m, |k| matches!(k, AllGather { .. }))?.groups.first_mut()?.pop().map(|_| ()),
+        noticed: Refused("SH0214"),
+    },
+    Breakage {
+        name: "group missing",
+        program: "small/weight_gradient",
+        edit: |m| collective(m, |k| matches!(k, AllReduce(_)))?.groups.pop().map(|_| ()),
+        noticed: Refused("has 4 of 8 devices in its groups"),
+    },
+    Breakage {
+        name: "device in two groups",
+        program: "small/weight_gradient",
+        edit: |m| {
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups[0][0] = 1;
+            Some(())
+        },
+        noticed: Refused("has device 1 in its groups twice"),
+    },
+    Breakage {
+        name: "groups of different sizes",
+        program: "small/weight_gradient",
+        edit: |m| {
+            let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
+            let moved = groups[0].pop()?;
+            groups[1].push(moved);
+            Some(())
+        },
+        noticed: Refused("has groups of 3 and of 5 devices"),
+    },
+    Breakage {
+        name: "device that there is not",
+        program: "small/weight_gradient",
+        edit: |m| {
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups[0][0] = 8;
+            Some(())
+        },
+        noticed: Refused("names device 8 of 8"),
+    },
+    Breakage {
+        name: "two sources for one target",
+        program: "small/permute",
+        edit: |m| {
+            let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
+            pairs[0][1] = pairs[1][1];
+            Some(())
+        },
+        noticed: Refused("as target twice"),
+    },
+];
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let arguments = Arguments::from_args();
+    let trials = BREAKAGES.iter().map(|b| Trial::test(b.name, move || run(b))).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The right program must be equal, the broken one be noticed as the table says, in both modes.
+fn run(breakage: &Breakage) -> Result<(), Failed> {
+    let path = root().join("programs").join(breakage.program).with_extension("mlir");
+    let source = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let original = Compiler::read(&source).map_err(|e| e.to_string())?;
+    for mode in [SpmdMode::Replica, SpmdMode::Partition] {
+        let output = Compiler::new().spmd_mode(mode).partition(&source).map_err(|e| e.to_string())?;
+        let mut broken = output.clone();
+        (breakage.edit)(&mut broken.module).ok_or("the program has nothing of the kind that is broken")?;
+        if broken.text() == output.text() {
+            return Err("the edit changed nothing".into());
+        }
+        check(breakage, &original, &output, &broken).map_err(|e| format!("{mode}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Output) -> Result<(), String> {
+    // The verifier's verdicts need no device.
+    if let (Refused(text), Err(errors)) = (breakage.noticed, ir::verify(&broken.module)) {
+        ir::verify(&output.module).map_err(|_| "the verifier refuses the unbroken program")?;
+        return match errors.iter().any(|e| e.to_string().contains(text)) {
+            true => Ok(()),
+            false => Err(format!("refused, but not for \"{text}\": {errors:?}")),
+        };
+    }
+    let Some(client) = client()? else { return Ok(()) };
+    match compare(&client, original, output, 1) {
+        Verdict::Equal => {}
+        other => return Err(format!("the unbroken program is not right: {other:?}")),
+    }
+    match (breakage.noticed, compare(&client, original, broken, 1)) {
+        (Wrong, Verdict::Wrong(_)) => Ok(()),
+        // Devices that hold one block and disagree on it are noticed before their numbers are compared.
+        (Wrong, Verdict::Refused(why)) if why.contains("devices disagree") => Ok(()),
+        (Refused(text), Verdict::Refused(why)) if why.contains(text) => Ok(()),
+        (expected, got) => Err(format!("expected {expected:?}, got {got:?}")),
+    }
+}
+
+/// The first operation of such a kind.
+fn find(module: &Module, wanted: fn(&OpKind) -> bool) -> Option<OpId> {
+    module.bodies().flat_map(|body| module.walk(body)).find(|&op| wanted(&module.ops[op].kind))
+}
+
+fn kind(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut OpKind> {
+    let op = find(module, wanted)?;
+    Some(&mut module.ops[op].kind)
+}
+
+/// Who takes part in the first collective of such a kind.
+fn collective(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut CollectiveSpec> {
+    match kind(module, wanted)? {
+        AllReduce(spec)
+        | AllGather { spec, .. }
+        | ReduceScatter { spec, .. }
+        | AllToAll { spec, .. }
+        | CollectivePermute(spec) => Some(spec),
+        _ => None,
+    }
+}
+
+/// Exchanges two devices, each named by its group and its place there.
+fn exchange(groups: &mut [Vec<i64>], a: (usize, usize), b: (usize, usize)) -> Option<()> {
+    let (first, second) = (*groups.get(a.0)?.get(a.1)?, *groups.get(b.0)?.get(b.1)?);
+    groups[a.0][a.1] = second;
+    groups[b.0][b.1] = first;
+    Some(())
+}
+
+fn reverse(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
+    collective(module, wanted)?.groups.iter_mut().for_each(|group| group.reverse());
+    Some(())
+}
+
+/// Replaces the operation by which a collective combines.
+fn reducer(module: &mut Module, wanted: fn(&OpKind) -> bool, by: BinaryOp) -> Option<()> {
+    let op = find(module, wanted)?;
+    let region = *module.ops[op].regions.first()?;
+    let combine = *module.regions[region].ops.first()?;
+    module.ops[combine].kind = Binary(by);
+    Some(())
+}
+
+/// Lets everything that reads the first result of `op` read its operand instead.
+fn skip(module: &mut Module, op: OpId, operand: usize) -> Option<()> {
+    let (from, to) = (module.ops[op].results[0], *module.ops[op].operands.get(operand)?);
+    for body in module.bodies().collect::<Vec<_>>() {
+        for reader in module.walk(body) {
+            let reads = |v: &mut ValueId| if *v == from { *v = to };
+            module.ops[reader].operands.iter_mut().for_each(reads);
+        }
+    }
+    Some(())
+}
+
+/// Adds one to the constant on the right-hand side of the first such operation that has one.
+fn off_by_one(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
+    let constant = module.bodies().flat_map(|body| module.walk(body)).find_map(|op| {
+        let data = &module.ops[op];
+        let constant = module.def_op(*data.operands.get(1)?)?;
+        (wanted(&data.kind) && matches!(module.ops[constant].kind, OpKind::Constant(_))).then_some(constant)
+    })?;
+    match &mut module.ops[constant].kind {
+        OpKind::Constant(Dense::Splat(bytes)) => {
+            *bytes.first_mut()? += 1;
+            Some(())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! Partitioned programs give the numbers of the program that they came from, in both modes.
+//!
+//! Every program of `programs/` is a test, and real ones from the shared data where they are. Without the CPU plugin
+//! the tests say so and pass.
+
+use std::{path::Path, process::ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use shardc::{Compiler, SpmdMode, runtime::plugin};
+use shardc_tests::{
+    devices::{Verdict, client, compare},
+    files, root, shared,
+};
+
+/// Real programs that are too large to bring along, in `corpus/jax` of the shared data.
+const SHARED: &[&str] = &[
+    "hf_bert_tiny_fsdp_tp_train",
+    "hf_llama_tiny_fsdp_tp_train",
+    "hf_vit_tiny_tp_train",
+    "llama_tiny_dp_train",
+    "llama_tiny_fsdp_train",
+    "llama_tiny_tp_train",
+];
+
+/// Programs that need a gather that their annotations do not ask for, which shardc warns of.
+const WARNED: &[&str] = &["hf_gpt2_tiny_tp_train"];
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let arguments = Arguments::from_args();
+    let folder = root().join("programs");
+    let mut programs = match files(&folder, "mlir") {
+        Ok(paths) => paths,
+        Err(error) => {
+            eprintln!("{}: {error}", folder.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    match shared() {
+        Some(shared) => {
+            programs.extend(SHARED.iter().map(|name| shared.join("corpus/jax").join(name).with_extension("mlir")));
+        }
+        None => eprintln!("SKIPPED: {} programs of the shared data, which is not here", SHARED.len()),
+    }
+    let trials = programs
+        .into_iter()
+        .flat_map(|path| [SpmdMode::Replica, SpmdMode::Partition].map(|mode| (path.clone(), mode)))
+        .map(|(path, mode)| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            Trial::test(format!("{name} {mode}"), move || equal(&path, &name, mode))
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn equal(path: &Path, name: &str, mode: SpmdMode) -> Result<(), Failed> {
+    let source = std::fs::read(path)?;
+    let original = Compiler::read(&source).map_err(|e| e.to_string())?;
+    let output = Compiler::new()
+        .spmd_mode(mode)
+        .strict(!WARNED.contains(&name))
+        .partition_module(original.clone(), &mut |_| {})
+        .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
+    let Some(client) = client()? else { return Ok(()) };
+    match compare(&client, &original, &output, 1) {
+        Verdict::Equal => Ok(()),
+        Verdict::Wrong(text) | Verdict::Refused(text) => Err(text.into()),
+    }
+}

@@ -14,7 +14,9 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
     let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
         Ok(found) => found,
         Err(RuntimeError::PluginNotFound { .. }) => {
-            eprintln!("SKIPPED: running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)");
+            eprintln!(
+                "SKIPPED: running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)"
+            );
             return Ok(None);
         }
         Err(error) => return Err(error.to_string()),

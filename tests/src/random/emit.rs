@@ -136,14 +136,7 @@ impl Emitter {
 
     /// An operation with one result. `text` is all that follows the equals sign but the type of the result, which
     /// ends the line after `join`.
-    pub(crate) fn push(
-        &mut self,
-        text: &str,
-        join: &str,
-        shape: &[i64],
-        elem: Elem,
-        exact: bool,
-    ) -> Tensor {
+    pub(crate) fn push(&mut self, text: &str, join: &str, shape: &[i64], elem: Elem, exact: bool) -> Tensor {
         let name = format!("%{}", self.fresh());
         self.line(&format!("{name} = {text}{join}{}", ty(shape, elem)));
         let tensor = Tensor { name, shape: shape.to_vec(), elem, exact };

@@ -17,7 +17,13 @@ struct Take {
 
 impl Take {
     /// The slices of `x` that `indices` take: dimensions of the indices, then those of `x` that are left.
-    fn new(x: &Tensor, indices: &Tensor, along: usize, batch: Option<(usize, usize)>, offset_first: bool) -> Take {
+    fn new(
+        x: &Tensor,
+        indices: &Tensor,
+        along: usize,
+        batch: Option<(usize, usize)>,
+        offset_first: bool,
+    ) -> Take {
         let left: Vec<i64> = (0..x.rank())
             .filter(|&d| d != along && batch.is_none_or(|(b, _)| b != d))
             .map(|d| x.shape[d])
@@ -33,10 +39,9 @@ impl Take {
 
 impl Emitter {
     fn take(&mut self, x: &Tensor, indices: &Tensor, take: &Take) -> Tensor {
-        let sizes = list(
-            (0..x.rank())
-                .map(|d| if d == take.along || take.batch.is_some_and(|(b, _)| b == d) { 1 } else { x.shape[d] }),
-        );
+        let sizes = list((0..x.rank()).map(|d| {
+            if d == take.along || take.batch.is_some_and(|(b, _)| b == d) { 1 } else { x.shape[d] }
+        }));
         let batch = take
             .batch
             .map(|(a, b)| format!(", operand_batching_dims = [{a}], start_indices_batching_dims = [{b}]"))
@@ -93,7 +98,8 @@ impl Emitter {
         let first = self.indices(c, |t| t.rank() == 1)?;
         let second = self.indices(c, |t| t.shape == first.shape)?;
         let n = first.shape[0];
-        let column = |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], Elem::I32, true);
+        let column =
+            |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], Elem::I32, true);
         let (a, b) = (column(self, &first), column(self, &second));
         let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], Elem::I32, true);
         let i = c.below(x.rank());
@@ -106,7 +112,13 @@ impl Emitter {
         self.use_all(&[&x, &pairs]);
         let text = format!(
             "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}, {}], start_index_map = [{i}, {j}], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : ({}, {})",
-            x.name, pairs.name, list(1..=left.len()), i.min(j), i.max(j), x.ty(), pairs.ty()
+            x.name,
+            pairs.name,
+            list(1..=left.len()),
+            i.min(j),
+            i.max(j),
+            x.ty(),
+            pairs.ty()
         );
         self.push(&text, " -> ", &shape, x.elem, x.exact);
         Some(())

@@ -47,9 +47,13 @@ impl Emitter {
     fn unary(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |_| true)?;
         let (name, exact) = match x.elem {
-            Elem::F32 => {
-                c.of(&[("negate", true), ("abs", true), ("tanh", false), ("cosine", false), ("logistic", false)])
-            }
+            Elem::F32 => c.of(&[
+                ("negate", true),
+                ("abs", true),
+                ("tanh", false),
+                ("cosine", false),
+                ("logistic", false),
+            ]),
             Elem::I32 => c.of(&[("negate", true), ("abs", true), ("not", true)]),
             Elem::I1 => ("not", true),
         };
@@ -349,8 +353,7 @@ impl Emitter {
             None => self.pick(c, |t| t.elem == Elem::I1 && (t.shape == x.shape || t.rank() == 0))?,
         };
         self.use_all(&[&pred, &x, &y]);
-        let text =
-            format!("stablehlo.select {}, {}, {} : {}", pred.name, x.name, y.name, pred.ty());
+        let text = format!("stablehlo.select {}, {}, {} : {}", pred.name, x.name, y.name, pred.ty());
         self.push(&text, ", ", &x.shape, x.elem, x.exact && y.exact);
         Some(())
     }
@@ -380,7 +383,10 @@ impl Emitter {
         self.use_all(&[&x, &k]);
         let text = format!(
             "stablehlo.convolution({}, {}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{stride = [{stride}], pad = [[{low}, {high}]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({}, {})",
-            x.name, k.name, x.ty(), k.ty()
+            x.name,
+            k.name,
+            x.ty(),
+            k.ty()
         );
         self.push(&text, " -> ", &shape, Elem::F32, false);
         Some(())
@@ -394,7 +400,8 @@ impl Emitter {
         self.use_all(&[&x]);
         let text = format!(
             "\"stablehlo.sort\"({}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>):\n  %c{n} = stablehlo.compare LT, %a{n}, %b{n}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return %c{n} : tensor<i1>\n}}) : ({})",
-            x.name, x.ty()
+            x.name,
+            x.ty()
         );
         self.push(&text, " -> ", &x.shape, x.elem, true);
         Some(())
@@ -408,13 +415,16 @@ impl Emitter {
         let init = self.scalar(Elem::I32, init);
         let n = self.fresh();
         let window = list((0..x.rank()).map(|d| if d == dim { x.shape[d] } else { 1 }));
-        let padding: Vec<String> = (0..x.rank())
-            .map(|d| format!("[{}, 0]", if d == dim { x.shape[d] - 1 } else { 0 }))
-            .collect();
+        let padding: Vec<String> =
+            (0..x.rank()).map(|d| format!("[{}, 0]", if d == dim { x.shape[d] - 1 } else { 0 })).collect();
         self.use_all(&[&x]);
         let text = format!(
             "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {window}>}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : tensor<i32>\n  stablehlo.return %c{n} : tensor<i32>\n}}) : ({}, tensor<i32>)",
-            x.name, init.name, padding.join(", "), x.rank(), x.ty()
+            x.name,
+            init.name,
+            padding.join(", "),
+            x.rank(),
+            x.ty()
         );
         self.push(&text, " -> ", &x.shape, x.elem, x.exact);
         Some(())
@@ -469,9 +479,7 @@ impl Emitter {
                 .iter()
                 .rev()
                 .take_while(|t| t.name != arg(inits.len() - 1))
-                .find(|t| {
-                    t.shape == init.shape && t.elem == init.elem && (t.exact || t.elem == Elem::F32)
-                })
+                .find(|t| t.shape == init.shape && t.elem == init.elem && (t.exact || t.elem == Elem::F32))
                 .cloned();
             let new = match new {
                 Some(new) => new,
@@ -496,9 +504,9 @@ impl Emitter {
     fn starts(&mut self, c: &mut Choices<'_>, rank: usize) -> Vec<Tensor> {
         (0..rank)
             .map(|_| match c.below(3) {
-                0 => {
-                    self.pick(c, |t| t.rank() == 0 && t.elem == Elem::I32 && t.exact).unwrap_or_else(|| self.scalar(Elem::I32, "1"))
-                }
+                0 => self
+                    .pick(c, |t| t.rank() == 0 && t.elem == Elem::I32 && t.exact)
+                    .unwrap_or_else(|| self.scalar(Elem::I32, "1")),
                 k => self.scalar(Elem::I32, ["0", "0", "2"][k]),
             })
             .collect()
@@ -506,11 +514,8 @@ impl Emitter {
 
     fn dynamic_slice(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
-        let sizes: Vec<i64> = x
-            .shape
-            .iter()
-            .map(|&n| if c.one_in(2) { 1 + c.below(n as usize) as i64 } else { n })
-            .collect();
+        let sizes: Vec<i64> =
+            x.shape.iter().map(|&n| if c.one_in(2) { 1 + c.below(n as usize) as i64 } else { n }).collect();
         let starts = self.starts(c, x.rank());
         let mut operands = vec![&x];
         operands.extend(&starts);

@@ -4,7 +4,7 @@
 //! as a warning by the planner where it costs communication. [`localize`](crate::localize) relies on every
 //! promise made here.
 
-use shardc_ir::{DType, Module, OpId, OpKind, ReductionKind};
+use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
 use crate::reducer::{is_idempotent, is_identity, reduction_of};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule};
@@ -69,7 +69,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         OpKind::Convolution(spec) => {
             if spec.feature_group_count == 1 && spec.batch_group_count == 1 {
                 match factor.kind {
-                    FactorKind::Reduction => sum_unless_bool(module, op),
+                    FactorKind::Reduction
+                        if in_operand(0).is_some_and(|d| sums_whole_dimension(module, op, spec, d)) =>
+                    {
+                        sum_unless_bool(module, op)
+                    }
+                    FactorKind::Reduction => Split::No,
                     _ => Split::Plain,
                 }
             } else {
@@ -156,6 +161,27 @@ fn sum_unless_bool(module: &Module, op: OpId) -> Split {
         None | Some(DType::I1) => Split::No,
         Some(_) => Split::Pending(ReductionKind::Add),
     }
+}
+
+/// Whether a convolution adds up dimension `dim` of its input once and entirely: the input feature, or a spatial
+/// dimension that one window covers. Other windows overlap, so that a block of the input is not all that the same
+/// block of the kernel meets.
+fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
+    if dim == spec.input.b as usize {
+        return true;
+    }
+    let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
+    let data = &module.ops[op];
+    let size = |value: ValueId, dims: &DimList| {
+        dims.get(i).and_then(|&d| module.shape(value).get(d as usize)).copied()
+    };
+    let one = |list: &SizeList| list.get(i).is_none_or(|&n| n == 1);
+    size(data.results[0], &spec.output.spatial) == Some(1)
+        && size(data.operands[0], &spec.input.spatial) == size(data.operands[1], &spec.kernel.spatial)
+        && spec.padding.get(i).is_none_or(|&p| p == (0, 0))
+        && one(&spec.lhs_dilation)
+        && one(&spec.rhs_dilation)
+        && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
 }
 
 /// Each device starts from the initial value, so it must not count when it is combined several times.

@@ -111,7 +111,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             let one_input = data.operands.len() == 3;
             match factor.kind {
                 FactorKind::Reduction if one_input => {
-                    reduction_of(module, data.regions[0]).map_or(Split::No, Split::Pending)
+                    collective_reduction(module, op).map_or(Split::No, Split::Pending)
                 }
                 FactorKind::Reduction => Split::No,
                 // An inserted dimension is split by moving the indices, so there must be indices for it.
@@ -188,8 +188,23 @@ fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) 
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };
-    match reduction_of(module, data.regions[0]) {
+    match collective_reduction(module, op) {
         Some(kind) if is_idempotent(kind) || is_identity(module, init, kind) => Split::Pending(kind),
         Some(_) | None => Split::No,
     }
+}
+
+/// The reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
+/// different devices only where they are truth values, and have no exclusive or.
+fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
+    let data = &module.ops[op];
+    let kind = reduction_of(module, *data.regions.first()?)?;
+    let is_bool = module.tensor(*data.results.first()?)?.dtype == DType::I1;
+    let possible = match kind {
+        ReductionKind::Add | ReductionKind::Mul => !is_bool,
+        ReductionKind::Max | ReductionKind::Min => true,
+        ReductionKind::And | ReductionKind::Or => is_bool,
+        ReductionKind::Xor => false,
+    };
+    possible.then_some(kind)
 }

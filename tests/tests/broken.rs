@@ -8,8 +8,12 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use shardc::ir::{
-    BinaryOp, CollectiveSpec, Dense, Module, OpId, OpKind, ValueId,
-    OpKind::{AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter, Select},
+    BinaryOp, CollectiveSpec, Dense, Module, OpId, OpKind,
+    OpKind::{
+        AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter,
+        Select,
+    },
+    ValueId,
 };
 use shardc::{Compiler, Output, SpmdMode, ir, runtime::plugin};
 use shardc_tests::{
@@ -53,7 +57,8 @@ const BREAKAGES: &[Breakage] = &[
         name: "all_reduce over the other axis",
         program: "small/megatron_mlp",
         edit: |m| {
-            collective(m, |k| matches!(k, AllReduce(_)))?.groups = vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]];
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups =
+                vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]];
             Some(())
         },
         noticed: Wrong,
@@ -424,7 +429,11 @@ fn skip(module: &mut Module, op: OpId, operand: usize) -> Option<()> {
     let (from, to) = (module.ops[op].results[0], *module.ops[op].operands.get(operand)?);
     for body in module.bodies().collect::<Vec<_>>() {
         for reader in module.walk(body) {
-            let reads = |v: &mut ValueId| if *v == from { *v = to };
+            let reads = |v: &mut ValueId| {
+                if *v == from {
+                    *v = to
+                }
+            };
             module.ops[reader].operands.iter_mut().for_each(reads);
         }
     }

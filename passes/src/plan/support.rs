@@ -7,7 +7,7 @@
 use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
 use crate::reducer::{is_idempotent, is_identity, reduction_of};
-use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule};
+use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub(crate) enum Split {
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
+        return Split::No;
+    }
+    // A dimension of size one that only operands have: of the devices that split it, one holds its element, and
+    // all need it.
+    let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
+    if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
     }
     let data = &module.ops[op];

@@ -6,11 +6,17 @@
 //! ```
 //!
 //! Rows and columns of a picture carry the elements that a block holds, its cells the devices that hold it.
+//! Then the program that uses the tensors is partitioned and run on 8 virtual devices of XLA's CPU plugin
+//! (`shardc plugin install cpu` fetches it), and its results are compared with those of one device.
 
 #![expect(clippy::print_stdout, reason = "an example shows its results")]
 
+use anyhow::Result;
+use shardc::Compiler;
+use shardc::exec::{Program, random_inputs, verify};
+use shardc::ir::Module;
+use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 use shardc_graph::{DType, Graph, GraphError, Mesh, PartitionSpec, placement, spec};
-use shardc_ir::Module;
 
 /// A tensor of the guide.
 struct Marked {
@@ -68,7 +74,8 @@ fn program(mesh: &Mesh) -> Result<Module, GraphError> {
     g.finish(&results)
 }
 
-fn main() -> Result<(), GraphError> {
+fn main() -> Result<()> {
+    plugin::quiet_plugin_logs();
     let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
     for tensor in tensors() {
         let held = placement(&mesh, tensor.shape, &tensor.spec)?;
@@ -76,7 +83,34 @@ fn main() -> Result<(), GraphError> {
         println!("{}", held.picture());
     }
     let module = program(&mesh)?;
-    let inputs: usize = module.entry().map_or(0, |main| module.funcs[main].params.len());
-    println!("The program takes {inputs} tensors and is valid for {} devices.", mesh.num_devices());
+    println!("What each device takes and gives:");
+    let output = Compiler::new().partition_module(module.clone(), &mut |_| {})?;
+    for (role, tensors) in [("in", &output.manifest.inputs), ("out", &output.manifest.outputs)] {
+        for t in tensors {
+            let name = t.name.as_deref().unwrap_or("?");
+            println!(
+                "  {role:3} {name:4} {:?} of {:?}, split over {:?}",
+                t.local_shape, t.global_shape, t.spec
+            );
+        }
+    }
+    match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
+        Err(error) => println!("\nNot run: {error}. `shardc plugin install cpu` fetches the plugin."),
+        Ok(found) => {
+            let devices = Some(output.manifest.num_devices);
+            let client =
+                Client::new(&Plugin::load(&found.path)?, ClientOptions { cpu_device_count: devices })?;
+            let inputs = random_inputs(&output.interface, 0)?;
+            let results = Program::partitioned(&client, &output)?.run(&client, &inputs)?;
+            let sum = results.last().map(|array| array.to_f64_vec()).unwrap_or_default();
+            println!(
+                "\nRun on {} devices: the first row of `sum` is {:.3?}",
+                client.devices().len(),
+                &sum[..4]
+            );
+            let equal = verify(&client, &module, &output, 0)?.iter().all(|check| check.ok());
+            println!("The same as on one device: {equal}");
+        }
+    }
     Ok(())
 }

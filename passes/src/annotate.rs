@@ -235,12 +235,12 @@ pub fn annotate(
 ) -> Result<(), Vec<Diagnostic>> {
     if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
         return Err(vec![
-            Diagnostic::invalid("SH0621", format!("the module has a mesh already: @{name}"))
+            Diagnostic::invalid("SH0331", format!("the module has a mesh already: @{name}"))
                 .hint("leave out --mesh and --spec, or remove the annotations from the module"),
         ]);
     }
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
-        return Err(vec![Diagnostic::invalid("SH0622", "the module has no entry function with a body")]);
+        return Err(vec![Diagnostic::invalid("SH0332", "the module has no entry function with a body")]);
     };
     let mesh = module.add_mesh("mesh", mesh.to_mesh());
     let names = Names::new(module, func, body);
@@ -307,7 +307,7 @@ impl Names {
     fn select(&self, selector: &ArgSelector) -> Result<Vec<Target>, Diagnostic> {
         let missing = |what: &str, n: usize, of: usize| {
             let message = format!("the entry function has no {what} {n}");
-            Diagnostic::invalid("SH0623", message).hint(format!("it has {of} {what}s, counted from 0"))
+            Diagnostic::invalid("SH0333", message).hint(format!("it has {of} {what}s, counted from 0"))
         };
         match selector {
             ArgSelector::Arg(n) if *n < self.args.len() => Ok(vec![Target::Arg(*n)]),
@@ -336,7 +336,7 @@ impl Names {
         if !found.is_empty() {
             return Ok(found);
         }
-        let diagnostic = Diagnostic::invalid("SH0623", format!("no argument is named '{pattern}'"));
+        let diagnostic = Diagnostic::invalid("SH0333", format!("no argument is named '{pattern}'"));
         let close = self.close_to(pattern);
         Err(if close.is_empty() {
             diagnostic.hint(format!("the arguments are arg0 to arg{}", self.args.len().saturating_sub(1)))
@@ -409,7 +409,7 @@ fn apply(
     };
     let Some(tensor) = module.types.as_tensor(ty) else {
         let message = format!("{target} is no tensor but {}", module.types.display(ty));
-        return Err(Diagnostic::invalid("SH0624", message));
+        return Err(Diagnostic::invalid("SH0334", message));
     };
     let rank = tensor.rank();
     if spec.dims.len() > rank || (!spec.rest && spec.dims.len() < rank) {
@@ -417,7 +417,7 @@ fn apply(
             "{target} has type {tensor}, of rank {rank}, but its specification has {} dimensions",
             spec.dims.len()
         );
-        return Err(Diagnostic::invalid("SH0624", message)
+        return Err(Diagnostic::invalid("SH0334", message)
             .hint("write one item per dimension, '-' for one not split"));
     }
     let mut used = AxisList::new();
@@ -429,7 +429,7 @@ fn apply(
             if used.iter().any(|&other| crate::propagate::overlaps(axis, other)) {
                 let message = format!("axis '{}' is used twice for {target}", name.name);
                 return Err(
-                    Diagnostic::invalid("SH0626", message).hint("an axis splits one dimension of a tensor")
+                    Diagnostic::invalid("SH0336", message).hint("an axis splits one dimension of a tensor")
                 );
             }
             used.push(axis);
@@ -458,14 +458,14 @@ fn apply(
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();
-        return Err(Diagnostic::invalid("SH0625", format!("the mesh has no axis '{}'", name.name))
+        return Err(Diagnostic::invalid("SH0335", format!("the mesh has no axis '{}'", name.name))
             .hint(format!("its axes are {}", known.join(", "))));
     };
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
     let parts = i64::from(sub.pre) * i64::from(sub.size);
     if parts == 0 || size % parts != 0 {
         let message = format!("{}:({}){} is no part of an axis of size {size}", name.name, sub.pre, sub.size);
-        return Err(Diagnostic::invalid("SH0625", message));
+        return Err(Diagnostic::invalid("SH0335", message));
     }
     let whole = sub.pre == 1 && i64::from(sub.size) == size;
     Ok(AxisRef { axis: index as u16, sub: if whole { None } else { Some(sub) } })
@@ -565,25 +565,25 @@ mod tests {
             (
                 "a=2",
                 &["7=a"],
-                "error[SH0623]: the entry function has no argument 7; it has 2 arguments, counted from 0\n",
+                "error[SH0333]: the entry function has no argument 7; it has 2 arguments, counted from 0\n",
             ),
             (
                 "a=2",
                 &["param=a"],
-                "error[SH0623]: no argument is named 'param'; did you mean 'params['b']'?\n",
+                "error[SH0333]: no argument is named 'param'; did you mean 'params['b']'?\n",
             ),
             (
                 "a=2",
                 &["w=a"],
-                "error[SH0624]: argument 0 has type tensor<8x6xf32>, of rank 2, but its specification has 1 dimensions; \
+                "error[SH0334]: argument 0 has type tensor<8x6xf32>, of rank 2, but its specification has 1 dimensions; \
                  write one item per dimension, '-' for one not split\n",
             ),
-            ("a=2", &["w=b,-"], "error[SH0625]: the mesh has no axis 'b'; its axes are a\n"),
-            ("a=4", &["w=a:(2)3,-"], "error[SH0625]: a:(2)3 is no part of an axis of size 4\n"),
+            ("a=2", &["w=b,-"], "error[SH0335]: the mesh has no axis 'b'; its axes are a\n"),
+            ("a=4", &["w=a:(2)3,-"], "error[SH0335]: a:(2)3 is no part of an axis of size 4\n"),
             (
                 "a=2",
                 &["w=a,a"],
-                "error[SH0626]: axis 'a' is used twice for argument 0; an axis splits one dimension of a tensor\n",
+                "error[SH0336]: axis 'a' is used twice for argument 0; an axis splits one dimension of a tensor\n",
             ),
         ];
         for (mesh, specs, expected) in cases {

@@ -118,7 +118,7 @@ fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
                     graph.update_edge(nodes[caller.index()], nodes[target.index()], op);
                 }
                 None => errors.push(
-                    Diagnostic::invalid("SH0601", format!("the module has no function @{callee}"))
+                    Diagnostic::invalid("SH0321", format!("the module has no function @{callee}"))
                         .at(module.ops[op].span),
                 ),
             }
@@ -166,7 +166,7 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
         }
         let path: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
         errors.push(
-            Diagnostic::invalid("SH0602", format!("functions call themselves: {}", path.join(" -> ")))
+            Diagnostic::invalid("SH0322", format!("functions call themselves: {}", path.join(" -> ")))
                 .at(span)
                 .hint("write the repetition as stablehlo.while"),
         );

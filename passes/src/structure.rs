@@ -17,8 +17,50 @@ pub fn has_program_regions(kind: &OpKind) -> bool {
         | OpKind::ReduceScatter { .. }
         | OpKind::Opaque(_)
         | OpKind::CustomCall(_) => false,
-        // The rest have no regions.
-        _ => false,
+        // These have no regions.
+        OpKind::Unary(_)
+        | OpKind::Binary(_)
+        | OpKind::Compare(..)
+        | OpKind::Select
+        | OpKind::Clamp
+        | OpKind::Convert
+        | OpKind::BitcastConvert
+        | OpKind::ReducePrecision { .. }
+        | OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Reshape
+        | OpKind::Transpose { .. }
+        | OpKind::Reverse { .. }
+        | OpKind::Slice(_)
+        | OpKind::DynamicSlice { .. }
+        | OpKind::DynamicUpdateSlice
+        | OpKind::Concatenate { .. }
+        | OpKind::Pad(_)
+        | OpKind::DotGeneral(_)
+        | OpKind::Convolution(_)
+        | OpKind::Gather(_)
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::Fft { .. }
+        | OpKind::Cholesky { .. }
+        | OpKind::TriangularSolve(_)
+        | OpKind::OptimizationBarrier
+        | OpKind::Call { .. }
+        | OpKind::Return
+        | OpKind::Tuple
+        | OpKind::GetTupleElement { .. }
+        | OpKind::AfterAll
+        | OpKind::AllGather { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::PartitionId
+        | OpKind::ReplicaId
+        | OpKind::ShardingConstraint(_)
+        | OpKind::Reshard(_)
+        | OpKind::MeshCollective(_)
+        | OpKind::PropagationBarrier { .. }
+        | OpKind::ShardingGroup { .. } => false,
     }
 }
 

@@ -150,7 +150,7 @@ func.func private @g(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0602]: functions call themselves: @f -> @g -> @f; write the repetition as stablehlo.while\n"
+        "error[SH0322]: functions call themselves: @f -> @g -> @f; write the repetition as stablehlo.while\n"
     );
     let text = r#"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -160,6 +160,6 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 "#;
     assert_eq!(
         inlined(text),
-        "error[SH0602]: functions call themselves: @main -> @main; write the repetition as stablehlo.while\n"
+        "error[SH0322]: functions call themselves: @main -> @main; write the repetition as stablehlo.while\n"
     );
 }

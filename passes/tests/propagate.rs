@@ -184,10 +184,10 @@ fn wrong_shardings_are_errors() {
     let id = module.shardings.intern(shardc_ir::TensorSharding::open(mesh, 2));
     module.shardings.set(arg, Some(id));
     let errors = propagate(&mut module, &PropagateOptions::default()).expect_err("the rank is wrong");
-    assert_eq!(errors[0].to_string(), "error[SH0612]: a sharding of rank 2 is on a tensor of rank 1");
+    assert_eq!(errors[0].to_string(), "error[SH0802]: a sharding of rank 2 is on a tensor of rank 1");
     let errors =
         propagate(&mut Module::new(), &PropagateOptions::default()).expect_err("there is no function");
-    assert_eq!(errors[0].code, "SH0611");
+    assert_eq!(errors[0].code, "SH0801");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn members_of_a_group_must_fit_together() {
     );
     module.add_mesh("mesh", shardc_ir::Mesh::new([("a", 2)]));
     let errors = propagate(&mut module, &PropagateOptions::default()).expect_err("the shapes differ");
-    assert_eq!(errors[0].to_string(), "error[SH0614]: values of sharding group 1 have different shapes");
+    assert_eq!(errors[0].to_string(), "error[SH0804]: values of sharding group 1 have different shapes");
 }
 
 /// Small random numbers, the same on every run.

@@ -61,7 +61,7 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 
 /// Whether an error is about what --mesh and --spec say.
 fn about_options(error: &Error) -> bool {
-    const CODES: &[&str] = &["SH0306", "SH0307", "SH0621", "SH0623", "SH0624", "SH0625", "SH0626"];
+    const CODES: &[&str] = &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336"];
     matches!(error, Error::Diagnostics(list) if list.iter().all(|d| CODES.contains(&d.code)))
 }
 

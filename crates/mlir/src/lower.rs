@@ -99,7 +99,8 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
     /// Adds attributes that shardc only carries, save shardings and what is there already.
     fn carried(&mut self, dict: &AttrDict, out: &mut Vec<Named<'c>>) -> Result<(), Diagnostic> {
         for (name, attr) in dict.iter() {
-            if is_sharding(name) {
+            // Names that begin with `shardc.` are notes that the reader leaves for the writer.
+            if is_sharding(name) || name.starts_with("shardc.") {
                 continue;
             }
             let attr = self.attrs.attr(attr)?;

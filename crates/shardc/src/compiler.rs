@@ -136,6 +136,8 @@ impl Compiler {
         watch: &mut dyn FnMut(Stage),
     ) -> Result<Propagated, Error> {
         watch(Stage::Import);
+        // The passes rely on what the verifier promises.
+        shardc_ir::verify(&module)?;
         let Some(entry) = module.entry() else {
             return Err(Diagnostic::invalid("SH0301", "the program has no entry function")
                 .hint("name it @main, or make it the only public function")

@@ -221,14 +221,13 @@ fn permute_pairs(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding) -> Vec
         // A pending sum is a different addend on each device along its axes.
         dims.chain(sharding.unreduced.iter().map(|&a| mesh.coordinate(position, a))).collect()
     };
-    let n = mesh.num_devices();
     let mut holders: std::collections::BTreeMap<Vec<i64>, Vec<usize>> = std::collections::BTreeMap::new();
-    let mut pairs = vec![None; n];
-    for position in 0..n {
+    let mut pairs: Vec<Option<usize>> = Vec::with_capacity(mesh.num_devices());
+    for position in 0..mesh.num_devices() {
         let has = block(from, position);
-        if has == block(to, position) {
-            pairs[position] = Some(position);
-        } else {
+        let keeps = has == block(to, position);
+        pairs.push(keeps.then_some(position));
+        if !keeps {
             holders.entry(has).or_default().push(position);
         }
     }

@@ -132,13 +132,13 @@ fn strip(module: &mut Module, mode: SpmdMode) {
             }
         }
     }
-    if mode == SpmdMode::Partition {
-        let ops: Vec<OpId> =
-            module.bodies().collect::<Vec<_>>().into_iter().flat_map(|b| program_ops(module, b)).collect();
-        for op in ops {
-            if !matches!(module.ops[op].kind, OpKind::Return) {
-                module.ops[op].attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
-            }
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| program_ops(module, body)).collect();
+    for op in ops {
+        let op = &mut module.ops[op];
+        // How the source spelt an operation says nothing about the one that it has become.
+        op.attrs.remove("shardc.spelling");
+        if mode == SpmdMode::Partition && !matches!(op.kind, OpKind::Return) {
+            op.attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
         }
     }
 }

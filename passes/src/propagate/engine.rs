@@ -171,7 +171,7 @@ impl<'m> Engine<'m> {
             if found.any(|(_, other)| other != sharding) {
                 self.report.warnings.push(Diagnostic::warning(
                     Class::InvalidInput,
-                    "SH0613",
+                    "SH0803",
                     "members of a sharding group have different shardings; the group has no effect on those",
                 ));
             }

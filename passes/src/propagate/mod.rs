@@ -101,7 +101,7 @@ pub fn propagate(
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
-        return Err(vec![Diagnostic::invalid("SH0611", "the module has no entry function with a body")]);
+        return Err(vec![Diagnostic::invalid("SH0801", "the module has no entry function with a body")]);
     };
     propagate_func(module, func, options)
 }
@@ -193,7 +193,7 @@ pub fn keep_dividing_axes(module: &mut Module, func: FuncId) {
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     let data = &module.funcs[func];
     data.body.ok_or_else(|| {
-        vec![Diagnostic::invalid("SH0611", format!("function @{} has no body", data.name)).at(data.span)]
+        vec![Diagnostic::invalid("SH0801", format!("function @{} has no body", data.name)).at(data.span)]
     })
 }
 

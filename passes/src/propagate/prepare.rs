@@ -15,7 +15,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
         if let Err(what) = check_one(module, module.shardings.get(id), rank) {
-            errors.push(Diagnostic::invalid("SH0612", what).at(span));
+            errors.push(Diagnostic::invalid("SH0802", what).at(span));
         }
     };
     let rank = |value: ValueId| module.tensor(value).map(|t| t.rank());
@@ -92,7 +92,7 @@ fn check_groups(module: &Module, body: RegionId, ops: &[OpId], errors: &mut Vec<
             continue;
         };
         errors.push(
-            Diagnostic::invalid("SH0614", format!("values of sharding group {id} {what}"))
+            Diagnostic::invalid("SH0804", format!("values of sharding group {id} {what}"))
                 .at(module.ops[op].span)
                 .note(module.ops[other].span, "another value of the group"),
         );

@@ -24,7 +24,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
         .iter()
         .map(|name| {
             let name = name.trim().trim_start_matches('-');
-            find(name).ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))
+            find(name).ok_or_else(|| {
+                usage(format!("no pass is called {name}; `shardc opt --passes list` shows them"))
+            })
         })
         .collect::<Result<Vec<_>>>()?;
     let Some(input) = &args.input else {
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     };
     let source = Source::read(input)?;
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    shardc::ir::verify(&module).map_err(|e| source.explain(&Error::Diagnostics(e)))?;
     let context = PassContext { mode: args.spmd_mode.into() };
     for pass in passes {
         let warnings =

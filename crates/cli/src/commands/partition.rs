@@ -26,12 +26,7 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<ExitCode> {
     if args.summary {
         let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
         for row in summarize(&job.output.module) {
-            table.row(vec![
-                row.kind.into(),
-                row.count.to_string(),
-                row.in_loops.to_string(),
-                bytes(row.bytes_sent),
-            ]);
+            table.row(vec![row.kind, row.count.to_string(), row.in_loops.to_string(), bytes(row.bytes_sent)]);
         }
         eprint!("{table}");
     }

@@ -1,0 +1,12 @@
+// Operations whose results nobody uses go, and then those that only they used.
+// RUN: shardc opt %s --passes sweep | FileCheck %s
+
+// CHECK: func.func @main(%arg0: tensor<4xf32>)
+// CHECK-NEXT: %0 = stablehlo.negate %arg0
+// CHECK-NEXT: return %0
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.sine %a : tensor<4xf32>
+  %1 = stablehlo.add %0, %a : tensor<4xf32>
+  %2 = stablehlo.negate %a : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

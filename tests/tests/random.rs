@@ -14,8 +14,10 @@ use std::{
     io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
+    process::ExitCode,
 };
 
+use libtest_mimic::{Arguments, Trial};
 use proptest::{
     array::uniform3,
     collection::vec,
@@ -23,22 +25,24 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
-use shardc::{Compiler, Error, exec};
-use shardc_ir::{Class, SpmdMode};
+use shardc::ir::{self, Class};
+use shardc::runtime::{Client, plugin};
+use shardc::stablehlo::{PrintForm, PrintOptions, print};
+use shardc::{Compiler, Error, SpmdMode, exec};
+use shardc_tests::devices::client;
 use shardc_tests::random::{MeshRecipe, Recipe};
 
 /// How many programs a plain test run tries.
 const CASES: u64 = 40;
 /// How often a failing program is made smaller.
-const SHRINKS: usize = 400;
+const SHRINKS: usize = 120;
 
 fn recipe() -> impl Strategy<Value = Recipe> {
     // Devices in the order of their numbers half of the time.
     let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
     let mesh = (any::<u16>(), order).prop_map(|(axes, order)| MeshRecipe { axes, order });
     let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);
-    let ops = vec(proptest::array::uniform12(any::<u16>()), 1..14);
+    let ops = vec(proptest::array::uniform12(any::<u16>()), 1..11);
     (mesh, uniform3(any::<u16>()), parameters, ops, any::<u16>())
         .prop_map(|(mesh, sizes, parameters, ops, outputs)| Recipe { mesh, sizes, parameters, ops, outputs })
 }
@@ -73,7 +77,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
         Ok(module) => module,
         Err(error) => return fails("the generator's text", error.render("random.mlir", text, false)),
     };
-    if let Err(errors) = shardc_ir::verify(&original) {
+    if let Err(errors) = ir::verify(&original) {
         return fails("the generator's program", format!("{errors:?}"));
     }
     let output = match Compiler::new().spmd_mode(mode).partition(text.as_bytes()) {
@@ -89,7 +93,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
         }
     };
     let partitioned = output.text();
-    if let Err(errors) = shardc_ir::verify(&output.module) {
+    if let Err(errors) = ir::verify(&output.module) {
         let kind = format!("invalid output: {}", errors.first().map_or("", |e| e.code));
         return fails(kind, format!("{errors:?}\n{partitioned}"));
     }
@@ -101,13 +105,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
                 return fails(format!("{form} text does not read back"), details);
             }
         };
-        let again = shardc_stablehlo::print(
-            &read,
-            &shardc_stablehlo::PrintOptions {
-                form: shardc_stablehlo::PrintForm::Pretty,
-                ..shardc_stablehlo::PrintOptions::default()
-            },
-        );
+        let again = print(&read, &PrintOptions { form: PrintForm::Pretty, ..PrintOptions::default() });
         if again != partitioned {
             return fails(format!("{form} text reads back as another"), format!("{partitioned}\n{again}"));
         }
@@ -115,10 +113,8 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     match exec::verify(client, &original, &output, seed) {
         Err(error) => {
             let shown = error.render("random.mlir", text, false);
-            fails(
-                format!("run: {}", shown.lines().next().unwrap_or_default()),
-                format!("{shown}\n{partitioned}"),
-            )
+            let first: String = shown.lines().next().unwrap_or_default().chars().take(100).collect();
+            fails(format!("run: {first}"), format!("{shown}\n{partitioned}"))
         }
         Ok(checks) => match checks.iter().find(|c| !c.ok()) {
             None => Ok(Outcome::Equal),
@@ -139,19 +135,6 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn client() -> Option<Client> {
-    match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
-        Ok(found) => {
-            let plugin = Plugin::load(&found.path).unwrap();
-            Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(8) }).unwrap())
-        }
-        Err(error) => {
-            say(&format!("SKIPPED: {error}; {}", error.hint().unwrap_or_default()));
-            None
-        }
-    }
-}
-
 fn runner(seed: u64, case: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -159,20 +142,29 @@ fn runner(seed: u64, case: u64) -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-#[test]
-fn random_programs_give_the_same_numbers_on_eight_devices_and_on_one() {
-    let Some(client) = client() else { return };
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let trial = Trial::test("random programs", || Ok(sweep()?));
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}
+
+fn sweep() -> Result<(), String> {
+    let Some(client) = client()? else { return Ok(()) };
     let (cases, seed, first) =
         (number("SHARDC_CASES", CASES), number("SHARDC_SEED", 1), number("SHARDC_FIRST", 0));
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("random");
-    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut failures: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for case in first..first + cases {
         let mode = if case % 2 == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
-        let mut tree = recipe().new_tree(&mut runner(seed, case)).unwrap();
+        let mut tree = recipe().new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
         // Where the back end ends the process, this says on what.
-        std::fs::write(dir.join("running.mlir"), tree.current().text()).unwrap();
+        let running = |recipe: &Recipe| {
+            std::fs::write(dir.join("running.mlir"), recipe.text()).map_err(|e| e.to_string())
+        };
+        running(&tree.current())?;
         let mut failure = match check(&client, &tree.current(), mode, case) {
             Ok(Outcome::Equal) => continue,
             Ok(Outcome::Refused(why)) => {
@@ -192,7 +184,7 @@ fn random_programs_give_the_same_numbers_on_eight_devices_and_on_one() {
                 break;
             }
             loop {
-                std::fs::write(dir.join("running.mlir"), tree.current().text()).unwrap();
+                running(&tree.current())?;
                 match check(&client, &tree.current(), mode, case) {
                     Err(new) if new.kind == failure.kind => {
                         (failure, smallest) = (new, tree.current());
@@ -204,7 +196,7 @@ fn random_programs_give_the_same_numbers_on_eight_devices_and_on_one() {
             }
         }
         let file = dir.join(format!("seed{seed}-case{case}.mlir"));
-        std::fs::write(&file, smallest.text()).unwrap();
+        std::fs::write(&file, smallest.text()).map_err(|e| e.to_string())?;
         say(&format!(
             "case {case} ({mode:?}, {}): {}\n{}\n{}\n",
             file.display(),
@@ -215,6 +207,11 @@ fn random_programs_give_the_same_numbers_on_eight_devices_and_on_one() {
     }
     let refusals: usize = refused.values().sum();
     say(&format!("{cases} cases, seed {seed}: {refusals} refused {refused:?}; failed: {failures:?}"));
-    assert!(failures.is_empty(), "failed: {failures:?}");
-    assert!(refusals as u64 * 4 <= cases, "too many programs are refused: {refused:?}");
+    if !failures.is_empty() {
+        return Err(format!("failed: {failures:?}"));
+    }
+    if refusals as u64 * 4 > cases {
+        return Err(format!("too many programs are refused: {refused:?}"));
+    }
+    Ok(())
 }

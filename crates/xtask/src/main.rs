@@ -12,6 +12,7 @@ mod plugins;
 mod process;
 mod python;
 mod setup;
+mod sweep;
 mod workspace;
 
 use std::process::ExitCode;
@@ -57,6 +58,11 @@ enum Command {
         after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance shardy/transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
+    /// Partition random programs and compare them on 8 virtual devices and on one.
+    #[command(
+        after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
+    )]
+    Sweep(sweep::SweepArgs),
     /// Measure shardc beside Shardy on the same file, in turns; print medians and their ratio.
     #[command(
         after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&workspace, &args),
         Command::Test(args) => check::run(&workspace, &args),
         Command::Conformance(args) => conformance::run(&workspace, &args),
+        Command::Sweep(args) => sweep::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
     });
     match done {

@@ -7,6 +7,7 @@ use shardc_ir::{
     AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, PadSpec,
     ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
 };
+use smallvec::SmallVec;
 
 use super::{Localizer, Place};
 use crate::reducer::encode;
@@ -19,6 +20,13 @@ impl Localizer<'_> {
         let operand = self.module.ops[op].operands[0];
         let old = self.module.ops[op].results[0];
         let target = self.module.shape(old).to_vec();
+        if target.contains(&0) {
+            // Back ends refuse to send nothing; any tensor without elements is as good.
+            let dtype = self.module.tensor(old).map_or(DType::F32, |t| t.dtype);
+            let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
+            let value = self.splat(place, &nothing, &target, dtype);
+            return self.attach(old, value);
+        }
         let value = match kind {
             MeshCollectiveKind::AllGather(axes) => {
                 let mut value = operand;
@@ -176,8 +184,7 @@ impl Localizer<'_> {
             return value;
         }
         let rank = ty.rank();
-        let zero =
-            encode(ty.dtype, 0.0).unwrap_or_else(|| smallvec::SmallVec::from_elem(0, ty.dtype.bytes()));
+        let zero = encode(ty.dtype, 0.0).unwrap_or_else(|| SmallVec::from_elem(0, ty.dtype.bytes()));
         let fill = self.splat(place, &zero, &[], ty.dtype);
         let none = SizeList::from_elem(0, rank);
         let mut high = none.clone();

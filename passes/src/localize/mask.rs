@@ -98,7 +98,14 @@ impl Localizer<'_> {
     pub(crate) fn mask_contraction(&mut self, op: OpId, place: &mut Place<'_>) {
         let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
-            OpKind::Convolution(spec) => [vec![spec.input.b], vec![spec.kernel.a]],
+            // A spatial dimension is split only where one window covers it.
+            OpKind::Convolution(spec) => {
+                let with_feature = |dims: &[u32], feature| [dims, &[feature]].concat();
+                [
+                    with_feature(&spec.input.spatial, spec.input.b),
+                    with_feature(&spec.kernel.spatial, spec.kernel.a),
+                ]
+            }
             _ => return,
         };
         for (i, dims) in contracted.into_iter().enumerate() {

@@ -4,10 +4,10 @@
 //! as a warning by the planner where it costs communication. [`localize`](crate::localize) relies on every
 //! promise made here.
 
-use shardc_ir::{DType, Module, OpId, OpKind, ReductionKind};
+use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
 use crate::reducer::{is_idempotent, is_identity, reduction_of};
-use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule};
+use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub(crate) enum Split {
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
+        return Split::No;
+    }
+    // A dimension of size one that only operands have: of the devices that split it, one holds its element, and
+    // all need it.
+    let is_in = |mappings: &[TensorMapping]| mappings.iter().any(|m| m.find(index).is_some());
+    if factor.kind == FactorKind::PassThrough && is_in(&rule.operands) && !is_in(&rule.results) {
         return Split::No;
     }
     let data = &module.ops[op];
@@ -69,7 +75,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         OpKind::Convolution(spec) => {
             if spec.feature_group_count == 1 && spec.batch_group_count == 1 {
                 match factor.kind {
-                    FactorKind::Reduction => sum_unless_bool(module, op),
+                    FactorKind::Reduction
+                        if in_operand(0).is_some_and(|d| sums_whole_dimension(module, op, spec, d)) =>
+                    {
+                        sum_unless_bool(module, op)
+                    }
+                    FactorKind::Reduction => Split::No,
                     _ => Split::Plain,
                 }
             } else {
@@ -106,7 +117,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             let one_input = data.operands.len() == 3;
             match factor.kind {
                 FactorKind::Reduction if one_input => {
-                    reduction_of(module, data.regions[0]).map_or(Split::No, Split::Pending)
+                    collective_reduction(module, op).map_or(Split::No, Split::Pending)
                 }
                 FactorKind::Reduction => Split::No,
                 // An inserted dimension is split by moving the indices, so there must be indices for it.
@@ -158,12 +169,48 @@ fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     }
 }
 
+/// Whether a convolution adds up dimension `dim` of its input once and entirely: the input feature, or a spatial
+/// dimension that one window covers. Other windows overlap, so that a block of the input is not all that the same
+/// block of the kernel meets.
+fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
+    if dim == spec.input.b as usize {
+        return true;
+    }
+    let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
+    let data = &module.ops[op];
+    let size = |value: ValueId, dims: &DimList| {
+        dims.get(i).and_then(|&d| module.shape(value).get(d as usize)).copied()
+    };
+    let one = |list: &SizeList| list.get(i).is_none_or(|&n| n == 1);
+    size(data.results[0], &spec.output.spatial) == Some(1)
+        && size(data.operands[0], &spec.input.spatial) == size(data.operands[1], &spec.kernel.spatial)
+        && spec.padding.get(i).is_none_or(|&p| p == (0, 0))
+        && one(&spec.lhs_dilation)
+        && one(&spec.rhs_dilation)
+        && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
+}
+
 /// Each device starts from the initial value, so it must not count when it is combined several times.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };
-    match reduction_of(module, data.regions[0]) {
+    match collective_reduction(module, op) {
         Some(kind) if is_idempotent(kind) || is_identity(module, init, kind) => Split::Pending(kind),
         Some(_) | None => Split::No,
     }
+}
+
+/// The reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
+/// different devices only where they are truth values, and have no exclusive or.
+fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
+    let data = &module.ops[op];
+    let kind = reduction_of(module, *data.regions.first()?)?;
+    let is_bool = module.tensor(*data.results.first()?)?.dtype == DType::I1;
+    let possible = match kind {
+        ReductionKind::Add | ReductionKind::Mul => !is_bool,
+        ReductionKind::Max | ReductionKind::Min => true,
+        ReductionKind::And | ReductionKind::Or => is_bool,
+        ReductionKind::Xor => false,
+    };
+    possible.then_some(kind)
 }

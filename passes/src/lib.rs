@@ -6,6 +6,7 @@ pub mod annotate;
 mod axes;
 mod cost;
 mod forward;
+pub mod import;
 pub mod inline;
 pub mod localize;
 pub mod merge_reductions;

@@ -1,19 +1,46 @@
 //! What a reducer region computes, and the value that it leaves unchanged.
 
 use half::{bf16, f16};
-use shardc_ir::{DType, DTypeClass, Dense, Module, OpKind, ReductionKind, RegionId, ValueId};
+use shardc_ir::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
-/// The reduction that `region` does, if it is a single operation on its two arguments that devices can also
-/// do among themselves.
+/// The reduction that `region` does to each of its `n` pairs of arguments (the first `n` with the other `n`), if it
+/// is the same single operation for all.
 #[must_use]
-pub fn reduction_of(module: &Module, region: RegionId) -> Option<ReductionKind> {
-    let region = &module.regions[region];
-    let (&[a, b], &[op, ret]) = (region.args.as_slice(), region.ops.as_slice()) else { return None };
-    let (op, ret) = (&module.ops[op], &module.ops[ret]);
-    let OpKind::Binary(binary) = op.kind else { return None };
-    let on_args = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];
-    (on_args && ret.operands == op.results).then(|| ReductionKind::from_op(binary)).flatten()
+pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
+    let body = &module.regions[region];
+    let returned = &module.ops[module.terminator(region)?].operands;
+    if body.args.len() != 2 * n || returned.len() != n {
+        return None;
+    }
+    let mut found = None;
+    for (i, &value) in returned.iter().enumerate() {
+        let op = &module.ops[module.def_op(value)?];
+        let OpKind::Binary(binary) = op.kind else { return None };
+        let (a, b) = (body.args[i], body.args[n + i]);
+        let on_both = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];
+        if !on_both || found.is_some_and(|f| f != binary) {
+            return None;
+        }
+        found = Some(binary);
+    }
+    ReductionKind::from_op(found?)
+}
+
+/// The reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
+/// different devices only where they are truth values, and have no exclusive or.
+#[must_use]
+pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
+    let data = &module.ops[op];
+    let kind = reduction_of(module, *data.regions.first()?, data.results.len())?;
+    let is_bool = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.dtype == DType::I1);
+    let possible = match kind {
+        ReductionKind::Add | ReductionKind::Mul => !data.results.iter().any(is_bool),
+        ReductionKind::Max | ReductionKind::Min => true,
+        ReductionKind::And | ReductionKind::Or => data.results.iter().all(is_bool),
+        ReductionKind::Xor => false,
+    };
+    possible.then_some(kind)
 }
 
 /// The element that `kind` leaves others unchanged with, little-endian; `None` for types that it is not

@@ -37,7 +37,7 @@ fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32]) {
 }
 
 /// Whether an operation does nothing but make its results.
-fn is_pure(kind: &OpKind) -> bool {
+pub(crate) fn is_pure(kind: &OpKind) -> bool {
     match kind {
         OpKind::Unary(_)
         | OpKind::Binary(_)

@@ -20,7 +20,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Turn an annotated program into the program that each device runs
     #[command(after_help = "Examples:\n  shardc partition step.mlir -o out.mlir --manifest out.json\n  \
-        shardc partition plain.mlir -o out.mlir --mesh \"data=4,model=2\" --spec arg0=data,- --spec arg1=-,model\n  \
+        shardc partition plain.mlir -o out.mlir --mesh data=4,model=2 --spec arg0=data,-\n  \
         shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
     Partition(PartitionArgs),
     /// Carry the annotations to every value, and write the program on global shapes

@@ -29,8 +29,8 @@ use shardc_ir::{Diagnostic, Module};
 /// How to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// What a device is to the back end. [`SpmdMode::Partition`] marks every operation, argument and result
-    /// as manually partitioned, which XLA asks for wherever there is more than one partition.
+    /// What a device is to the back end. [`SpmdMode::Partition`] marks operations, arguments and results as
+    /// manually partitioned, which XLA asks for wherever there is more than one partition.
     pub spmd_mode: SpmdMode,
     /// Whether operations keep their source locations.
     pub locations: bool,

@@ -375,12 +375,11 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
                 }
             }
         }
-        // A terminator has no counterpart in XLA that could carry a mark.
-        if let Some(manual) = self.manual
-            && !matches!(op.kind, OpKind::Return)
-        {
-            // One mark for all results: XLA drops values from the tuple of a loop, after which a mark for each
-            // would be one too many.
+        // A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which
+        // wants the shardings inside and outside to agree, but takes values out of their tuples and puts others in.
+        // One mark goes for all results of an operation, since XLA may change their number.
+        let marked = !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
+        if let Some(manual) = self.manual.filter(|_| marked) {
             out.push((self.attrs.name("mhlo.sharding")?, manual));
         }
         self.carried(&op.attrs, &mut out)?;

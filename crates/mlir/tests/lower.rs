@@ -117,6 +117,23 @@ fn every_operation_and_value_of_the_signature_is_manual_among_partitions() {
 }
 
 #[test]
+fn loops_and_branches_carry_no_mark() {
+    let module = one_arg(|b, x| {
+        let ty = b.module.values[x].ty;
+        let end = b.module.add_op(OpKind::Return, &[x], &[], &[]);
+        let region = region_of(b.module, &[], vec![end]);
+        let op = b.op(OpKind::Case, &[x], &[ty], &[region]);
+        vec![b.module.ops[op].results[0]]
+    });
+    let options = LowerOptions { spmd_mode: SpmdMode::Partition, ..quiet() };
+    let lines = body_lines(&to_generic_text(&module, &options).unwrap());
+    assert!(
+        lines[0].starts_with("%0 = \"stablehlo.case\"") && !lines.concat().contains("manual"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn constants_keep_their_elements() {
     let rows: [(&[i64], DType, Dense, &str); 11] = [
         (

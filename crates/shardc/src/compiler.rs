@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::import::refuse_gspmd;
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
@@ -143,6 +144,7 @@ impl Compiler {
                 .hint("name it @main, or make it the only public function")
                 .into());
         };
+        refuse_gspmd(&module)?;
         if let Some(mesh) = &self.mesh {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {

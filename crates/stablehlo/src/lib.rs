@@ -4,7 +4,7 @@
 //! `sdy` dialects, in pretty or generic form) into a [`Module`]; [`print()`] writes it back, byte for byte in MLIR's
 //! layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
 //!
-//! What is known about an operation's syntax stands in one place, [`syntax`]: names, inherent attributes and pieces
+//! What is known about an operation's syntax stands in one place, `syntax`: names, inherent attributes and pieces
 //! of the pretty form. Reader and writers are driven by it, and so is [`properties`], which gives an operation's
 //! inherent attributes as MLIR text to whoever builds MLIR operations.
 //!

@@ -10,7 +10,7 @@ use shardc_ir::{
 };
 
 use super::{Localizer, Place};
-use crate::reducer::{is_identity, reduction_of};
+use crate::reducer::{collective_reduction, is_identity};
 
 /// One component of an index whose dimension is split.
 struct Component {
@@ -302,7 +302,7 @@ impl Localizer<'_> {
     /// The result is a pending reduction over the axes of `partial`: only the first device along them may
     /// bring in the input.
     fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId, place: &mut Place<'_>) {
-        let Some(kind) = reduction_of(self.module, self.module.ops[op].regions[0]) else { return };
+        let Some(kind) = collective_reduction(self.module, op) else { return };
         let input = self.module.ops[op].operands[0];
         if is_identity(self.module, input, kind) || crate::reducer::is_idempotent(kind) {
             return;

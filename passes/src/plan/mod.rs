@@ -1,14 +1,14 @@
 //! Planning: how each operation is done by all devices together, still on global shapes.
 //!
 //! For each operation the planner picks the axes that split each factor of its sharding rule (see
-//! [`assign`]), and inserts explicit [`OpKind::Reshard`]s where an operand is sharded otherwise, or where a
+//! `assign`), and inserts explicit [`OpKind::Reshard`]s where an operand is sharded otherwise, or where a
 //! result is not what propagation wanted of it.
 //!
 //! ## What holds afterwards
 //!
 //! * Every tensor of the program has a closed sharding in [`Module::shardings`].
 //! * An operation with a sharding rule has operands and results that agree on each factor, splits only
-//!   factors that [`support`] allows, and uses no axis for two factors. The result of an operation over a
+//!   factors that `support` allows, and uses no axis for two factors. The result of an operation over a
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has whole operands and results, except those that pass values on (`while`, `case`,
 //!   `return`, ...), whose operands have the sharding of the value that they become.

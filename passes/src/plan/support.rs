@@ -6,7 +6,7 @@
 
 use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
-use crate::reducer::{is_idempotent, is_identity, reduction_of};
+use crate::reducer::{collective_reduction, is_idempotent, is_identity};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
 /// What splitting a factor does.
@@ -198,19 +198,4 @@ fn split_reduce(module: &Module, op: OpId) -> Split {
         Some(kind) if is_idempotent(kind) || is_identity(module, init, kind) => Split::Pending(kind),
         Some(_) | None => Split::No,
     }
-}
-
-/// The reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
-/// different devices only where they are truth values, and have no exclusive or.
-fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
-    let data = &module.ops[op];
-    let kind = reduction_of(module, *data.regions.first()?)?;
-    let is_bool = module.tensor(*data.results.first()?)?.dtype == DType::I1;
-    let possible = match kind {
-        ReductionKind::Add | ReductionKind::Mul => !is_bool,
-        ReductionKind::Max | ReductionKind::Min => true,
-        ReductionKind::And | ReductionKind::Or => is_bool,
-        ReductionKind::Xor => false,
-    };
-    possible.then_some(kind)
 }

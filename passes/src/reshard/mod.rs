@@ -1,8 +1,8 @@
 //! Resharding: how to get from one sharding of a value to another.
 //!
-//! [`search`] finds the cheapest sequence of collectives as a shortest path over shardings (the idea of
+//! `search` finds the cheapest sequence of collectives as a shortest path over shardings (the idea of
 //! "Memory-efficient array redistribution through portable collective communication", arXiv 2112.01075);
-//! [`lower`](lower()) replaces every [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by the
+//! [`lower_reshards`] replaces every [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by the
 //! sequence, still on global shapes.
 
 mod lower;

@@ -1,8 +1,9 @@
 //! Operations that compute addresses: `gather` and `scatter`.
 
-use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, OpKind, ReductionKind, RegionId, ScatterSpec};
+use shardc_ir::{DimList, GatherSpec, Module, OpId, ScatterSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
+use crate::reducer::collective_reduction;
 use crate::rule::{FactorKind, ShardingRule};
 
 /// What gather and scatter have in common: an indexed tensor, indices, and slices (the result of a gather, the
@@ -124,7 +125,11 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
         indices_batching: &spec.scatter_indices_batching_dims,
         vector_dim: spec.index_vector_dim as usize,
     };
-    let batch = if reduces(module, op) { FactorKind::Reduction } else { FactorKind::NeedReplication };
+    let batch = if collective_reduction(module, op).is_some() {
+        FactorKind::Reduction
+    } else {
+        FactorKind::NeedReplication
+    };
     let mut rule = RuleBuilder::new(module, op);
     for IndexFactor { dims: [indexed, index, slice], size, kind, blocked } in indexing.factors(true, batch) {
         let factor = rule.blocked(size, kind, blocked);
@@ -141,39 +146,4 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
         }
     }
     Some(rule.finish())
-}
-
-/// The reduction that a combining region does to each of its `n` values, where it is the same plain one for all:
-/// the region takes the `n` values so far, then `n` new ones, and returns `n`.
-#[must_use]
-pub fn region_reduction(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
-    let body = &module.regions[region];
-    let returned = &module.ops[module.terminator(region)?].operands;
-    if body.args.len() != 2 * n || returned.len() != n {
-        return None;
-    }
-    let mut found = None;
-    for (i, &value) in returned.iter().enumerate() {
-        let op = &module.ops[module.def_op(value)?];
-        let OpKind::Binary(binary) = op.kind else { return None };
-        let (old, new) = (body.args[i], body.args[n + i]);
-        let both = op.operands.as_slice() == [old, new] || op.operands.as_slice() == [new, old];
-        if !both || found.is_some_and(|f| f != binary) {
-            return None;
-        }
-        found = Some(binary);
-    }
-    ReductionKind::from_op(found?)
-}
-
-/// Whether the updates of a scatter may be split and the results reduced over devices.
-fn reduces(module: &Module, op: OpId) -> bool {
-    let data = &module.ops[op];
-    let Some(&region) = data.regions.first() else { return false };
-    let logical = || data.results.iter().all(|&v| module.tensor(v).is_some_and(|t| t.dtype == DType::I1));
-    match region_reduction(module, region, data.results.len()) {
-        Some(ReductionKind::Add | ReductionKind::Mul | ReductionKind::Max | ReductionKind::Min) => true,
-        Some(ReductionKind::And | ReductionKind::Or) => logical(),
-        Some(ReductionKind::Xor) | None => false,
-    }
 }

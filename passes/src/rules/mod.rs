@@ -17,7 +17,6 @@ mod reduce;
 mod shape;
 mod text;
 
-pub use index::region_reduction;
 pub use text::{RuleParseError, parse_rule};
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};

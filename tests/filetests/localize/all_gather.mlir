@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["a"=2, "b"=2]>
 // REPLICA: module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32}
 // PARTITION: module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32}
 // CHECK-NOT: sdy
-// CHECK: func.func @main(%arg0: tensor<4x8xf32>{{.*}}) -> (tensor<8x8xf32>
+// CHECK: func.func @main(%arg0: tensor<4x8xf32>{{.*}} -> {{.*}}tensor<8x8xf32>
 // REPLICA: "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<{{\[}}[0, 2], [1, 3]]> : tensor<2x2xi64>}> : (tensor<4x8xf32>) -> tensor<8x8xf32>
 // PARTITION: "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{{\[}}[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}>
 func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {

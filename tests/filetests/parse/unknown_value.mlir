@@ -8,5 +8,5 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: error[SH0102]: `%b` is not defined
 // CHECK-NEXT: unknown_value.mlir:5:26
 // CHECK: 5 |   %0 = stablehlo.add %a, %b : tensor<4xf32>
-// CHECK-NEXT:  | {{ +}}^^{{$}}
+// CHECK-NEXT: | ^^{{$}}
 // CHECK: = help: did you mean `%a`?

@@ -13,7 +13,7 @@ use crate::io;
 use crate::table::{Table, bytes};
 
 pub(crate) fn run(args: &CompileArgs) -> Result<ExitCode> {
-    let target = Target::parse(&args.target).map_err(runtime_error)?;
+    let target = Target::parse(&args.target).map_err(|e| io::usage(runtime_error(e).to_string()))?;
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin {
         environment = environment.with_plugin(target.kind(), path.clone());

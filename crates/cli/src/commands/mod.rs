@@ -14,13 +14,14 @@ use shardc::runtime::{
 };
 
 use crate::args::DeviceArgs;
+use crate::io::usage;
 
 /// A client of `devices` CPU devices, of the plugin given or found.
 fn cpu_client(args: &DeviceArgs, devices: usize) -> Result<Client> {
     if let Some(wanted) = args.devices
         && wanted != devices
     {
-        return Err(anyhow!("the mesh has {devices} devices, but --devices {wanted} was given"));
+        return Err(usage(format!("the mesh has {devices} devices, but --devices {wanted} was given")));
     }
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin {

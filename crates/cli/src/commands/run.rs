@@ -69,13 +69,24 @@ fn load(path: &Path, names: &[Option<String>], inputs: &mut [HostArray]) -> Resu
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
         .with_context(|| format!("{} is not a safetensors file", path.display()))?;
-    for (name, view) in file.tensors() {
+    let mut tensors = file.tensors();
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    for (name, view) in tensors {
         let index = names
             .iter()
             .position(|n| n.as_deref() == Some(&name))
             .or_else(|| name.strip_prefix("arg")?.parse().ok())
             .filter(|&i: &usize| i < inputs.len())
-            .ok_or_else(|| anyhow!("{}: the program has no input called {name}", path.display()))?;
+            .ok_or_else(|| {
+                let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+                let last = names.len().saturating_sub(1);
+                anyhow!(
+                    "{}: the program has no input called {name}\n  = help: its inputs are arg0 to arg{last}{}{}",
+                    path.display(),
+                    if known.is_empty() { "" } else { ", or by name " },
+                    known.join(", ")
+                )
+            })?;
         let wanted = &inputs[index];
         let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
         if dtype != Some(wanted.dtype) || view.shape() != wanted.shape {

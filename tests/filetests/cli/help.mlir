@@ -1,0 +1,11 @@
+// Every command says what it is for, with an example.
+// RUN: shardc --help | FileCheck %s
+// RUN: for command in partition propagate verify run compile opt plugin; do \
+// RUN:   shardc $command --help | grep -q "shardc $command" || exit 1; done
+
+// CHECK: annotated StableHLO in, the program of each device out
+// CHECK: partition
+// CHECK: verify
+// CHECK: Example
+// CHECK: shardc partition step.mlir -o step.partitioned.mlir --manifest step.json
+// CHECK: Exit code: 0

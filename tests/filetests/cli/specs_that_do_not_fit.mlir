@@ -1,0 +1,20 @@
+// Options that do not fit the program: exit code 2, with what the program has.
+// RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg0=dat,- 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg0=data 2>&1 | FileCheck %s --check-prefix=RANK
+// RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg7=data,- 2>&1 | FileCheck %s --check-prefix=ARG
+// RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec weights=data,- 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not shardc partition %s -o - --mesh data=4,model=2 --spec arg0=data,data 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: shardc partition %s -o - --mesh data=4 --spec arg0=dat,- 2> %t.err; test $? = 2
+
+// AXIS: error[SH0335]: the mesh has no axis 'dat'
+// AXIS: = help: its axes are data, model
+// RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its specification has 1 dimensions
+// RANK: = help: write one item per dimension, '-' for one not split
+// ARG: error[SH0333]: the entry function has no argument 7
+// ARG: = help: it has 2 arguments, counted from 0
+// NAME: error[SH0333]: no argument is named 'weights'
+// TWICE: error[SH0336]: axis 'data' is used twice for argument 0
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  return %0 : tensor<32x16xf32>
+}

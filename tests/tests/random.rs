@@ -158,6 +158,9 @@ fn sweep() -> Result<(), String> {
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut failures: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for case in first..first + cases {
+        if case > first && case % 500 == 0 {
+            say(&format!("{} of {cases} cases", case - first));
+        }
         let mode = if case % 2 == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
         let mut tree = recipe().new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
         // Where the back end ends the process, this says on what.

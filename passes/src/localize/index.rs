@@ -277,6 +277,26 @@ impl Localizer<'_> {
         if !partial.is_empty() {
             self.count_input_once(op, &partial, indices, place);
         }
+        if !split.is_empty() {
+            self.keep_single_update_apart(op, inputs, vector_dim, place);
+        }
+    }
+
+    /// XLA makes the scatter of one update a slice and an update of a slice. If the input is a slice too, it takes
+    /// one slice at the sum of the starts, before it brings the second into bounds; for an index outside the
+    /// device's block it then writes what it found elsewhere. A barrier keeps the two apart.
+    fn keep_single_update_apart(&mut self, op: OpId, inputs: usize, vector_dim: usize, place: &mut Place<'_>) {
+        let indices = self.module.shape(self.module.ops[op].operands[inputs]);
+        let updates: i64 =
+            indices.iter().enumerate().filter(|&(d, _)| d != vector_dim).map(|(_, &n)| n).product();
+        if updates != 1 {
+            return;
+        }
+        for i in 0..inputs {
+            let input = self.module.ops[op].operands[i];
+            let ty = self.module.values[input].ty;
+            self.module.ops[op].operands[i] = self.emit(place, OpKind::OptimizationBarrier, &[input], ty);
+        }
     }
 
     /// The result is a pending reduction over the axes of `partial`: only the first device along them may

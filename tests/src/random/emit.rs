@@ -11,6 +11,8 @@ pub(crate) enum Elem {
     I32,
     F32,
     I1,
+    I8,
+    UI32,
 }
 
 impl Elem {
@@ -19,6 +21,36 @@ impl Elem {
             Elem::I32 => "i32",
             Elem::F32 => "f32",
             Elem::I1 => "i1",
+            Elem::I8 => "i8",
+            Elem::UI32 => "ui32",
+        }
+    }
+
+    /// Whether elements are whole numbers.
+    pub(crate) fn is_int(self) -> bool {
+        match self {
+            Elem::I32 | Elem::I8 | Elem::UI32 => true,
+            Elem::F32 | Elem::I1 => false,
+        }
+    }
+
+    /// The smallest and the largest element.
+    pub(crate) fn extremes(self) -> [&'static str; 2] {
+        match self {
+            Elem::I32 => ["-2147483648", "2147483647"],
+            Elem::I8 => ["-128", "127"],
+            Elem::UI32 => ["0", "4294967295"],
+            Elem::F32 => ["0xFF800000", "0x7F800000"],
+            Elem::I1 => ["false", "true"],
+        }
+    }
+
+    /// How a comparison reads elements.
+    pub(crate) fn order(self) -> &'static str {
+        match self {
+            Elem::I32 | Elem::I8 => "SIGNED",
+            Elem::UI32 | Elem::I1 => "UNSIGNED",
+            Elem::F32 => "FLOAT",
         }
     }
 }
@@ -92,7 +124,16 @@ impl Emitter {
     pub(crate) fn parameters(&mut self, recipes: &[[u16; 10]]) {
         for recipe in recipes {
             let mut c = Choices::new(recipe);
-            let elem = c.of(&[Elem::F32, Elem::I32, Elem::F32, Elem::I32, Elem::I1]);
+            let elem = c.of(&[
+                Elem::F32,
+                Elem::I32,
+                Elem::F32,
+                Elem::I32,
+                Elem::I1,
+                Elem::F32,
+                Elem::I8,
+                Elem::UI32,
+            ]);
             let rank = c.of(&[2, 1, 3, 2]);
             let shape = (0..rank).map(|_| c.of(&self.sizes)).collect();
             let sharding = (!c.one_in(6)).then(|| self.mesh.sharding(&mut c, rank));

@@ -62,7 +62,7 @@ impl Emitter {
     }
 
     fn indices(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
-        self.pick(c, |t| t.elem == Elem::I32 && t.exact && t.rank() <= 2 && fits(t))
+        self.pick(c, |t| t.elem.is_int() && t.exact && t.rank() <= 2 && fits(t))
     }
 
     /// Rows of a table.
@@ -96,12 +96,12 @@ impl Emitter {
     pub(crate) fn gather_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let first = self.indices(c, |t| t.rank() == 1)?;
-        let second = self.indices(c, |t| t.shape == first.shape)?;
-        let n = first.shape[0];
+        let second = self.indices(c, |t| t.shape == first.shape && t.elem == first.elem)?;
+        let (n, elem) = (first.shape[0], first.elem);
         let column =
-            |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], Elem::I32, true);
+            |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], elem, true);
         let (a, b) = (column(self, &first), column(self, &second));
-        let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], Elem::I32, true);
+        let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], elem, true);
         let i = c.below(x.rank());
         let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
         let left: Vec<usize> = (0..x.rank()).filter(|&d| d != i && d != j).collect();
@@ -136,7 +136,7 @@ impl Emitter {
         };
         let (name, exact) = match x.elem {
             Elem::F32 => c.of(&[("add", false), ("maximum", true), ("multiply", false)]),
-            Elem::I32 => c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)]),
+            Elem::I32 | Elem::I8 | Elem::UI32 => c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)]),
             Elem::I1 => c.of(&[("or", true), ("and", true), ("xor", true)]),
         };
         let updates = match self.pick(c, |t| t.shape == take.slices && t.elem == x.elem) {

@@ -13,7 +13,7 @@ impl Emitter {
     }
 
     fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        match c.below(36) {
+        match c.below(40) {
             0 => self.unary(c),
             1 | 2 => self.binary(c),
             3 | 4 => self.broadcast(c),
@@ -39,6 +39,8 @@ impl Emitter {
             31 => self.cumulative(c),
             32 | 33 => self.constraint(c),
             34 => self.arg_reduce(c),
+            35 | 36 => self.pool(c),
+            37 => self.case(c),
             _ if depth < DEEPEST => self.while_loop(c, depth),
             _ => self.constraint(c),
         }
@@ -54,7 +56,8 @@ impl Emitter {
                 ("cosine", false),
                 ("logistic", false),
             ]),
-            Elem::I32 => c.of(&[("negate", true), ("abs", true), ("not", true)]),
+            Elem::I32 | Elem::I8 => c.of(&[("negate", true), ("abs", true), ("not", true)]),
+            Elem::UI32 => c.of(&[("negate", true), ("not", true)]),
             Elem::I1 => ("not", true),
         };
         self.use_all(&[&x]);
@@ -79,7 +82,7 @@ impl Emitter {
                 ("maximum", true),
                 ("minimum", true),
             ]),
-            Elem::I32 => c.of(&[
+            Elem::I32 | Elem::I8 | Elem::UI32 => c.of(&[
                 ("add", true),
                 ("multiply", true),
                 ("subtract", true),
@@ -185,7 +188,7 @@ impl Emitter {
                 attributes += &format!(", {name} = [{l}] x [{r}]");
             }
         }
-        let exact = x.elem == Elem::I32 && x.exact && y.exact;
+        let exact = x.elem.is_int() && x.exact && y.exact;
         self.apply("stablehlo.dot_general", &[&x, &y], &attributes, &shape, x.elem, exact);
         Some(())
     }
@@ -196,19 +199,20 @@ impl Emitter {
         let dims: Vec<usize> = (0..x.rank()).filter(|d| mask >> d & 1 == 1).collect();
         let shape: Vec<i64> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
         // The second value of each is no identity.
+        let [least, most] = x.elem.extremes();
         let (name, inits, exact) = match x.elem {
             Elem::F32 => c.of(&[
                 ("add", ["0.0", "2.0"], false),
-                ("maximum", ["0xFF800000", "0.5"], true),
-                ("minimum", ["0x7F800000", "0.5"], true),
+                ("maximum", [least, "0.5"], true),
+                ("minimum", [most, "0.5"], true),
                 ("multiply", ["1.0", "0.5"], false),
             ]),
-            Elem::I32 => c.of(&[
+            Elem::I32 | Elem::I8 | Elem::UI32 => c.of(&[
                 ("add", ["0", "3"], true),
-                ("maximum", ["-2147483648", "2"], true),
-                ("minimum", ["2147483647", "1"], true),
+                ("maximum", [least, "2"], true),
+                ("minimum", [most, "1"], true),
                 ("multiply", ["1", "3"], true),
-                ("and", ["-1", "5"], true),
+                ("and", [if x.elem == Elem::UI32 { most } else { "-1" }, "5"], true),
                 ("or", ["0", "1"], true),
                 ("xor", ["0", "6"], true),
             ]),
@@ -281,7 +285,7 @@ impl Emitter {
         let at = c.below(x.rank());
         let value = match x.elem {
             Elem::F32 => "1.5",
-            Elem::I32 => "7",
+            Elem::I32 | Elem::I8 | Elem::UI32 => "7",
             Elem::I1 => "true",
         };
         let value = self.scalar(x.elem, value);
@@ -336,7 +340,7 @@ impl Emitter {
     fn select(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.elem != Elem::I1)?;
         let y = self.pick(c, |t| t.shape == x.shape && t.elem == x.elem)?;
-        let a = self.pick(c, |t| t.shape == x.shape && t.exact && t.elem == Elem::I32);
+        let a = self.pick(c, |t| t.shape == x.shape && t.exact && t.elem.is_int());
         let pred = match a {
             Some(a) => {
                 let b = self.pick(c, |t| t.shape == a.shape && t.exact && t.elem == a.elem)?;
@@ -344,7 +348,7 @@ impl Emitter {
                 self.apply(
                     &format!("stablehlo.compare {how},"),
                     &[&a, &b],
-                    ", SIGNED",
+                    &format!(", {}", a.elem.order()),
                     &a.shape,
                     Elem::I1,
                     true,
@@ -362,7 +366,8 @@ impl Emitter {
         let x = self.pick(c, |t| t.exact)?;
         let to = match x.elem {
             Elem::F32 => Elem::I32,
-            Elem::I32 => c.of(&[Elem::F32, Elem::I1]),
+            Elem::I32 => c.of(&[Elem::F32, Elem::I1, Elem::I8, Elem::UI32]),
+            Elem::I8 | Elem::UI32 => c.of(&[Elem::I32, Elem::I1]),
             Elem::I1 => c.of(&[Elem::I32, Elem::F32]),
         };
         // Large integers are no floats, but they round alike everywhere.
@@ -427,6 +432,50 @@ impl Emitter {
             x.ty()
         );
         self.push(&text, " -> ", &x.shape, x.elem, x.exact);
+        Some(())
+    }
+
+    /// The largest element or the sum of each window, windows apart or over one another.
+    fn pool(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
+        let dim = c.below(x.rank());
+        let zero = if x.elem == Elem::F32 { "0.0" } else { "0" };
+        let (name, init, exact) =
+            c.of(&[("maximum", x.elem.extremes()[0], true), ("add", zero, x.elem != Elem::F32)]);
+        let (window, stride, low, high) = (c.of(&[2, 3]), c.of(&[2, 1, 3]), c.of(&[0, 1]), c.of(&[0, 1]));
+        let room = x.shape[dim] + low + high - window;
+        (room >= 0).then_some(())?;
+        let mut shape = x.shape.clone();
+        shape[dim] = room / stride + 1;
+        let init = self.scalar(x.elem, init);
+        let n = self.fresh();
+        let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
+        let padding: Vec<String> = (0..x.rank())
+            .map(|d| if d == dim { format!("[{low}, {high}]") } else { "[0, 0]".to_owned() })
+            .collect();
+        let scalar = init.ty();
+        self.use_all(&[&x]);
+        let text = format!(
+            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
+            x.name, init.name, padding.join(", "), x.rank(), only(window), only(stride), x.ty()
+        );
+        self.push(&text, " -> ", &shape, x.elem, exact && x.exact);
+        Some(())
+    }
+
+    /// One of two branches over the same tensors, by a scalar that every device knows.
+    fn case(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.elem == Elem::I32)?;
+        let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
+        let which = self.pick(c, |t| t.rank() == 0 && t.elem == Elem::I32 && t.exact)?;
+        let n = self.fresh();
+        self.use_all(&[&x, &y, &which]);
+        let ty = x.ty();
+        let text = format!(
+            "\"stablehlo.case\"({}) ({{\n  %a{n} = stablehlo.add {}, {} : {ty}\n  stablehlo.return %a{n} : {ty}\n}}, {{\n  %b{n} = stablehlo.negate {} : {ty}\n  stablehlo.return %b{n} : {ty}\n}}) : (tensor<i32>)",
+            which.name, x.name, y.name, x.name
+        );
+        self.push(&text, " -> ", &x.shape, x.elem, x.exact && y.exact);
         Some(())
     }
 

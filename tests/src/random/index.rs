@@ -98,8 +98,7 @@ impl Emitter {
         let first = self.indices(c, |t| t.rank() == 1)?;
         let second = self.indices(c, |t| t.shape == first.shape && t.elem == first.elem)?;
         let (n, elem) = (first.shape[0], first.elem);
-        let column =
-            |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], elem, true);
+        let column = |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], elem, true);
         let (a, b) = (column(self, &first), column(self, &second));
         let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], elem, true);
         let i = c.below(x.rank());
@@ -136,7 +135,9 @@ impl Emitter {
         };
         let (name, exact) = match x.elem {
             Elem::F32 => c.of(&[("add", false), ("maximum", true), ("multiply", false)]),
-            Elem::I32 | Elem::I8 | Elem::UI32 => c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)]),
+            Elem::I32 | Elem::I8 | Elem::UI32 => {
+                c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)])
+            }
             Elem::I1 => c.of(&[("or", true), ("and", true), ("xor", true)]),
         };
         let updates = match self.pick(c, |t| t.shape == take.slices && t.elem == x.elem) {

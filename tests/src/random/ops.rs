@@ -457,7 +457,13 @@ impl Emitter {
         self.use_all(&[&x]);
         let text = format!(
             "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
-            x.name, init.name, padding.join(", "), x.rank(), only(window), only(stride), x.ty()
+            x.name,
+            init.name,
+            padding.join(", "),
+            x.rank(),
+            only(window),
+            only(stride),
+            x.ty()
         );
         self.push(&text, " -> ", &shape, x.elem, exact && x.exact);
         Some(())

@@ -5,7 +5,7 @@
 //! they only need to be right to within a small factor, to tell a gather from a recomputation.
 
 /// What starting a collective costs: about a microsecond of sending.
-const START: f64 = 16.0 * 1024.0;
+pub(crate) const START: f64 = 16.0 * 1024.0;
 
 /// Sent bytes that take as long as one byte of memory traffic.
 const PER_MEMORY_BYTE: f64 = 1.0 / 16.0;

@@ -19,6 +19,7 @@ pub mod reshard;
 pub mod rule;
 pub mod rules;
 pub mod shardy;
+pub mod strategy;
 pub mod structure;
 pub mod summary;
 mod sweep;

@@ -15,6 +15,8 @@ pub struct CollectiveSummary {
     pub in_loops: usize,
     /// Bytes that one device sends over a ring when each runs once.
     pub bytes_sent: u64,
+    /// How many of those bytes are sent in loops.
+    pub bytes_sent_in_loops: u64,
 }
 
 /// The collectives of a partitioned program, by kind.
@@ -52,6 +54,7 @@ fn visit<'m>(
             entry.count += 1;
             entry.in_loops += usize::from(in_loop);
             entry.bytes_sent += sent as u64;
+            entry.bytes_sent_in_loops += if in_loop { sent as u64 } else { 0 };
         }
         let in_loop = in_loop || matches!(data.kind, OpKind::While);
         for &inner in &data.regions {

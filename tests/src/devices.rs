@@ -2,9 +2,11 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use shardc::Output;
 use shardc::ir::{self, Module};
-use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, RuntimeError, plugin};
+use shardc::runtime::{
+    Client, ClientOptions, Environment, HostArray, Plugin, PluginKind, RuntimeError, plugin,
+};
+use shardc::{Output, exec};
 
 /// How many devices there are.
 pub const DEVICES: usize = 8;
@@ -51,13 +53,38 @@ pub enum Verdict {
     Refused(String),
 }
 
-/// Verifies the partitioned module, runs it and the original, and compares every output.
+/// A program, inputs for it, and what it makes of them on one device.
+#[derive(Debug)]
+pub struct Reference {
+    original: Module,
+    inputs: Vec<HostArray>,
+    expected: Vec<HostArray>,
+}
+
+impl Reference {
+    /// Runs the program that `output` came from on one device.
+    ///
+    /// # Errors
+    /// It does not compile or run.
+    pub fn new(client: &Client, original: Module, output: &Output) -> Result<Reference, String> {
+        let run = || {
+            let inputs = exec::random_inputs(&output.interface, 1)?;
+            let expected = exec::Program::single(client, &original)?.run(client, &inputs)?;
+            Ok((inputs, expected))
+        };
+        let (inputs, expected) = run().map_err(|e: shardc::Error| e.to_string())?;
+        Ok(Reference { original, inputs, expected })
+    }
+}
+
+/// Verifies the partitioned module, runs it, and compares every output.
 #[must_use]
-pub fn compare(client: &Client, original: &Module, output: &Output, seed: u64) -> Verdict {
+pub fn compare(client: &Client, reference: &Reference, output: &Output) -> Verdict {
     if let Err(errors) = ir::verify(&output.module) {
         return Verdict::Refused(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     }
-    match shardc::exec::verify(client, original, output, seed) {
+    let Reference { original, inputs, expected } = reference;
+    match exec::verify_against(client, original, output, inputs, expected) {
         Err(error) => Verdict::Refused(error.to_string()),
         Ok(checks) => {
             let wrong: Vec<String> = checks

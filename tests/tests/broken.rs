@@ -17,7 +17,7 @@ use shardc::ir::{
 };
 use shardc::{Compiler, Output, SpmdMode, ir, runtime::plugin};
 use shardc_tests::{
-    devices::{Verdict, client, compare},
+    devices::{Reference, Verdict, client, compare},
     root,
 };
 
@@ -348,6 +348,7 @@ fn each_all_reduce() -> Result<(), Failed> {
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
     let output = Compiler::new().partition(&source).map_err(|e| e.to_string())?;
     let Some(client) = client()? else { return Ok(()) };
+    let reference = Reference::new(&client, original, &output)?;
     let body = output.module.bodies().next().ok_or("no function")?;
     let is_all_reduce = |op: &OpId| matches!(output.module.ops[*op].kind, AllReduce(_));
     let all: Vec<OpId> = output.module.walk(body).into_iter().filter(is_all_reduce).collect();
@@ -357,7 +358,7 @@ fn each_all_reduce() -> Result<(), Failed> {
         if let AllReduce(spec) = &mut broken.module.ops[op].kind {
             exchange(&mut spec.groups, (0, 0), (1, 1)).ok_or("one group only")?;
         }
-        if compare(&client, &original, &broken, 1) == Verdict::Equal {
+        if compare(&client, &reference, &broken) == Verdict::Equal {
             unnoticed.push(format!(
                 "number {n}: {}",
                 output.module.types.display(output.module.values[output.module.ops[op].results[0]].ty)
@@ -397,11 +398,12 @@ fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Outpu
         };
     }
     let Some(client) = client()? else { return Ok(()) };
-    match compare(&client, original, output, 1) {
+    let reference = Reference::new(&client, original.clone(), output)?;
+    match compare(&client, &reference, output) {
         Verdict::Equal => {}
         other => return Err(format!("the unbroken program is not right: {other:?}")),
     }
-    match (breakage.noticed, compare(&client, original, broken, 1)) {
+    match (breakage.noticed, compare(&client, &reference, broken)) {
         (Wrong, Verdict::Wrong(_)) => Ok(()),
         // Devices that hold one block and disagree on it are noticed before their numbers are compared.
         (Wrong, Verdict::Refused(why)) if why.contains("devices disagree") => Ok(()),

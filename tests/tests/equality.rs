@@ -8,7 +8,7 @@ use std::{path::Path, process::ExitCode};
 use libtest_mimic::{Arguments, Failed, Trial};
 use shardc::{Compiler, SpmdMode, runtime::plugin};
 use shardc_tests::{
-    devices::{Verdict, client, compare},
+    devices::{Reference, Verdict, client, compare},
     files, root, shared,
 };
 
@@ -51,26 +51,33 @@ fn main() -> ExitCode {
     }
     let trials = programs
         .into_iter()
-        .flat_map(|path| [SpmdMode::Replica, SpmdMode::Partition].map(|mode| (path.clone(), mode)))
-        .map(|(path, mode)| {
+        .map(|path| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            Trial::test(format!("{name} {mode}"), move || equal(&path, &name, mode))
+            Trial::test(name.clone(), move || equal(&path, &name))
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn equal(path: &Path, name: &str, mode: SpmdMode) -> Result<(), Failed> {
+fn equal(path: &Path, name: &str) -> Result<(), Failed> {
     let source = std::fs::read(path)?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
-    let output = Compiler::new()
-        .spmd_mode(mode)
-        .strict(!WARNED.contains(&name) && !path.starts_with(root().join(RANDOM)))
-        .partition_module(original.clone(), &mut |_| {})
-        .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
-    let Some(client) = client()? else { return Ok(()) };
-    match compare(&client, &original, &output, 1) {
-        Verdict::Equal => Ok(()),
-        Verdict::Wrong(text) | Verdict::Refused(text) => Err(text.into()),
+    let mut reference = None;
+    for mode in [SpmdMode::Replica, SpmdMode::Partition] {
+        let output = Compiler::new()
+            .spmd_mode(mode)
+            .strict(!WARNED.contains(&name) && !path.starts_with(root().join(RANDOM)))
+            .partition_module(original.clone(), &mut |_| {})
+            .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
+        let Some(client) = client()? else { continue };
+        let reference = match &mut reference {
+            Some(known) => known,
+            none => none.insert(Reference::new(&client, original.clone(), &output)?),
+        };
+        match compare(&client, reference, &output) {
+            Verdict::Equal => {}
+            Verdict::Wrong(text) | Verdict::Refused(text) => return Err(format!("{mode}: {text}").into()),
+        }
     }
+    Ok(())
 }

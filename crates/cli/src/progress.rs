@@ -1,5 +1,6 @@
 //! Stages of long work: a spinner on a terminal, silence otherwise, and how long each took.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -59,9 +60,12 @@ impl Progress {
             bar.finish_and_clear();
         }
         if let Some(path) = timings {
-            let times: serde_json::Map<String, serde_json::Value> =
-                self.stages.iter().map(|(n, t)| (n.clone(), t.as_secs_f64().into())).collect();
-            crate::io::write(path, format!("{}\n", serde_json::Value::Object(times)).as_bytes())?;
+            // A stage may come round more than once.
+            let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+            for (name, time) in &self.stages {
+                *times.entry(name).or_default() += time.as_secs_f64();
+            }
+            crate::io::write(path, format!("{}\n", serde_json::to_string(&times)?).as_bytes())?;
         }
         Ok(())
     }

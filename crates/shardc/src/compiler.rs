@@ -6,6 +6,7 @@ use shardc_passes::import::refuse_gspmd;
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -66,6 +67,8 @@ pub struct Output {
     pub interface: Interface,
     /// What is right but not what one would expect.
     pub warnings: Vec<Diagnostic>,
+    /// Which annotations were let speak first.
+    pub strategy: Strategy,
 }
 
 impl Compiler {
@@ -128,15 +131,13 @@ impl Compiler {
     /// # Errors
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
-        self.propagate_watched(module, &mut |_| {})
+        let mut imported = self.import(module)?;
+        propagate(&mut imported.module, &PropagateOptions::default())?;
+        Ok(imported)
     }
 
-    fn propagate_watched(
-        &self,
-        mut module: Module,
-        watch: &mut dyn FnMut(Stage),
-    ) -> Result<Propagated, Error> {
-        watch(Stage::Import);
+    /// Checks, annotates and inlines.
+    fn import(&self, mut module: Module) -> Result<Propagated, Error> {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         let Some(entry) = module.entry() else {
@@ -153,8 +154,6 @@ impl Compiler {
                 .into());
         }
         inline_calls(&mut module)?;
-        watch(Stage::Propagate);
-        propagate(&mut module, &PropagateOptions::default())?;
         Ok(Propagated { module, entry })
     }
 
@@ -181,13 +180,41 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::partition`].
     pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
-        let Propagated { mut module, entry } = self.propagate_watched(module, watch)?;
+        watch(Stage::Import);
+        let Propagated { module, entry } = self.import(module)?;
+        let mut rest = strategies(&module, entry);
+        let first = rest.remove(0);
+        let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
+        let mut best = self.attempt(module, entry, first, watch)?;
+        for (strategy, module) in alternatives {
+            // What only another strategy cannot do is no error.
+            if let Ok(other) = self.attempt(module, entry, strategy, watch)
+                && other.warnings.len() <= best.warnings.len()
+                && cost(&other.module) < cost(&best.module)
+            {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+
+    fn attempt(
+        &self,
+        mut module: Module,
+        entry: FuncId,
+        strategy: Strategy,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Output, Error> {
+        watch(Stage::Propagate);
+        prioritize(&mut module, entry, strategy);
+        propagate(&mut module, &PropagateOptions::default())?;
         watch(Stage::Partition);
         let done = partition(&mut module, entry, &self.options)?;
         Ok(Output {
             manifest: Manifest::from(&done.interface),
             interface: done.interface,
             warnings: done.warnings,
+            strategy,
             module,
         })
     }

@@ -184,7 +184,21 @@ pub fn verify(
 ) -> Result<Vec<OutputCheck>, Error> {
     let inputs = random_inputs(&output.interface, seed)?;
     let expected = Program::single(client, original)?.run(client, &inputs)?;
-    let got = Program::partitioned(client, output)?.run(client, &inputs)?;
+    verify_against(client, original, output, &inputs, &expected)
+}
+
+/// As [`verify`], where the single-device outputs for some inputs are known already.
+///
+/// # Errors
+/// The partitioned program does not compile or run.
+pub fn verify_against(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    inputs: &[HostArray],
+    expected: &[HostArray],
+) -> Result<Vec<OutputCheck>, Error> {
+    let got = Program::partitioned(client, output)?.run(client, inputs)?;
     let coarsest = original
         .values
         .values()

@@ -285,7 +285,13 @@ impl Localizer<'_> {
     /// XLA makes the scatter of one update a slice and an update of a slice. If the input is a slice too, it takes
     /// one slice at the sum of the starts, before it brings the second into bounds; for an index outside the
     /// device's block it then writes what it found elsewhere. A barrier keeps the two apart.
-    fn keep_single_update_apart(&mut self, op: OpId, inputs: usize, vector_dim: usize, place: &mut Place<'_>) {
+    fn keep_single_update_apart(
+        &mut self,
+        op: OpId,
+        inputs: usize,
+        vector_dim: usize,
+        place: &mut Place<'_>,
+    ) {
         let indices = self.module.shape(self.module.ops[op].operands[inputs]);
         let updates: i64 =
             indices.iter().enumerate().filter(|&(d, _)| d != vector_dim).map(|(_, &n)| n).product();

@@ -22,13 +22,12 @@ mod mask;
 use std::collections::HashMap;
 
 use shardc_ir::{
-    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap,
-    ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId,
+    SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
 };
 
 use self::coords::Coords;
 use crate::structure::{has_program_regions, program_ops, program_regions};
-use crate::sweep::is_pure;
 
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
@@ -55,8 +54,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    let constant = SecondaryMap::new();
-    let mut pass = Localizer { module, global, mode, constant, next_channel: 1, error: None };
+    let mut pass = Localizer { module, global, mode, next_channel: 1, error: None };
     pass.region(body);
     if let Some(error) = pass.error {
         return Err(vec![*error]);
@@ -154,8 +152,6 @@ pub(crate) struct Localizer<'m> {
     /// Type of each value of the planned program before localizing.
     global: Vec<TypeId>,
     mode: SpmdMode,
-    /// Values that follow from constants alone.
-    constant: SecondaryMap<ValueId, bool>,
     next_channel: i64,
     error: Option<Box<Diagnostic>>,
 }
@@ -175,15 +171,7 @@ impl Localizer<'_> {
         let mut coords = Coords::default();
         for op in ops {
             let mut place = Place { at: op, out: &mut out, coords: &mut coords };
-            self.shield_loop_operands(op, &mut place);
             self.op(op, &mut place);
-            let data = &self.module.ops[op];
-            let same_everywhere = !matches!(data.kind, OpKind::ReplicaId | OpKind::PartitionId);
-            if same_everywhere && is_pure(&data.kind) && data.operands.iter().all(|&v| self.constant[v]) {
-                for &v in &data.results {
-                    self.constant[v] = true;
-                }
-            }
             if has_program_regions(&self.module.ops[op].kind) {
                 for inner in self.module.ops[op].regions.clone() {
                     self.region(inner);
@@ -191,38 +179,6 @@ impl Localizer<'_> {
             }
         }
         self.module.regions[region].ops = out;
-    }
-
-    /// In partition mode, XLA must find the loop and its body marked alike. Where it folds an operand of the loop
-    /// into a constant it forgets the operand's mark, and some versions then refuse the program. A barrier keeps
-    /// the mark. Constants themselves and scalars (trip counts) are left alone.
-    fn shield_loop_operands(&mut self, op: OpId, place: &mut Place<'_>) {
-        let data = &self.module.ops[op];
-        if self.mode != SpmdMode::Partition || !matches!(data.kind, OpKind::While) {
-            return;
-        }
-        let folds = |&v: &ValueId| {
-            let is_constant = self
-                .module
-                .def_op(v)
-                .is_some_and(|def| matches!(self.module.ops[def].kind, OpKind::Constant(_)));
-            self.constant[v] && !is_constant && self.module.rank(v) > 0
-        };
-        let values: Vec<ValueId> = data.operands.iter().copied().filter(folds).collect();
-        if values.is_empty() {
-            return;
-        }
-        let types: Vec<TypeId> = values.iter().map(|&v| self.module.values[v].ty).collect();
-        let mut b = Builder::new(self.module);
-        b.from_op(op);
-        let barrier = b.op(OpKind::OptimizationBarrier, &values, &types, &[]);
-        place.out.extend(b.take());
-        let shielded = self.module.ops[barrier].results.clone();
-        for operand in &mut self.module.ops[op].operands {
-            if let Some(i) = values.iter().position(|v| v == operand) {
-                *operand = shielded[i];
-            }
-        }
     }
 
     fn fail(&mut self, error: Diagnostic) {

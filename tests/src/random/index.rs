@@ -92,8 +92,8 @@ impl Emitter {
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
-    /// Elements by pairs of indices.
-    pub(crate) fn gather_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    /// A tensor, pairs of indices into two of its dimensions, those dimensions, and the others.
+    fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let first = self.indices(c, |t| t.rank() == 1)?;
         let second = self.indices(c, |t| t.shape == first.shape && t.elem == first.elem)?;
@@ -103,12 +103,22 @@ impl Emitter {
         let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], elem, true);
         let i = c.below(x.rank());
         let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
-        let left: Vec<usize> = (0..x.rank()).filter(|&d| d != i && d != j).collect();
-        let mut shape = vec![n];
+        let left = (0..x.rank()).filter(|&d| d != i && d != j).collect();
+        Some((x, pairs, [i, j], left))
+    }
+
+    /// Elements by pairs of indices.
+    pub(crate) fn gather_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let (x, pairs, at, left) = self.pairs(c)?;
+        self.take_pairs(&x, &pairs, at, &left);
+        Some(())
+    }
+
+    fn take_pairs(&mut self, x: &Tensor, pairs: &Tensor, [i, j]: [usize; 2], left: &[usize]) -> Tensor {
+        let mut shape = vec![pairs.shape[0]];
         shape.extend(left.iter().map(|&d| x.shape[d]));
-        Self::fits(&shape).then_some(())?;
         let sizes = list((0..x.rank()).map(|d| if left.contains(&d) { x.shape[d] } else { 1 }));
-        self.use_all(&[&x, &pairs]);
+        self.use_all(&[x, pairs]);
         let text = format!(
             "\"stablehlo.gather\"({}, {}) <{{dimension_numbers = #stablehlo.gather<offset_dims = [{}], collapsed_slice_dims = [{}, {}], start_index_map = [{i}, {j}], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: {sizes}>}}> : ({}, {})",
             x.name,
@@ -119,7 +129,34 @@ impl Emitter {
             x.ty(),
             pairs.ty()
         );
-        self.push(&text, " -> ", &shape, x.elem, x.exact);
+        self.push(&text, " -> ", &shape, x.elem, x.exact)
+    }
+
+    /// Adds to elements by pairs of indices.
+    pub(crate) fn scatter_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let (x, pairs, [i, j], left) = self.pairs(c)?;
+        let updates = self.take_pairs(&x, &pairs, [i, j], &left);
+        let (name, exact) = match x.elem {
+            Elem::F32 => ("add", false),
+            Elem::I32 | Elem::I8 | Elem::UI32 => ("add", true),
+            Elem::I1 => ("or", true),
+        };
+        let n = self.fresh();
+        let elem = x.elem.text();
+        self.use_all(&[&x, &pairs, &updates]);
+        let text = format!(
+            "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [{}, {}], scatter_dims_to_operand_dims = [{i}, {j}], index_vector_dim = 1>, unique_indices = false}}> ({{\n^bb0(%a{n}: tensor<{elem}>, %b{n}: tensor<{elem}>):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : tensor<{elem}>\n  stablehlo.return %c{n} : tensor<{elem}>\n}}) : ({}, {}, {})",
+            x.name,
+            pairs.name,
+            updates.name,
+            list(1..=left.len()),
+            i.min(j),
+            i.max(j),
+            x.ty(),
+            pairs.ty(),
+            updates.ty()
+        );
+        self.push(&text, " -> ", &x.shape, x.elem, exact && x.exact);
         Some(())
     }
 

@@ -13,7 +13,7 @@ impl Emitter {
     }
 
     fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        match c.below(40) {
+        match c.below(43) {
             0 => self.unary(c),
             1 | 2 => self.binary(c),
             3 | 4 => self.broadcast(c),
@@ -41,6 +41,9 @@ impl Emitter {
             34 => self.arg_reduce(c),
             35 | 36 => self.pool(c),
             37 => self.case(c),
+            38 => self.sort_pairs(c),
+            39 => self.scatter_pairs(c),
+            40 => self.convolution(c),
             _ if depth < DEEPEST => self.while_loop(c, depth),
             _ => self.constraint(c),
         }
@@ -222,7 +225,9 @@ impl Emitter {
                 ("xor", ["false", "true"], true),
             ]),
         };
-        let init = inits[usize::from(c.one_in(4))];
+        // StableHLO promises nothing for them, and XLA forgets them where there is but one element.
+        let several = dims.iter().any(|&d| x.shape[d] > 1);
+        let init = inits[usize::from(c.one_in(4) && several)];
         let init = self.scalar(x.elem, init);
         self.use_all(&[&x]);
         let text = format!(
@@ -375,25 +380,59 @@ impl Emitter {
         Some(())
     }
 
+    /// A convolution over one spatial dimension, as in a layer or as in the gradient of its kernel.
     fn convolution(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() == 3 && t.elem == Elem::F32)?;
-        let features = x.shape[2];
-        let k = self.pick(c, |t| t.rank() == 3 && t.elem == Elem::F32 && t.shape[1] == features)?;
-        let (low, high) = (c.of(&[0, 1, 2]), c.of(&[0, 1]));
-        let stride = c.of(&[1, 1, 2]);
-        let room = x.shape[1] + low + high - k.shape[0];
+        let gradient = c.one_in(3);
+        // Of input and kernel: batch and output feature (free), the spatial dimension, the contracted one.
+        let (labels, input, kernel) = if gradient {
+            ("[f, 0, b]x[i, 0, o]->[0, b, f]", [2, 1, 0], [2, 1, 0])
+        } else {
+            ("[b, 0, f]x[0, i, o]->[b, 0, f]", [0, 1, 2], [2, 0, 1])
+        };
+        let float = |t: &Tensor| t.rank() == 3 && t.elem == Elem::F32;
+        let x = self.pick(c, float)?;
+        let features = x.shape[input[2]];
+        let k = self.pick(c, |t| float(t) && features % t.shape[kernel[2]] == 0)?;
+        let groups = features / k.shape[kernel[2]];
+        (k.shape[kernel[0]] % groups == 0).then_some(())?;
+        let batches = if groups == 1 && c.one_in(4) { 2 } else { 1 };
+        (x.shape[input[0]] % batches == 0 && k.shape[kernel[0]] % batches == 0).then_some(())?;
+        let (low, high, stride) = (c.of(&[0, 1, 2]), c.of(&[0, 1]), c.of(&[1, 1, 2]));
+        let (spread_x, spread_k) = (c.of(&[1, 1, 2]), c.of(&[1, 1, 2]));
+        let reverse = c.one_in(3);
+        let spread = |n: i64, by: i64| (n - 1) * by + 1;
+        let room = spread(x.shape[input[1]], spread_x) + low + high - spread(k.shape[kernel[1]], spread_k);
         (room >= 0).then_some(())?;
-        let shape = [x.shape[0], room / stride + 1, k.shape[2]];
+        let (batch, windows, out) = (x.shape[input[0]] / batches, room / stride + 1, k.shape[kernel[0]]);
+        let shape = if gradient { [windows, batch, out] } else { [batch, windows, out] };
         Self::fits(&shape).then_some(())?;
         self.use_all(&[&x, &k]);
         let text = format!(
-            "stablehlo.convolution({}, {}) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {{stride = [{stride}], pad = [[{low}, {high}]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]}} {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({}, {})",
+            "stablehlo.convolution({}, {}) dim_numbers = {labels}, window = {{stride = [{stride}], pad = [[{low}, {high}]], lhs_dilate = [{spread_x}], rhs_dilate = [{spread_k}], reverse = [{reverse}]}} {{batch_group_count = {batches} : i64, feature_group_count = {groups} : i64}} : ({}, {})",
             x.name,
             k.name,
             x.ty(),
             k.ty()
         );
         self.push(&text, " -> ", &shape, Elem::F32, false);
+        Some(())
+    }
+
+    /// Sorts a tensor by another; equal keys keep their order.
+    fn sort_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let keys = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
+        let values = self.pick(c, |t| t.shape == keys.shape)?;
+        let dim = c.below(keys.rank());
+        let n = self.fresh();
+        self.use_all(&[&keys, &values]);
+        let v = values.elem.text();
+        let types = format!("{}, {}", keys.ty(), values.ty());
+        self.line(&format!(
+            "%{n}:2 = \"stablehlo.sort\"({}, {}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>, %c{n}: tensor<{v}>, %d{n}: tensor<{v}>):\n  %e{n} = stablehlo.compare LT, %a{n}, %b{n}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return %e{n} : tensor<i1>\n}}) : ({types}) -> ({types})",
+            keys.name, values.name
+        ));
+        self.scope.push(Tensor { name: format!("%{n}#0"), ..keys });
+        self.scope.push(Tensor { name: format!("%{n}#1"), ..values });
         Some(())
     }
 

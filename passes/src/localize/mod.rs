@@ -272,6 +272,12 @@ impl Localizer<'_> {
                         sizes[d] = local[d];
                     }
                 }
+                self.start_at_zero(op, 1, &split, place);
+            }
+            OpKind::DynamicUpdateSlice => {
+                let rank = self.module.rank(operands[0]);
+                let split: Vec<bool> = (0..rank).map(|d| self.is_split(operands[0], d)).collect();
+                self.start_at_zero(op, 2, &split, place);
             }
             OpKind::Reduce { .. } => self.mask_reduce(op, place),
             OpKind::DotGeneral(_) | OpKind::Convolution(_) => self.mask_contraction(op, place),
@@ -299,7 +305,6 @@ impl Localizer<'_> {
             | OpKind::Reshape
             | OpKind::Transpose { .. }
             | OpKind::Reverse { .. }
-            | OpKind::DynamicUpdateSlice
             | OpKind::Concatenate { .. }
             | OpKind::Pad(_)
             | OpKind::ReduceWindow(_)
@@ -332,6 +337,17 @@ impl Localizer<'_> {
             | OpKind::Opaque(_) => {}
         }
         place.out.push(op);
+    }
+
+    /// A box as large as a dimension starts at zero, wherever it is asked to. Said outright where the dimension is
+    /// split, since XLA may merge this slice with the one that cut the block, and asks for the start of both.
+    fn start_at_zero(&mut self, op: OpId, first: usize, split: &[bool], place: &mut Place<'_>) {
+        for d in (0..split.len()).filter(|&d| split[d]) {
+            let Some(&start) = self.module.ops[op].operands.get(first + d) else { continue };
+            let Some(dtype) = self.module.tensor(start).map(|t| t.dtype) else { continue };
+            let zero = self.splat(place, &vec![0; dtype.bytes()], &[], dtype);
+            self.module.ops[op].operands[first + d] = zero;
+        }
     }
 
     /// Counts from the device's offset. The sum is taken in `i32` and then converted, so that narrow floats

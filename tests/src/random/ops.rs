@@ -201,33 +201,26 @@ impl Emitter {
         let mask = 1 + c.below((1 << x.rank()) - 1);
         let dims: Vec<usize> = (0..x.rank()).filter(|d| mask >> d & 1 == 1).collect();
         let shape: Vec<i64> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-        // The second value of each is no identity.
+        // StableHLO asks for an identity; XLA may leave out an initial value, or count it more than once.
         let [least, most] = x.elem.extremes();
-        let (name, inits, exact) = match x.elem {
+        let (name, init, exact) = match x.elem {
             Elem::F32 => c.of(&[
-                ("add", ["0.0", "2.0"], false),
-                ("maximum", [least, "0.5"], true),
-                ("minimum", [most, "0.5"], true),
-                ("multiply", ["1.0", "0.5"], false),
+                ("add", "0.0", false),
+                ("maximum", least, true),
+                ("minimum", most, true),
+                ("multiply", "1.0", false),
             ]),
             Elem::I32 | Elem::I8 | Elem::UI32 => c.of(&[
-                ("add", ["0", "3"], true),
-                ("maximum", [least, "2"], true),
-                ("minimum", [most, "1"], true),
-                ("multiply", ["1", "3"], true),
-                ("and", [if x.elem == Elem::UI32 { most } else { "-1" }, "5"], true),
-                ("or", ["0", "1"], true),
-                ("xor", ["0", "6"], true),
+                ("add", "0", true),
+                ("maximum", least, true),
+                ("minimum", most, true),
+                ("multiply", "1", true),
+                ("and", if x.elem == Elem::UI32 { most } else { "-1" }, true),
+                ("or", "0", true),
+                ("xor", "0", true),
             ]),
-            Elem::I1 => c.of(&[
-                ("and", ["true", "true"], true),
-                ("or", ["false", "false"], true),
-                ("xor", ["false", "true"], true),
-            ]),
+            Elem::I1 => c.of(&[("and", "true", true), ("or", "false", true), ("xor", "false", true)]),
         };
-        // StableHLO promises nothing for them, and XLA forgets them where there is but one element.
-        let several = dims.iter().any(|&d| x.shape[d] > 1);
-        let init = inits[usize::from(c.one_in(4) && several)];
         let init = self.scalar(x.elem, init);
         self.use_all(&[&x]);
         let text = format!(

@@ -141,7 +141,9 @@ fn strip(module: &mut Module, mode: SpmdMode) {
         let op = &mut module.ops[op];
         // How the source spelt an operation says nothing about the one that it has become.
         op.attrs.remove("shardc.spelling");
-        if mode == SpmdMode::Partition && !matches!(op.kind, OpKind::Return) {
+        // XLA adds and drops values of a loop's tuple; a mark on the loop itself would then not fit.
+        let bare = matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
+        if mode == SpmdMode::Partition && !bare {
             op.attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
         }
     }

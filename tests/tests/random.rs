@@ -33,7 +33,7 @@ use shardc_tests::devices::client;
 use shardc_tests::random::{MeshRecipe, Recipe};
 
 /// How many programs a plain test run tries.
-const CASES: u64 = 40;
+const CASES: u64 = 24;
 /// How often a failing program is made smaller.
 const SHRINKS: usize = 120;
 

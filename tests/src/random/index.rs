@@ -61,6 +61,13 @@ impl Emitter {
         self.push(&text, " -> ", &take.slices, x.elem, x.exact)
     }
 
+    /// Behind a barrier: XLA's CPU back end otherwise may take updates from a tensor while it scatters into it.
+    fn apart(&mut self, x: Tensor) -> Tensor {
+        self.use_all(&[&x]);
+        let text = format!("stablehlo.optimization_barrier {}", x.name);
+        self.push(&text, " : ", &x.shape, x.elem, x.exact)
+    }
+
     fn indices(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
         self.pick(c, |t| t.elem.is_int() && t.exact && t.rank() <= 2 && fits(t))
     }
@@ -135,7 +142,8 @@ impl Emitter {
     /// Adds to elements by pairs of indices.
     pub(crate) fn scatter_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, pairs, [i, j], left) = self.pairs(c)?;
-        let updates = self.take_pairs(&x, &pairs, [i, j], &left);
+        let taken = self.take_pairs(&x, &pairs, [i, j], &left);
+        let updates = self.apart(taken);
         let (name, exact) = match x.elem {
             Elem::F32 => ("add", false),
             Elem::I32 | Elem::I8 | Elem::UI32 => ("add", true),
@@ -179,7 +187,10 @@ impl Emitter {
         };
         let updates = match self.pick(c, |t| t.shape == take.slices && t.elem == x.elem) {
             Some(updates) => updates,
-            None => self.take(&x, &indices, &take),
+            None => {
+                let taken = self.take(&x, &indices, &take);
+                self.apart(taken)
+            }
         };
         let batch = take
             .batch

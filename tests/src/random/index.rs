@@ -93,7 +93,7 @@ impl Emitter {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let along = c.below(x.rank());
         let both = (along + 1 + c.below(x.rank() - 1)) % x.rank();
-        let indices = self.indices(c, |t| t.shape.contains(&x.shape[both]))?;
+        let indices = self.indices(c, |t| t.name != x.name && t.shape.contains(&x.shape[both]))?;
         let at = indices.shape.iter().position(|&n| n == x.shape[both])?;
         let take = Take::new(&x, &indices, along, Some((both, at)), false);
         Self::fits(&take.slices).then_some((x, indices, take))
@@ -174,7 +174,8 @@ impl Emitter {
             self.batched(c)?
         } else {
             let x = self.pick(c, |t| t.rank() > 0)?;
-            let indices = self.indices(c, |_| true)?;
+            // XLA's CPU back end reads indices while it scatters, even where they are the tensor that it writes.
+            let indices = self.indices(c, |t| t.name != x.name)?;
             let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
             Self::fits(&take.slices).then_some((x, indices, take))?
         };

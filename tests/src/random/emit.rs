@@ -70,6 +70,10 @@ impl Tensor {
         ty(&self.shape, self.elem)
     }
 
+    pub(crate) fn elements(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
     pub(crate) fn rank(&self) -> usize {
         self.shape.len()
     }

@@ -93,7 +93,8 @@ impl Emitter {
         let x = self.pick(c, |t| t.rank() > 1)?;
         let along = c.below(x.rank());
         let both = (along + 1 + c.below(x.rank() - 1)) % x.rank();
-        let indices = self.indices(c, |t| t.name != x.name && t.shape.contains(&x.shape[both]))?;
+        let indices =
+            self.indices(c, |t| t.elements() != x.elements() && t.shape.contains(&x.shape[both]))?;
         let at = indices.shape.iter().position(|&n| n == x.shape[both])?;
         let take = Take::new(&x, &indices, along, Some((both, at)), false);
         Self::fits(&take.slices).then_some((x, indices, take))
@@ -168,14 +169,14 @@ impl Emitter {
         Some(())
     }
 
-    /// Combines rows into a table. The order in which updates meet does not matter, so it does not set.
+    /// Combines rows into a table. The order in which updates meet does not matter, so it does not set. Indices differ
+    /// in size from the table: XLA's CPU back end reads them while it scatters, even from the buffer that it writes.
     pub(crate) fn scatter(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let (x, indices, take) = if c.one_in(4) {
             self.batched(c)?
         } else {
             let x = self.pick(c, |t| t.rank() > 0)?;
-            // XLA's CPU back end reads indices while it scatters, even where they are the tensor that it writes.
-            let indices = self.indices(c, |t| t.name != x.name)?;
+            let indices = self.indices(c, |t| t.elements() != x.elements())?;
             let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
             Self::fits(&take.slices).then_some((x, indices, take))?
         };

@@ -1,48 +1,9 @@
 //! # shardc-tests: what the tests that cross crates have in common
 //!
-//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs files with `RUN:` lines,
-//! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers.
+//! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers; the runner of file tests is
+//! [`shardc_filetest`]'s.
 
 pub mod devices;
-pub mod filetest;
-pub mod program;
 pub mod random;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
-
-/// The folder of this package: `tests/` in the checkout.
-#[must_use]
-pub fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The folder of data that lies beside the checkout, or where `SHARDC_SHARED` says; `None` if it is not there.
-#[must_use]
-pub fn shared() -> Option<PathBuf> {
-    let dir = env::var_os("SHARDC_SHARED").map_or_else(|| root().join("../../shared"), PathBuf::from);
-    dir.is_dir().then_some(dir)
-}
-
-/// Files under `dir`, at any depth, whose names end in `.extension`, in order of their paths.
-///
-/// # Errors
-/// A folder that cannot be read.
-pub fn files(dir: &Path, extension: &str) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
+pub use shardc_filetest::{files, filetest, program, root, shared};

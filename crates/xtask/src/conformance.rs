@@ -19,7 +19,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use shardc_tests::{files, filetest::FileTest, program, shared};
+use shardc_filetest::{files, filetest::FileTest, program, shared};
 
 use crate::{demo, process, setup, workspace::Workspace};
 

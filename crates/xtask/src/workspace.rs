@@ -25,7 +25,7 @@ pub(crate) struct Example {
     pub(crate) is_example_target: bool,
 }
 
-pub(crate) use shardc_tests::program::cargo;
+pub(crate) use shardc_filetest::program::cargo;
 
 impl Workspace {
     pub(crate) fn find() -> Result<Self> {
@@ -90,4 +90,20 @@ impl Workspace {
 /// The first executable of this name on the `PATH`.
 pub(crate) fn which(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This program installs LLVM, so it must build before LLVM is there.
+    #[test]
+    fn xtask_needs_no_llvm() {
+        let mut tree = cargo();
+        tree.args(["tree", "--package", "xtask", "--prefix", "none", "--edges", "normal,build"]);
+        let output = tree.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("shardc-runtime"), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!text.contains("mlir-sys") && !text.contains("tblgen"), "{text}");
+    }
 }

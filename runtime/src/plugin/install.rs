@@ -248,12 +248,12 @@ mod tests {
 
     #[test]
     fn links_are_joined() {
-        let page = "https://index.example/root/simple/pkg/";
+        let page = "https://index.example/team/simple/pkg/";
         assert_eq!(join_url(page, "https://x.example/y"), "https://x.example/y");
         assert_eq!(join_url(page, "//x.example/y"), "https://x.example/y");
         assert_eq!(join_url(page, "/y"), "https://index.example/y");
-        assert_eq!(join_url(page, "../../files/y"), "https://index.example/root/files/y");
-        assert_eq!(join_url(page, "y"), "https://index.example/root/simple/pkg/y");
+        assert_eq!(join_url(page, "../../files/y"), "https://index.example/team/files/y");
+        assert_eq!(join_url(page, "y"), "https://index.example/team/simple/pkg/y");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Localizer<'_> {
         let i32 = self.tensor_type(&[], DType::I32);
         let id = self.emit(place, kind, &[], ui32);
         let mut position = self.emit(place, OpKind::Convert, &[id], i32);
-        let ids = self.module.meshes.values().next().and_then(|m| m.device_ids.clone());
+        let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
             let mut table = vec![0i32; ids.len()];
             for (position, &id) in ids.iter().enumerate() {
@@ -70,9 +70,7 @@ impl Localizer<'_> {
         if let Some(&known) = place.coords.linear.get(axes) {
             return known;
         }
-        let Some(mesh) = self.module.meshes.values().next() else {
-            return self.i32_scalar(place, 0);
-        };
+        let mesh = &self.mesh;
         let devices = mesh.num_devices() as i64;
         // Axes that continue each other in the device order count as one.
         let mut digits: Vec<(i64, i64)> = Vec::new();

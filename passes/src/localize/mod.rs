@@ -22,8 +22,8 @@ mod mask;
 use std::collections::HashMap;
 
 use shardc_ir::{
-    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId,
-    SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, RegionId,
+    ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
 };
 
 use self::coords::Coords;
@@ -49,12 +49,16 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         }
     }
     let mut local = LocalTypes::default();
-    for value in values {
+    for &value in &values {
         if let Some(sharding) = module.shardings.of(value) {
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    let mut pass = Localizer { module, global, mode, next_channel: 1, error: None };
+    // The planner has put everything on one mesh, which need not be the module's first.
+    let mesh = values.iter().find_map(|&v| module.shardings.sharding_of(v)).map(|s| s.mesh);
+    let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
+    let devices = mesh.num_devices() as i64;
+    let mut pass = Localizer { module, global, mesh, mode, next_channel: 1, error: None };
     pass.region(body);
     if let Some(error) = pass.error {
         return Err(vec![*error]);
@@ -63,7 +67,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         loops::shield_loops(module, body);
     }
     signature(module, func, body, &mut local);
-    strip(module, mode);
+    strip(module, mode, devices);
     Ok(())
 }
 
@@ -118,8 +122,7 @@ fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut Loca
 
 /// Removes shardings and meshes; says how many devices there are, and in partition mode that everything is
 /// already partitioned.
-fn strip(module: &mut Module, mode: SpmdMode) {
-    let devices = module.meshes.values().next().map_or(1, |m| m.num_devices()) as i64;
+fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
     let (partitions, replicas) = match mode {
         SpmdMode::Replica => (1, devices),
         SpmdMode::Partition => (devices, 1),
@@ -153,6 +156,8 @@ pub(crate) struct Localizer<'m> {
     module: &'m mut Module,
     /// Type of each value of the planned program before localizing.
     global: Vec<TypeId>,
+    /// The mesh that every tensor is on.
+    mesh: Mesh,
     mode: SpmdMode,
     next_channel: i64,
     error: Option<Box<Diagnostic>>,

@@ -63,9 +63,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
     )]
     Sweep(sweep::SweepArgs),
-    /// Measure shardc beside Shardy on the same file, in turns; print medians and their ratio.
+    /// Measure shardc beside MLIR and Shardy on the same file, in turns; print medians and their ratio.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only text\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
     )]
     Bench(bench::BenchArgs),
 }

@@ -54,9 +54,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
-    /// Run the test files of Shardy and StableHLO with `shardc opt`; print the share that passes.
+    /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.
     #[command(
-        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance shardy/transforms/propagation -v"
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance --only read\n  cargo xtask conformance shardy/transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
     /// Partition random programs and compare them on 8 virtual devices and on one.

@@ -5,9 +5,11 @@
 //! * [`table`] knows the operations of all versions.
 //! * [`convert`] makes an operation the StableHLO operation that it stands for; [`join`] puts together the
 //!   structured attributes that VHLO spells in parts.
+//! * [`casts`]: what stands between VHLO and operations of other dialects.
 //! * [`version`]: which version of StableHLO wrote an artifact, and what is said where that is too new.
 
 mod attrs;
+mod casts;
 mod convert;
 mod join;
 mod table;
@@ -21,6 +23,7 @@ use super::reader::ByteCursor;
 use crate::codes;
 use crate::lexer::Failure;
 
+pub(super) use casts::drop_casts;
 pub(super) use convert::rewrite;
 pub(super) use version::{Version, check_operations, explain, written_by};
 

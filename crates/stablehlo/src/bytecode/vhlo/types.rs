@@ -42,13 +42,13 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
         }
         22 => BType::text("!stablehlo.token"),
         23 => BType::Tuple(cursor.tys()?),
-        24 => BType::None,
+        24 => quantized(cursor)?,
         25 => BType::UnrankedTensor(cursor.ty()?),
         26 => BType::text("!shape.witness"),
         27 => BType::Float("f8E4M3FNUZ"),
         28 => BType::Float("f8E5M2FNUZ"),
         29 => BType::Float("f8E4M3B11FNUZ"),
-        30 => BType::None,
+        30 => quantized_per_axis(cursor)?,
         31 => int(2, Sign::Signless),
         32 => int(2, Sign::Unsigned),
         33 => BType::None,
@@ -76,15 +76,21 @@ fn shape(cursor: &mut DialectCursor<'_, '_>) -> Res<Vec<i64>> {
 
 /// `memref<2x?xf32>`: a buffer has no layout and no memory space.
 fn buffer<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
+    let head = buffer_head(&shape(cursor)?);
+    let element = cursor.ty()?;
+    Ok(BType::Pieces(vec![Piece::Text(head.into()), Piece::Type(element), Piece::Text(">".into())]))
+}
+
+/// The text of a buffer type before that of its element type.
+pub(super) fn buffer_head(shape: &[i64]) -> String {
     let mut head = String::from("memref<");
-    for size in shape(cursor)? {
+    for &size in shape {
         match size {
             shardc_ir::DYNAMIC => head.push_str("?x"),
             size => head.push_str(&format!("{size}x")),
         }
     }
-    let element = cursor.ty()?;
-    Ok(BType::Pieces(vec![Piece::Text(head.into()), Piece::Type(element), Piece::Text(">".into())]))
+    head
 }
 
 fn listed<'b>(head: &'static str, types: Vec<TypeRef>) -> BType<'b> {
@@ -97,4 +103,27 @@ fn listed<'b>(head: &'static str, types: Vec<TypeRef>) -> BType<'b> {
     }
     out.push(Piece::Text(">".into()));
     BType::Pieces(out)
+}
+
+fn quantized<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
+    cursor.varint()?;
+    cursor.ty()?;
+    cursor.ty()?;
+    cursor.words(64)?;
+    cursor.svarint()?;
+    cursor.svarint()?;
+    cursor.svarint()?;
+    Ok(BType::None)
+}
+
+fn quantized_per_axis<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
+    cursor.varint()?;
+    cursor.ty()?;
+    cursor.ty()?;
+    cursor.varint()?;
+    cursor.svarint()?;
+    cursor.svarint()?;
+    cursor.list("scales", |c| c.words(64))?;
+    cursor.svarints()?;
+    Ok(BType::None)
 }

@@ -17,7 +17,8 @@ pub(crate) struct AttrRef(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TypeRef(pub(crate) u32);
 
-/// The bits of an integer or float, 64 to a word, the lowest first. Bits above the width are zero.
+/// The bits of an integer or float, 64 to a word, the lowest first. Bits above the width are zero;
+/// so are words that are missing.
 pub(crate) type Words = SmallVec<[u64; 1]>;
 
 /// A part of the text of an attribute or type of a dialect.
@@ -116,7 +117,7 @@ pub(crate) enum BAttr<'b> {
     /// `distinct[0]<attribute>`.
     Distinct(AttrRef),
     /// A location.
-    Loc(BLoc<'b>),
+    Loc(BLoc),
     /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
     Pieces(Vec<Piece<'b>>),
 }
@@ -135,7 +136,7 @@ impl<'b> BAttr<'b> {
 
 /// A location. Parts are attributes that are locations or strings.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum BLoc<'b> {
+pub(crate) enum BLoc {
     /// `unknown`.
     Unknown,
     /// `"file":1:2`, and where a range ends.
@@ -170,9 +171,6 @@ pub(crate) enum BLoc<'b> {
         /// The locations.
         children: Vec<AttrRef>,
     },
-    /// Text of a location of another kind.
-    #[allow(dead_code)]
-    Text(Cow<'b, str>),
 }
 
 /// Whether an integer type says how its sign is read.

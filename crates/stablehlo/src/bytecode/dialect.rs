@@ -29,6 +29,9 @@ pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
 /// The version of a dialect that a file names: major, minor, patch.
 pub(crate) type DialectVersion = [u64; 3];
 
+/// Widest integer whose value is read.
+const MAX_WIDTH: u32 = 1 << 16;
+
 /// A cursor over one entry, with what entries refer to.
 #[derive(Debug)]
 pub(crate) struct DialectCursor<'c, 'b> {
@@ -129,7 +132,7 @@ impl<'b> DialectCursor<'_, 'b> {
         self.cursor.bytes(size)
     }
 
-    /// The bits of an integer or float of a known width.
+    /// The bits of an integer or float of a known width; zero words at the end may be missing.
     pub(crate) fn words(&mut self, width: u32) -> Res<Words> {
         let mut words = Words::new();
         match width {
@@ -143,18 +146,13 @@ impl<'b> DialectCursor<'_, 'b> {
             _ => {
                 let place = self.cursor;
                 let count = self.cursor.count("words")?;
-                if count > width.div_ceil(64) as usize {
-                    let message = format!("expected at most {width} bits, found {count} words of 64");
+                if count > width.div_ceil(64) as usize || width > MAX_WIDTH {
+                    let message =
+                        format!("expected a number of at most {} bits", width.min(MAX_WIDTH));
                     return Err(place.malformed(message));
                 }
                 for _ in 0..count {
                     words.push(self.cursor.svarint()? as u64);
-                }
-                words.resize(width.div_ceil(64) as usize, 0);
-                if width % 64 != 0
-                    && let Some(last) = words.last_mut()
-                {
-                    *last &= u64::MAX >> (64 - width % 64);
                 }
             }
         }

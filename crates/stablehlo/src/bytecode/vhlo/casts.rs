@@ -53,9 +53,11 @@ pub(crate) fn drop_casts(ir: &mut Ir<'_>) {
 }
 
 fn value_types(ir: &Ir<'_>) -> FxHashMap<u32, TypeRef> {
-    let args = ir.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| {
-        (block.first_value..).zip(block.args.iter().map(|&(ty, _)| ty))
-    });
+    let args = ir
+        .regions
+        .iter()
+        .flat_map(|region| &region.blocks)
+        .flat_map(|block| (block.first_value..).zip(block.args.iter().map(|&(ty, _)| ty)));
     let results = ir.ops.iter().flat_map(|op| (op.first_value..).zip(op.results.iter().copied()));
     args.chain(results).collect()
 }
@@ -122,6 +124,8 @@ impl Compare<'_, '_> {
     /// Whether the buffer with this text has this shape and element type.
     fn buffer(&mut self, shape: &[i64], element: TypeRef, pieces: &[Piece<'_>], depth: u32) -> bool {
         let [Piece::Text(head), Piece::Type(other), Piece::Text(_)] = pieces else { return false };
-        self.spend(shape.len()) && *head == super::types::buffer_head(shape) && self.same(element, *other, depth)
+        self.spend(shape.len())
+            && *head == super::types::buffer_head(shape)
+            && self.same(element, *other, depth)
     }
 }

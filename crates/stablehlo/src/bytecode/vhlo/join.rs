@@ -1,9 +1,11 @@
 //! Structured attributes of StableHLO from the parts that VHLO spells them in.
 
-use std::fmt::Write as _;
+use shardc_ir::ConvDims;
 
-use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store};
+use crate::bytecode::attr::{AttrRef, BAttr, BType, Store};
 use crate::bytecode::ir::OpRecord;
+use crate::bytecode::stablehlo::dot_algorithm;
+use crate::syntax::values::{push_conv, push_members};
 
 use super::convert::{self, Problem};
 
@@ -63,28 +65,15 @@ pub(super) fn join<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, target: &st
     Ok(())
 }
 
-/// The members of an algorithm in the order in which they are printed.
-const ALGORITHM: [&str; 7] = [
-    "lhs_precision_type",
-    "rhs_precision_type",
-    "accumulation_type",
-    "lhs_component_count",
-    "rhs_component_count",
-    "num_primitive_operations",
-    "allow_imprecise_accumulation",
-];
+const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
+const ALGORITHM_COUNTS: [&str; 3] =
+    ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
 
-/// What letters stand for the two dimensions of an array that are not spatial, and the names of its parts.
-const CONV: [(&str, char, &str, char, &str); 3] = [
-    ("input_batch_dimension", 'b', "input_feature_dimension", 'f', "input_spatial_dimensions"),
-    (
-        "kernel_input_feature_dimension",
-        'i',
-        "kernel_output_feature_dimension",
-        'o',
-        "kernel_spatial_dimensions",
-    ),
-    ("output_batch_dimension", 'b', "output_feature_dimension", 'f', "output_spatial_dimensions"),
+/// The parts of the dimension numbers of each array of a convolution.
+const CONV: [[&str; 3]; 3] = [
+    ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
+    ["kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"],
+    ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],
 ];
 
 struct Parts<'s, 'b> {
@@ -107,95 +96,85 @@ impl<'b> Parts<'_, 'b> {
         self.store.int(at).ok_or_else(|| format!("the attribute `{name}` must be an integer"))
     }
 
-    /// The numbers of a tensor; older versions of the operation do not have all of them.
-    fn ints(&mut self, name: &str) -> Result<Vec<i64>, Problem> {
-        match self.op.take_attr(name) {
-            Some(at) => convert::int_list(self.store, at, name),
-            None if name.contains("batching_dims") => Ok(Vec::new()),
-            None => Err(convert::missing(name)),
-        }
+    /// A dimension number.
+    fn dim(&mut self, name: &str) -> Result<u32, Problem> {
+        let value = self.int(name)?;
+        u32::try_from(value)
+            .map_err(|_| format!("the attribute `{name}` must be a dimension number, not {value}"))
     }
 
-    /// `#stablehlo.kind<a = [1], index = 2>`: what is empty or zero is not written.
+    /// Dimension numbers; older versions of the operation do not have all of them.
+    fn dims(&mut self, name: &str) -> Result<Vec<u32>, Problem> {
+        let list = match self.op.take_attr(name) {
+            Some(at) => convert::int_list(self.store, at, name)?,
+            None if name.contains("batching_dims") => Vec::new(),
+            None => return Err(convert::missing(name)),
+        };
+        let dims: Result<Vec<u32>, _> = list.into_iter().map(u32::try_from).collect();
+        dims.map_err(|_| format!("the attribute `{name}` must hold dimension numbers"))
+    }
+
+    /// `#stablehlo.kind<a = [1], index = 2>`.
     fn members(
         &mut self,
         kind: &str,
-        lists: &[&str],
-        index: Option<&str>,
+        names: &[&'static str],
+        index: Option<&'static str>,
     ) -> Result<BAttr<'static>, Problem> {
+        let lists = names.iter().map(|name| self.dims(name)).collect::<Result<Vec<_>, _>>()?;
+        let named: Vec<(&str, &[u32])> =
+            names.iter().copied().zip(lists.iter().map(|list| &list[..])).collect();
+        let index = match index {
+            Some(name) => Some((name, self.dim(name)?)),
+            None => None,
+        };
         let mut text = format!("#stablehlo.{kind}<");
-        let mut separator = "";
-        for name in lists {
-            let dims = self.ints(name)?;
-            if !dims.is_empty() {
-                let dims: Vec<String> = dims.iter().map(i64::to_string).collect();
-                let _ = write!(text, "{separator}{name} = [{}]", dims.join(", "));
-                separator = ", ";
-            }
-        }
-        if let Some(name) = index {
-            match self.int(name)? {
-                0 => {}
-                value => {
-                    let _ = write!(text, "{separator}{name} = {value}");
-                }
-            }
-        }
+        push_members(&mut text, &named, index);
         text.push('>');
         Ok(BAttr::text(text))
     }
 
     /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
     fn conv(&mut self) -> Result<BAttr<'static>, Problem> {
-        let mut text = String::from("#stablehlo.conv<");
-        for ((first, a, second, b, spatial), separator) in CONV.into_iter().zip(["", "x", "->"]) {
-            text.push_str(separator);
-            let (x, y) = (self.int(first)?, self.int(second)?);
-            let dims = self.ints(spatial)?;
-            let mut names = vec![String::new(); dims.len() + 2];
-            let spatial = dims.iter().enumerate().map(|(i, &dim)| (dim, i.to_string()));
-            for (dim, name) in [(x, a.to_string()), (y, b.to_string())].into_iter().chain(spatial) {
-                match usize::try_from(dim).ok().and_then(|dim| names.get_mut(dim)) {
-                    Some(slot) if slot.is_empty() => *slot = name,
-                    _ => {
-                        let what = "the dimension numbers of a convolution must name each dimension once";
-                        return Err(format!("{what}: {dim} of {} does not fit", dims.len() + 2));
-                    }
-                }
+        let mut all = Vec::with_capacity(CONV.len());
+        for [a, b, spatial] in CONV {
+            let dims = ConvDims { a: self.dim(a)?, b: self.dim(b)?, spatial: self.dims(spatial)?.into() };
+            let rank = dims.spatial.len() as u32 + 2;
+            let mut named: Vec<u32> = dims.spatial.iter().copied().chain([dims.a, dims.b]).collect();
+            named.sort_unstable();
+            if !named.into_iter().eq(0..rank) {
+                return Err(format!("`{a}`, `{b}` and `{spatial}` must name each of {rank} dimensions once"));
             }
-            let _ = write!(text, "[{}]", names.join(", "));
+            all.push(dims);
         }
+        let Ok(all) = <[ConvDims; 3]>::try_from(all) else { return Err("not three arrays".to_owned()) };
+        let mut text = String::from("#stablehlo.conv<");
+        push_conv(&mut text, &all);
         text.push('>');
         Ok(BAttr::text(text))
     }
 
     /// `#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`; `none` in all members is no algorithm.
     fn algorithm(&mut self) -> Result<Option<BAttr<'b>>, Problem> {
-        let given: Vec<Option<AttrRef>> = ALGORITHM.iter().map(|name| self.op.take_attr(name)).collect();
-        let none = |at: &AttrRef| matches!(self.store.attr(*at), BAttr::Type(ty) if matches!(self.store.ty(*ty), BType::None));
-        if given.iter().flatten().all(none) {
+        let types = ALGORITHM_TYPES.map(|name| (name, self.op.take_attr(name)));
+        let counts = ALGORITHM_COUNTS.map(|name| (name, self.op.take_attr(name)));
+        let imprecise = ("allow_imprecise_accumulation", self.op.take_attr("allow_imprecise_accumulation"));
+        let none = |at: AttrRef| matches!(self.store.attr(at), BAttr::Type(ty) if matches!(self.store.ty(*ty), BType::None));
+        if types.iter().chain(&counts).chain([&imprecise]).filter_map(|member| member.1).all(none) {
             return Ok(None);
         }
-        let mut out = Vec::new();
-        let mut before = "#stablehlo.dot_algorithm<";
-        for (name, at) in ALGORITHM.into_iter().zip(given) {
-            let at = at.ok_or_else(|| convert::missing(name))?;
-            let mut text = format!("{before}{name} = ");
-            before = ", ";
-            let ty = match (name, self.store.attr(at)) {
-                (name, BAttr::Type(ty)) if name.ends_with("_type") => Some(*ty),
-                _ => None,
-            };
-            let written = match name {
-                "allow_imprecise_accumulation" => convert::bool(self.store, at).map(|v| v.to_string()),
-                _ if name.ends_with("_type") => ty.map(|_| String::new()),
-                _ => self.store.int(at).map(|v| v.to_string()),
-            };
-            text.push_str(&written.ok_or_else(|| format!("the attribute `{name}` has the wrong form"))?);
-            out.push(Piece::Text(text.into()));
-            out.extend(ty.map(Piece::Type));
-        }
-        out.push(Piece::Text(">".into()));
-        Ok(Some(BAttr::Pieces(out)))
+        let wrong = |name: &str| format!("the attribute `{name}` is missing or has the wrong form");
+        let store = &*self.store;
+        let ty = |(name, at): (&str, Option<AttrRef>)| match at.map(|at| store.attr(at)) {
+            Some(BAttr::Type(ty)) => Ok(*ty),
+            _ => Err(wrong(name)),
+        };
+        let count =
+            |(name, at): (&str, Option<AttrRef>)| at.and_then(|at| store.int(at)).ok_or_else(|| wrong(name));
+        let types = [ty(types[0])?, ty(types[1])?, ty(types[2])?];
+        let counts = [count(counts[0])?, count(counts[1])?, count(counts[2])?];
+        let imprecise =
+            imprecise.1.and_then(|at| convert::bool(store, at)).ok_or_else(|| wrong(imprecise.0))?;
+        Ok(Some(dot_algorithm(types, counts, imprecise)))
     }
 }

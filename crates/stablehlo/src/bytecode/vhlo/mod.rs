@@ -18,6 +18,8 @@ mod version;
 
 use shardc_ir::Diagnostic;
 
+use version::Version;
+
 use super::dialect::DialectReader;
 use super::reader::ByteCursor;
 use crate::codes;
@@ -25,7 +27,7 @@ use crate::lexer::Failure;
 
 pub(super) use casts::drop_casts;
 pub(super) use convert::rewrite;
-pub(super) use version::{Version, check_operations, explain, written_by};
+pub(super) use version::{check_operations, explain};
 
 /// The row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "vhlo", attr: attrs::read, ty: types::read };

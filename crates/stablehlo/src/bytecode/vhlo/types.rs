@@ -4,7 +4,10 @@
 //! dialect adds codes.
 
 use crate::bytecode::attr::{BType, Piece, Sign, TypeRef};
+use crate::bytecode::builtin;
 use crate::bytecode::dialect::DialectCursor;
+use crate::bytecode::quant::{self, Storage};
+use crate::bytecode::stablehlo::separated;
 use crate::lexer::Res;
 
 /// Reads a type.
@@ -60,7 +63,12 @@ pub(super) fn read<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
         39 => BType::Float("f6E3M2FN"),
         40 => BType::Float("f8E8M0FNU"),
         41 => buffer(cursor)?,
-        42 => listed("!stablehlo.future<", cursor.tys()?),
+        42 => {
+            let mut pieces = vec![Piece::Text("!stablehlo.future<".into())];
+            separated(&mut pieces, cursor.tys()?.into_iter().map(Piece::Type));
+            pieces.push(Piece::Text(">".into()));
+            BType::Pieces(pieces)
+        }
         code => return Err(super::newer(&place, "type", code)),
     })
 }
@@ -93,37 +101,50 @@ pub(super) fn buffer_head(shape: &[i64]) -> String {
     head
 }
 
-fn listed<'b>(head: &'static str, types: Vec<TypeRef>) -> BType<'b> {
-    let mut out = vec![Piece::Text(head.into())];
-    for (i, ty) in types.into_iter().enumerate() {
-        if i > 0 {
-            out.push(Piece::Text(", ".into()));
-        }
-        out.push(Piece::Type(ty));
+/// How the numbers of a quantized type are stored: what stands first in it.
+struct Quantized {
+    signed: bool,
+    width: u32,
+    expressed: TypeRef,
+}
+
+impl Quantized {
+    fn read(cursor: &mut DialectCursor<'_, '_>) -> Res<Self> {
+        let signed = cursor.varint()? & 1 == 1;
+        let place = cursor.cursor;
+        let storage = cursor.ty()?;
+        let Some(width) = builtin::int_width(cursor, storage) else {
+            return Err(place.malformed("expected the type of an integer that stores a quantized number"));
+        };
+        Ok(Quantized { signed, width, expressed: cursor.ty()? })
     }
-    out.push(Piece::Text(">".into()));
-    BType::Pieces(out)
+
+    fn storage(&self, cursor: &mut DialectCursor<'_, '_>) -> Res<Storage> {
+        Ok(Storage { signed: self.signed, width: self.width, min: cursor.svarint()?, max: cursor.svarint()? })
+    }
+}
+
+/// The bits of a double.
+pub(super) fn double(cursor: &mut DialectCursor<'_, '_>) -> Res<u64> {
+    Ok(cursor.words(64)?.first().copied().unwrap_or(0))
 }
 
 fn quantized<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
-    cursor.varint()?;
-    cursor.ty()?;
-    cursor.ty()?;
-    cursor.words(64)?;
-    cursor.svarint()?;
-    cursor.svarint()?;
-    cursor.svarint()?;
-    Ok(BType::None)
+    let head = Quantized::read(cursor)?;
+    let params = (double(cursor)?, cursor.svarint()?);
+    Ok(quant::uniform(head.storage(cursor)?, head.expressed, params))
 }
 
 fn quantized_per_axis<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
-    cursor.varint()?;
-    cursor.ty()?;
-    cursor.ty()?;
-    cursor.varint()?;
-    cursor.svarint()?;
-    cursor.svarint()?;
-    cursor.list("scales", |c| c.words(64))?;
-    cursor.svarints()?;
-    Ok(BType::None)
+    let head = Quantized::read(cursor)?;
+    let axis = cursor.varint()?;
+    let storage = head.storage(cursor)?;
+    let scales = cursor.list("scales", double)?;
+    let place = cursor.cursor;
+    let zero_points = cursor.svarints()?;
+    if scales.len() != zero_points.len() {
+        let message = format!("expected {} zero points, found {}", scales.len(), zero_points.len());
+        return Err(place.malformed(message));
+    }
+    Ok(quant::per_axis(storage, head.expressed, axis, scales.into_iter().zip(zero_points)))
 }

@@ -382,7 +382,10 @@ impl<'a> Parser<'a> {
         }
         let mut regions = SmallVec::new();
         if self.eat("(") {
-            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            let isolated = matches!(
+                name,
+                "sdy.manual_computation" | "sdy.named_computation" | "stablehlo.async_start" | "chlo.scan"
+            );
             self.list(")", |p| {
                 regions.push(p.region(&[], isolated)?);
                 Ok(())
@@ -472,7 +475,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw | AttrType::Stripped(_) => {
+                AttrType::Raw => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;

@@ -406,9 +406,10 @@ pub struct CollectiveSpec {
 }
 
 /// How pending values are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReductionKind {
     /// Sum.
+    #[default]
     Add,
     /// Product.
     Mul,

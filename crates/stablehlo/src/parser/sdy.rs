@@ -1,7 +1,8 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ShardingId, Span, SubAxis, TensorSharding,
+    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span, SubAxis,
+    TensorSharding,
 };
 use smallvec::SmallVec;
 
@@ -191,29 +192,28 @@ impl<'a> Parser<'a> {
             dims.push(p.dim_sharding(mesh)?);
             Ok(())
         })?;
-        let mut sharding =
-            TensorSharding { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new() };
+        let mut sharding = TensorSharding { dims, ..TensorSharding::replicated(mesh, 0) };
         while self.eat(",") {
             if self.eat_word("replicated") {
                 self.expect("=")?;
                 sharding.replicated = self.axes(mesh)?;
             } else if self.eat_word("unreduced") {
                 self.expect("=")?;
-                let span = self.token_span();
-                if let Some(kind) = self.opt_ident().filter(|&kind| kind != "sum") {
-                    let message = format!("axes with a pending {kind} cannot be read yet");
-                    return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                        .at(span)
-                        .hint("only pending sums, `unreduced={...}`, are known")
-                        .into());
-                }
+                sharding.reduction = if self.eat_word("max") {
+                    ReductionKind::Max
+                } else if self.eat_word("min") {
+                    ReductionKind::Min
+                } else {
+                    self.eat_word("sum");
+                    ReductionKind::Add
+                };
                 sharding.unreduced = self.axes(mesh)?;
             } else {
                 return Err(self.expected("`replicated={...}` or `unreduced={...}`"));
             }
         }
         self.expect(">")?;
-        Ok(self.module.shardings.intern(sharding))
+        Ok(self.module.shardings.intern(sharding.tidied()))
     }
 
     fn dim_sharding(&mut self, mesh: MeshId) -> Res<DimSharding> {

@@ -13,6 +13,17 @@ use crate::{AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, Va
 /// Axes from major to minor.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
 
+/// Axes that go from one dimension of a tensor to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisMove {
+    /// The axes that move.
+    pub axes: AxisList,
+    /// The dimension that is gathered.
+    pub from: u32,
+    /// The dimension that is split.
+    pub to: u32,
+}
+
 /// How one dimension is split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DimSharding {

@@ -15,7 +15,9 @@ use petgraph::{
     algo::astar,
     graph::{DiGraph, NodeIndex},
 };
-use shardc_ir::{AxisList, DimSharding, Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType};
+use shardc_ir::{
+    AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType,
+};
 use smallvec::SmallVec;
 
 use crate::axes::{Part, Parts, parts, refine, size_of, to_axes};
@@ -344,7 +346,8 @@ impl Problem<'_> {
             Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
             Move::Slice { dim, parts } => MeshCollectiveKind::AllSlice(only(*dim, axes(parts))),
             Move::AllToAll { from, to, parts } => {
-                MeshCollectiveKind::AllToAll { axes: axes(parts), from: *from as u32, to: *to as u32 }
+                let (axes, from, to) = (axes(parts), *from as u32, *to as u32);
+                MeshCollectiveKind::AllToAll(vec![AxisMove { axes, from, to }])
             }
             Move::Permute => MeshCollectiveKind::CollectivePermute,
             Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), template.reduction),

@@ -1,8 +1,8 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span, SubAxis,
-    TensorSharding,
+    AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
+    SubAxis, TensorSharding,
 };
 use smallvec::SmallVec;
 
@@ -178,6 +178,28 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         Ok(dims)
+    }
+
+    /// `[{"x"}: 0->2, {"y"}: 1->3]`.
+    pub(super) fn axis_moves(&mut self, mesh: MeshId) -> Res<Vec<AxisMove>> {
+        self.expect("[")?;
+        let mut moves = Vec::new();
+        self.list("]", |p| {
+            let axes = p.axes(mesh)?;
+            p.expect(":")?;
+            let from = p.dim_number()?;
+            p.expect("->")?;
+            moves.push(AxisMove { axes, from, to: p.dim_number()? });
+            Ok(())
+        })?;
+        Ok(moves)
+    }
+
+    fn dim_number(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        u32::try_from(self.int()?).map_err(|_| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
+        })
     }
 
     /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.

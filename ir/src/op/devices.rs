@@ -1,7 +1,7 @@
 //! Attributes of operations that name devices or axes of a mesh.
 
 use super::BinaryOp;
-use crate::{AxisList, MeshId, ShardingId};
+use crate::{AxisList, AxisMove, MeshId, ShardingId};
 
 /// Who takes part in a collective of the partitioned program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -67,9 +67,10 @@ pub struct NamedSpec {
 }
 
 /// How pending values are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReductionKind {
     /// Sum.
+    #[default]
     Add,
     /// Product.
     Mul,
@@ -127,21 +128,19 @@ pub enum MeshCollectiveKind {
     AllGather(Vec<AxisList>),
     /// Keeps a part along more axes of each dimension; no communication.
     AllSlice(Vec<AxisList>),
-    /// Moves `axes` from the end of dimension `from` to the end of dimension `to`.
-    AllToAll {
-        /// The axes that move.
-        axes: AxisList,
-        /// The dimension that is gathered.
-        from: u32,
-        /// The dimension that is split.
-        to: u32,
-    },
+    /// Moves axes from the end of one dimension to the end of another; no dimension takes part in two moves.
+    AllToAll(Vec<AxisMove>),
     /// Device to device: the local shape stays.
     CollectivePermute,
     /// Completes a reduction over `axes`.
     AllReduce(AxisList, ReductionKind),
     /// Completes a reduction over the axes and splits each dimension along its entry.
     ReduceScatter(Vec<AxisList>, ReductionKind),
+    /// Each device's part along the axes becomes its addend of the whole: what an all-reduce completes, where an
+    /// all-gather would have put the parts together.
+    ShardedToUnreduced(Vec<AxisList>),
+    /// What devices hold alike along the axes becomes pending.
+    ReplicatedToUnreduced(AxisList),
 }
 
 /// Shardings and manual axes of a `manual_computation`.
@@ -162,10 +161,12 @@ impl MeshCollectiveKind {
         match self {
             MeshCollectiveKind::AllGather(_) => "sdy.all_gather",
             MeshCollectiveKind::AllSlice(_) => "sdy.all_slice",
-            MeshCollectiveKind::AllToAll { .. } => "sdy.all_to_all",
+            MeshCollectiveKind::AllToAll(_) => "sdy.all_to_all",
             MeshCollectiveKind::CollectivePermute => "sdy.collective_permute",
             MeshCollectiveKind::AllReduce(..) => "sdy.all_reduce",
             MeshCollectiveKind::ReduceScatter(..) => "sdy.reduce_scatter",
+            MeshCollectiveKind::ShardedToUnreduced(_) => "sdy.sharded_to_unreduced",
+            MeshCollectiveKind::ReplicatedToUnreduced(_) => "sdy.replicated_to_unreduced",
         }
     }
 }

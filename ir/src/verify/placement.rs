@@ -5,8 +5,8 @@ use super::mesh::check_axes;
 use super::ops::yielded;
 use crate::infer::{on_size, shape_fits};
 use crate::{
-    AxisList, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, SubAxis,
-    TensorSharding, TensorType, ValueId,
+    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape,
+    SubAxis, TensorSharding, TensorType, ValueId,
 };
 
 const CODE: &str = "SH0213";
@@ -131,18 +131,30 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
     // Axes that each dimension loses and gains.
     let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
     let mut reduced = &AxisList::new();
+    let mut pending = AxisList::new();
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists) => lost.clone_from(lists),
+        MeshCollectiveKind::ShardedToUnreduced(lists) => {
+            lost.clone_from(lists);
+            pending.extend(lists.iter().flatten().copied());
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => pending.clone_from(axes),
         MeshCollectiveKind::AllSlice(lists) | MeshCollectiveKind::ReduceScatter(lists, _) => {
             gained.clone_from(lists);
         }
-        MeshCollectiveKind::AllToAll { axes, from, to } => {
-            let (from, to) = (*from as usize, *to as usize);
-            if from >= rank || to >= rank || from == to {
-                return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+        MeshCollectiveKind::AllToAll(moves) => {
+            for AxisMove { axes, from, to } in moves {
+                let (from, to) = (*from as usize, *to as usize);
+                if from >= rank || to >= rank || from == to {
+                    return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+                }
+                let taken = |dim: usize| !lost[dim].is_empty() || !gained[dim].is_empty();
+                if let Some(dim) = [from, to].into_iter().find(|&dim| taken(dim)) {
+                    return Err(format!("dimension {dim} takes part in two moves"));
+                }
+                lost[from].clone_from(axes);
+                gained[to].clone_from(axes);
             }
-            lost[from].clone_from(axes);
-            gained[to].clone_from(axes);
         }
         MeshCollectiveKind::AllReduce(axes, _) => reduced = axes,
         MeshCollectiveKind::CollectivePermute => {}
@@ -166,6 +178,20 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
     if before.rank() != rank || out.rank() != rank {
         // I12 says so.
         return Ok(());
+    }
+    if !pending.is_empty() {
+        pending.extend(before.unreduced.iter().copied());
+        check_axes(mesh, pending.iter().copied())?;
+        pending.sort_unstable();
+        let mut after = out.unreduced.clone();
+        after.sort_unstable();
+        if merged(mesh, pending.iter().copied()) != merged(mesh, after.iter().copied()) {
+            return Err(format!(
+                "its result is pending over {}, it should be over {}",
+                axes_text(mesh, &after),
+                axes_text(mesh, &pending)
+            ));
+        }
     }
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;

@@ -266,12 +266,17 @@ impl Given {
             "sdy.all_gather" => MeshCollectiveKind::AllGather(self.axes_per_dim("gathering_axes")?),
             "sdy.all_slice" => MeshCollectiveKind::AllSlice(self.axes_per_dim("slicing_axes")?),
             "sdy.all_to_all" => match self.need("params")? {
-                Val::AllToAll(axes, from, to, _) => MeshCollectiveKind::AllToAll { axes, from, to },
+                Val::AllToAll(moves, _) => MeshCollectiveKind::AllToAll(moves),
                 _ => return Err("the attribute `params` must name axes and two dimensions".to_owned()),
             },
             "sdy.all_reduce" => match self.need("reduction_axes")? {
                 Val::Axes(axes, _) => MeshCollectiveKind::AllReduce(axes, self.reduction()?),
                 _ => return Err("the attribute `reduction_axes` must be a list of axes".to_owned()),
+            },
+            "sdy.sharded_to_unreduced" => MeshCollectiveKind::ShardedToUnreduced(self.axes_per_dim("axes")?),
+            "sdy.replicated_to_unreduced" => match self.need("axes")? {
+                Val::Axes(axes, _) => MeshCollectiveKind::ReplicatedToUnreduced(axes),
+                _ => return Err("the attribute `axes` must be a list of axes".to_owned()),
             },
             "sdy.reduce_scatter" => MeshCollectiveKind::ReduceScatter(
                 self.axes_per_dim("reduce_scatter_axes")?,

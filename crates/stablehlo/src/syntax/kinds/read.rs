@@ -153,7 +153,12 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         | "sdy.all_to_all"
         | "sdy.collective_permute"
         | "sdy.all_reduce"
+        | "sdy.sharded_to_unreduced"
+        | "sdy.replicated_to_unreduced"
         | "sdy.reduce_scatter" => given.mesh_collective(module, name)?,
+        "sdy.manual_computation" if given.0.iter().any(|(_, val)| matches!(val, Val::Raw(_))) => {
+            K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: axes_of_no_mesh(given) }))
+        }
         "sdy.manual_computation" => K::ManualComputation(Box::new(ManualSpec {
             in_shardings: given.shardings("in_shardings")?,
             out_shardings: given.shardings("out_shardings")?,
@@ -290,6 +295,16 @@ fn batch_norm(given: &mut Given) -> Result<BatchNormSpec, Problem> {
         _ => return Err("the attribute `epsilon` must be a 32-bit float".to_owned()),
     };
     Ok(BatchNormSpec { epsilon, feature_index: given.dim("feature_index")? })
+}
+
+/// The attributes of a manual computation without shardings, whose axes are no mesh's.
+fn axes_of_no_mesh(given: &mut Given) -> AttrDict {
+    let text = |val| match val {
+        Val::Raw(text) => text,
+        _ => "#sdy.sharding_per_value<[]>".into(),
+    };
+    let attrs = std::mem::take(&mut given.0).into_iter();
+    attrs.map(|(name, val)| (name.into(), Attr::Raw(text(val)))).collect()
 }
 
 fn opaque_props(given: &mut Given) -> AttrDict {

@@ -86,10 +86,16 @@ fn push_mesh_collective(out: &mut Attrs, spec: &MeshCollective) {
         MeshCollectiveKind::AllSlice(dims) => {
             out.push(("slicing_axes", Val::AxesPerDim(dims.clone(), spec.mesh)));
         }
-        MeshCollectiveKind::AllToAll { axes, from, to } => {
-            out.push(("params", Val::AllToAll(axes.clone(), *from, *to, spec.mesh)));
+        MeshCollectiveKind::AllToAll(moves) => {
+            out.push(("params", Val::AllToAll(moves.clone(), spec.mesh)));
         }
         MeshCollectiveKind::CollectivePermute => {}
+        MeshCollectiveKind::ShardedToUnreduced(dims) => {
+            out.push(("axes", Val::AxesPerDim(dims.clone(), spec.mesh)));
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+            out.push(("axes", Val::Axes(axes.clone(), spec.mesh)));
+        }
         MeshCollectiveKind::AllReduce(axes, kind) => {
             out.push(("reduction_axes", Val::Axes(axes.clone(), spec.mesh)));
             out.extend(reduction_word(*kind).map(|w| ("reduction_op", w)));

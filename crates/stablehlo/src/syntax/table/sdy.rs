@@ -1,13 +1,16 @@
 //! Operations of the sdy dialect.
 
 use super::Piece::{A, Dict, L, Lead, One, Operand, Opt, Same};
-use super::{Own, Pretty, SAME_1, Spec, pieces};
+use super::{Own, Piece, Pretty, SAME_1, Spec, pieces};
 use crate::syntax::AttrType::{
     self, AllToAll, Axes, AxesPerDim, I64, ManualAxes, Number, Sharding, Shardings, Str,
 };
 
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 const REDUCTIONS: &[&str] = &["sum", "max", "min"];
+
+const TO_UNREDUCED: &[Piece] =
+    &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];
 
 /// All of them.
 pub(super) const SPECS: &[Spec] = &[
@@ -107,6 +110,8 @@ pub(super) const SPECS: &[Spec] = &[
             Same,
         ]),
     ),
+    ("sdy.sharded_to_unreduced", &[("axes", AxesPerDim), ("out_sharding", Sharding)], pieces(TO_UNREDUCED)),
+    ("sdy.replicated_to_unreduced", &[("axes", Axes), ("out_sharding", Sharding)], pieces(TO_UNREDUCED)),
     (
         "sdy.manual_computation",
         &[("in_shardings", Shardings), ("manual_axes", ManualAxes), ("out_shardings", Shardings)],

@@ -12,6 +12,9 @@ const TO_UNREDUCED: &[Piece] =
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 const REDUCTIONS: &[&str] = &["sum", "max", "min"];
 
+const TO_UNREDUCED: &[Piece] =
+    &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];
+
 /// All of them.
 pub(super) const SPECS: &[Spec] = &[
     (

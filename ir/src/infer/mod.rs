@@ -19,7 +19,7 @@ use smallvec::{SmallVec, smallvec};
 
 pub use check::check_result_types;
 
-use crate::{DType, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
 
 /// Why operands do not fit an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -158,18 +158,28 @@ impl<'m> Ctx<'m> {
     }
 
     /// Element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
-    /// region is not there. It may be a wider one of the same family.
+    /// region is not there. It is one of the same family that holds them; among floats, any.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
         ensure!(
-            body.dtype.class() == dtype.class() && body.dtype.bits() >= dtype.bits(),
+            promotes(dtype, body.dtype),
             "{} combines elements of type {dtype} in {}, which does not hold them",
             self.name(),
             body.dtype
         );
         Ok(body.dtype)
     }
+}
+
+/// Whether a computation in type `to` may take elements of type `from`.
+fn promotes(from: DType, to: DType) -> bool {
+    use DTypeClass as C;
+    let family = |class| match class {
+        C::Bool | C::Signed | C::Unsigned => C::Signed,
+        other => other,
+    };
+    family(from.class()) == family(to.class()) && (from.is_float() || from.bits() <= to.bits())
 }
 
 /// Result types of an operation, not interned.

@@ -32,13 +32,19 @@
 //! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
 //!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
+//! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
+//!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
 
+mod attrs;
+mod custom_call;
 mod funcs;
 mod groups;
 mod handles;
 mod mesh;
 mod ops;
 mod placement;
+mod regions;
+mod scan;
 mod scope;
 mod structure;
 #[cfg(test)]
@@ -67,6 +73,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
         for &op in &program.order {
             ops::check(&mut report, op);
             groups::check(&mut report, op);
+            attrs::check(&mut report, op);
             if meshes_ok {
                 placement::check(&mut report, op);
             }

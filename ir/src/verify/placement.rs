@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::mesh::check_axes;
-use super::ops::yielded;
+use super::regions::yielded;
 use crate::infer::{on_size, shape_fits};
 use crate::{
     AxisList, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, SubAxis,

@@ -4,6 +4,7 @@
 //! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
 //! ([`Type::Other`], e.g. a quantized tensor), the operation is taken as it is written.
 
+mod bounds;
 mod check;
 mod collective;
 mod elementwise;
@@ -17,6 +18,7 @@ mod window;
 
 use smallvec::{SmallVec, smallvec};
 
+pub(crate) use bounds::{bounds, bounds_fit};
 pub use check::check_result_types;
 
 use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
@@ -308,13 +310,15 @@ pub(crate) fn shape_fits(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| size_fits(a, b))
 }
 
-/// Whether types may be the same: equal up to dynamic sizes and encodings.
+/// Whether types may be the same: equal up to dynamic sizes, within their bounds, and other encodings.
 pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     if a == b {
         return true;
     }
     match (module.types.get(a), module.types.get(b)) {
-        (Type::Tensor(a), Type::Tensor(b)) => a.dtype == b.dtype && shape_fits(&a.shape, &b.shape),
+        (Type::Tensor(a), Type::Tensor(b)) => {
+            a.dtype == b.dtype && shape_fits(&a.shape, &b.shape) && bounds_fit(a, b)
+        }
         // Quantized and unranked types are text: what is dynamic in one may be anything in the other.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {

@@ -34,6 +34,7 @@
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 //! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
 //!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
+//! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known.
 
 mod attrs;
 mod custom_call;
@@ -49,6 +50,7 @@ mod scope;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use crate::{Diagnostic, Module, OpId, Span};
 
@@ -68,6 +70,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
+        types::check(&mut report, &program.order);
         funcs::check(&mut report, &program.order);
         let meshes_ok = mesh::check(&mut report, &program.order);
         for &op in &program.order {

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 pub use crate::opname::{BinaryOp, UnaryOp};
-use crate::{AttrDict, AxisList, DType, Dense, MeshId, ShardingId};
+use crate::{AttrDict, AxisList, AxisMove, DType, Dense, MeshId, ShardingId};
 
 /// Dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
@@ -406,9 +406,10 @@ pub struct CollectiveSpec {
 }
 
 /// How pending values are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReductionKind {
     /// Sum.
+    #[default]
     Add,
     /// Product.
     Mul,
@@ -466,15 +467,8 @@ pub enum MeshCollectiveKind {
     AllGather(Vec<AxisList>),
     /// Keeps a part along more axes of each dimension; no communication.
     AllSlice(Vec<AxisList>),
-    /// Moves `axes` from the end of dimension `from` to the end of dimension `to`.
-    AllToAll {
-        /// The axes that move.
-        axes: AxisList,
-        /// The dimension that is gathered.
-        from: u32,
-        /// The dimension that is split.
-        to: u32,
-    },
+    /// Moves axes from the end of one dimension to the end of another; no dimension takes part in two moves.
+    AllToAll(Vec<AxisMove>),
     /// Device to device: the local shape stays.
     CollectivePermute,
     /// Completes a reduction over `axes`.
@@ -609,7 +603,7 @@ impl MeshCollectiveKind {
         match self {
             MeshCollectiveKind::AllGather(_) => "sdy.all_gather",
             MeshCollectiveKind::AllSlice(_) => "sdy.all_slice",
-            MeshCollectiveKind::AllToAll { .. } => "sdy.all_to_all",
+            MeshCollectiveKind::AllToAll(_) => "sdy.all_to_all",
             MeshCollectiveKind::CollectivePermute => "sdy.collective_permute",
             MeshCollectiveKind::AllReduce(..) => "sdy.all_reduce",
             MeshCollectiveKind::ReduceScatter(..) => "sdy.reduce_scatter",

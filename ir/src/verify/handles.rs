@@ -129,7 +129,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     for i in 0..shardings.len() {
         let id = ShardingId::new(i);
         // Dimensions and axes are I12.
-        let TensorSharding { mesh, dims: _, replicated: _, unreduced: _ } = shardings.get(id);
+        let TensorSharding { mesh, dims: _, replicated: _, unreduced: _, reduction: _ } = shardings.get(id);
         if !meshes.is_valid(*mesh) {
             bad(format!("the mesh of {id}"));
         }

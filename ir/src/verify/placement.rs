@@ -5,8 +5,8 @@ use super::mesh::check_axes;
 use super::regions::yielded;
 use crate::infer::{on_size, shape_fits};
 use crate::{
-    AxisList, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape, SubAxis,
-    TensorSharding, TensorType, ValueId,
+    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape,
+    SubAxis, TensorSharding, TensorType, ValueId,
 };
 
 const CODE: &str = "SH0213";
@@ -136,13 +136,19 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
         MeshCollectiveKind::AllSlice(lists) | MeshCollectiveKind::ReduceScatter(lists, _) => {
             gained.clone_from(lists);
         }
-        MeshCollectiveKind::AllToAll { axes, from, to } => {
-            let (from, to) = (*from as usize, *to as usize);
-            if from >= rank || to >= rank || from == to {
-                return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+        MeshCollectiveKind::AllToAll(moves) => {
+            for AxisMove { axes, from, to } in moves {
+                let (from, to) = (*from as usize, *to as usize);
+                if from >= rank || to >= rank || from == to {
+                    return Err(format!("dimensions {from} and {to} do not fit an operand of rank {rank}"));
+                }
+                let taken = |dim: usize| !lost[dim].is_empty() || !gained[dim].is_empty();
+                if let Some(dim) = [from, to].into_iter().find(|&dim| taken(dim)) {
+                    return Err(format!("dimension {dim} takes part in two moves"));
+                }
+                lost[from].clone_from(axes);
+                gained[to].clone_from(axes);
             }
-            lost[from].clone_from(axes);
-            gained[to].clone_from(axes);
         }
         MeshCollectiveKind::AllReduce(axes, _) => reduced = axes,
         MeshCollectiveKind::CollectivePermute => {}

@@ -561,7 +561,7 @@ fn i13_placements() {
         "SH0213",
         "dimension 0 is sharded {model} before and {model:(2)2} after",
     );
-    let exchange = |to| MeshCollectiveKind::AllToAll { axes: list(&[model]), from: 0, to };
+    let exchange = |to| MeshCollectiveKind::AllToAll(vec![AxisMove { axes: list(&[model]), from: 0, to }]);
     holds(&collective(exchange(1), &[&[model], &[]], &[&[], &[model]]));
     breaks(
         &collective(exchange(2), &[&[model], &[]], &[&[], &[model]]),
@@ -572,6 +572,15 @@ fn i13_placements() {
         &collective(exchange(0), &[&[model], &[]], &[&[], &[model]]),
         "SH0213",
         "dimensions 0 and 0 do not fit",
+    );
+    let there_and_back = MeshCollectiveKind::AllToAll(vec![
+        AxisMove { axes: list(&[model]), from: 0, to: 1 },
+        AxisMove { axes: list(&[data]), from: 1, to: 0 },
+    ]);
+    breaks(
+        &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
+        "SH0213",
+        "dimension 0 takes part in two moves",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(

@@ -4,8 +4,8 @@
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
 use shardc_ir::{
-    AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, PadSpec,
-    ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    AxisMove, AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind,
+    PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -40,22 +40,26 @@ impl Localizer<'_> {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
                 self.all_slice(place, &mesh, operand, &lists, &target)
             }
-            MeshCollectiveKind::AllToAll { axes, from, to } => {
-                let (from, to) = (from as usize, to as usize);
-                let group = mesh.axes_size(&axes);
-                let value = self.pad_to(place, operand, to, target[to] * group);
-                let mut shape = self.module.shape(value).to_vec();
-                shape[to] /= group;
-                shape[from] *= group;
-                let spec = self.groups(mesh.replica_groups(&axes));
-                let kind = OpKind::AllToAll {
-                    split_dim: to as u32,
-                    concat_dim: from as u32,
-                    split_count: group as u32,
-                    spec,
-                };
-                let value = self.collective(place, kind, value, &shape);
-                self.trim(place, value, from, target[from])
+            MeshCollectiveKind::AllToAll(moves) => {
+                let mut value = operand;
+                for AxisMove { axes, from, to } in moves {
+                    let (from, to) = (from as usize, to as usize);
+                    let group = mesh.axes_size(&axes);
+                    value = self.pad_to(place, value, to, target[to] * group);
+                    let mut shape = self.module.shape(value).to_vec();
+                    shape[to] /= group;
+                    shape[from] *= group;
+                    let spec = self.groups(mesh.replica_groups(&axes));
+                    let kind = OpKind::AllToAll {
+                        split_dim: to as u32,
+                        concat_dim: from as u32,
+                        split_count: group as u32,
+                        spec,
+                    };
+                    value = self.collective(place, kind, value, &shape);
+                    value = self.trim(place, value, from, target[from]);
+                }
+                value
             }
             MeshCollectiveKind::CollectivePermute => {
                 let (Some(from), to) =

@@ -521,36 +521,12 @@ impl<'a> Parser<'a> {
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
                     AttrType::AxesPerDim => Val::AxesPerDim(p.axes_per_dim(mesh)?, mesh),
-                    _ => {
-                        p.expect("[")?;
-                        let axes = p.axes(mesh)?;
-                        p.expect(":")?;
-                        let from = p.dim_number()?;
-                        p.expect("->")?;
-                        let to = p.dim_number()?;
-                        if p.peek() == b',' {
-                            let span = p.token_span();
-                            let message = "an sdy.all_to_all of several dimensions cannot be read yet";
-                            return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                                .at(span)
-                                .hint("write one sdy.all_to_all for each pair of dimensions")
-                                .into());
-                        }
-                        p.expect("]")?;
-                        Val::AllToAll(axes, from, to, mesh)
-                    }
+                    _ => Val::AllToAll(p.axis_moves(mesh)?, mesh),
                 })
             })?;
             given.0.push((name, value));
         }
         Ok(())
-    }
-
-    fn dim_number(&mut self) -> Res<u32> {
-        let span = self.token_span();
-        u32::try_from(self.int()?).map_err(|_| {
-            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
-        })
     }
 
     /// The kind of the operation, or an error at its name.

@@ -1,7 +1,8 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ShardingId, Span, SubAxis, TensorSharding,
+    AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
+    SubAxis, TensorSharding,
 };
 use smallvec::SmallVec;
 
@@ -179,6 +180,28 @@ impl<'a> Parser<'a> {
         Ok(dims)
     }
 
+    /// `[{"x"}: 0->2, {"y"}: 1->3]`.
+    pub(super) fn axis_moves(&mut self, mesh: MeshId) -> Res<Vec<AxisMove>> {
+        self.expect("[")?;
+        let mut moves = Vec::new();
+        self.list("]", |p| {
+            let axes = p.axes(mesh)?;
+            p.expect(":")?;
+            let from = p.dim_number()?;
+            p.expect("->")?;
+            moves.push(AxisMove { axes, from, to: p.dim_number()? });
+            Ok(())
+        })?;
+        Ok(moves)
+    }
+
+    fn dim_number(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        u32::try_from(self.int()?).map_err(|_| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
+        })
+    }
+
     /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
     pub(super) fn sharding(&mut self) -> Res<ShardingId> {
         self.eat("#sdy.sharding");
@@ -191,29 +214,28 @@ impl<'a> Parser<'a> {
             dims.push(p.dim_sharding(mesh)?);
             Ok(())
         })?;
-        let mut sharding =
-            TensorSharding { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new() };
+        let mut sharding = TensorSharding { dims, ..TensorSharding::replicated(mesh, 0) };
         while self.eat(",") {
             if self.eat_word("replicated") {
                 self.expect("=")?;
                 sharding.replicated = self.axes(mesh)?;
             } else if self.eat_word("unreduced") {
                 self.expect("=")?;
-                let span = self.token_span();
-                if let Some(kind) = self.opt_ident().filter(|&kind| kind != "sum") {
-                    let message = format!("axes with a pending {kind} cannot be read yet");
-                    return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                        .at(span)
-                        .hint("only pending sums, `unreduced={...}`, are known")
-                        .into());
-                }
+                sharding.reduction = if self.eat_word("max") {
+                    ReductionKind::Max
+                } else if self.eat_word("min") {
+                    ReductionKind::Min
+                } else {
+                    self.eat_word("sum");
+                    ReductionKind::Add
+                };
                 sharding.unreduced = self.axes(mesh)?;
             } else {
                 return Err(self.expected("`replicated={...}` or `unreduced={...}`"));
             }
         }
         self.expect(">")?;
-        Ok(self.module.shardings.intern(sharding))
+        Ok(self.module.shardings.intern(sharding.tidied()))
     }
 
     fn dim_sharding(&mut self, mesh: MeshId) -> Res<DimSharding> {

@@ -86,8 +86,8 @@ fn push_mesh_collective(out: &mut Attrs, spec: &MeshCollective) {
         MeshCollectiveKind::AllSlice(dims) => {
             out.push(("slicing_axes", Val::AxesPerDim(dims.clone(), spec.mesh)));
         }
-        MeshCollectiveKind::AllToAll { axes, from, to } => {
-            out.push(("params", Val::AllToAll(axes.clone(), *from, *to, spec.mesh)));
+        MeshCollectiveKind::AllToAll(moves) => {
+            out.push(("params", Val::AllToAll(moves.clone(), spec.mesh)));
         }
         MeshCollectiveKind::CollectivePermute => {}
         MeshCollectiveKind::AllReduce(axes, kind) => {
@@ -407,7 +407,7 @@ impl Given {
             "sdy.all_gather" => MeshCollectiveKind::AllGather(self.axes_per_dim("gathering_axes")?),
             "sdy.all_slice" => MeshCollectiveKind::AllSlice(self.axes_per_dim("slicing_axes")?),
             "sdy.all_to_all" => match self.need("params")? {
-                Val::AllToAll(axes, from, to, _) => MeshCollectiveKind::AllToAll { axes, from, to },
+                Val::AllToAll(moves, _) => MeshCollectiveKind::AllToAll(moves),
                 _ => return Err("the attribute `params` must name axes and two dimensions".to_owned()),
             },
             "sdy.all_reduce" => match self.need("reduction_axes")? {

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use shardc_ir::{AxisList, ConvDims, Dense, DotSpec, GatherSpec, Module, Precision, ScatterSpec, ShardingId};
+use shardc_ir::{
+    AxisList, AxisMove, ConvDims, Dense, DotSpec, GatherSpec, Module, Precision, ScatterSpec, ShardingId,
+};
 use smallvec::SmallVec;
 
 use crate::{lexer, printer};
@@ -90,7 +92,7 @@ pub(crate) enum Val {
     Shardings(Vec<ShardingId>),
     Axes(AxisList, shardc_ir::MeshId),
     AxesPerDim(Vec<AxisList>, shardc_ir::MeshId),
-    AllToAll(AxisList, u32, u32, shardc_ir::MeshId),
+    AllToAll(Vec<AxisMove>, shardc_ir::MeshId),
     ManualAxes(AxisList, Option<shardc_ir::MeshId>),
     Raw(Box<str>),
 }
@@ -344,10 +346,13 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
             push_list(out, dims, |out, axes| printer::sdy::push_axes(out, module, *mesh, axes));
             out.push(']');
         }
-        Val::AllToAll(axes, from, to, mesh) => {
+        Val::AllToAll(moves, mesh) => {
             out.push('[');
-            printer::sdy::push_axes(out, module, *mesh, axes);
-            let _ = write!(out, ": {from}->{to}]");
+            push_list(out, moves, |out, AxisMove { axes, from, to }| {
+                printer::sdy::push_axes(out, module, *mesh, axes);
+                let _ = write!(out, ": {from}->{to}");
+            });
+            out.push(']');
         }
         Val::ManualAxes(axes, mesh) => match mesh {
             Some(mesh) => printer::sdy::push_axes(out, module, *mesh, axes),

@@ -78,7 +78,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
             groups::check(&mut report, op);
             attrs::check(&mut report, op);
             if meshes_ok {
-                placement::check(&mut report, op);
+                placement::check(&mut report, &program, op);
             }
         }
         if meshes_ok {

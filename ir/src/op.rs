@@ -475,6 +475,11 @@ pub enum MeshCollectiveKind {
     AllReduce(AxisList, ReductionKind),
     /// Completes a reduction over the axes and splits each dimension along its entry.
     ReduceScatter(Vec<AxisList>, ReductionKind),
+    /// Each device's part along the axes becomes its addend of the whole: what an all-reduce completes, where an
+    /// all-gather would have put the parts together.
+    ShardedToUnreduced(Vec<AxisList>),
+    /// What devices hold alike along the axes becomes pending.
+    ReplicatedToUnreduced(AxisList),
 }
 
 /// Shardings and manual axes of a `manual_computation`.
@@ -607,6 +612,8 @@ impl MeshCollectiveKind {
             MeshCollectiveKind::CollectivePermute => "sdy.collective_permute",
             MeshCollectiveKind::AllReduce(..) => "sdy.all_reduce",
             MeshCollectiveKind::ReduceScatter(..) => "sdy.reduce_scatter",
+            MeshCollectiveKind::ShardedToUnreduced(_) => "sdy.sharded_to_unreduced",
+            MeshCollectiveKind::ReplicatedToUnreduced(_) => "sdy.replicated_to_unreduced",
         }
     }
 }

@@ -136,8 +136,14 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     // Axes that each dimension loses and gains.
     let (mut lost, mut gained) = (vec![AxisList::new(); rank], vec![AxisList::new(); rank]);
     let mut reduced = &AxisList::new();
+    let mut pending = AxisList::new();
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists) => lost.clone_from(lists),
+        MeshCollectiveKind::ShardedToUnreduced(lists) => {
+            lost.clone_from(lists);
+            pending.extend(lists.iter().flatten().copied());
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => pending.clone_from(axes),
         MeshCollectiveKind::AllSlice(lists) | MeshCollectiveKind::ReduceScatter(lists, _) => {
             gained.clone_from(lists);
         }
@@ -201,6 +207,20 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     if before.rank() != rank || out.rank() != rank {
         // I12 says so.
         return Ok(());
+    }
+    if !pending.is_empty() {
+        pending.extend(before.unreduced.iter().copied());
+        check_axes(mesh, pending.iter().copied())?;
+        pending.sort_unstable();
+        let mut after = out.unreduced.clone();
+        after.sort_unstable();
+        if merged(mesh, pending.iter().copied()) != merged(mesh, after.iter().copied()) {
+            return Err(format!(
+                "its result is pending over {}, it should be over {}",
+                axes_text(mesh, &after),
+                axes_text(mesh, &pending)
+            ));
+        }
     }
     check_axes(mesh, reduced.iter().copied().chain(before.split_axes()))
         .map_err(|fault| format!("it reduces over devices that hold different parts: {fault}"))?;

@@ -573,6 +573,12 @@ fn i13_placements() {
         "SH0213",
         "dimensions 0 and 0 do not fit",
     );
+    let replicated = || MeshCollectiveKind::ReplicatedToUnreduced(list(&[model]));
+    breaks(
+        &collective(replicated(), &[&[data], &[]], &[&[data], &[]]),
+        "SH0213",
+        "its result is pending over {}, it should be over {model}",
+    );
     let there_and_back = MeshCollectiveKind::AllToAll(vec![
         AxisMove { axes: list(&[model]), from: 0, to: 1 },
         AxisMove { axes: list(&[data]), from: 1, to: 0 },
@@ -580,7 +586,7 @@ fn i13_placements() {
     breaks(
         &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
         "SH0213",
-        "dimension 0 takes part in two moves",
+        "dimension 1 takes part in two moves",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(

@@ -4,8 +4,8 @@
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
 use shardc_ir::{
-    AxisMove, AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind,
-    PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    AxisMove, AxisRef, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind, OpId,
+    OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -16,6 +16,14 @@ impl Localizer<'_> {
     pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {
         let OpKind::MeshCollective(collective) = self.module.ops[op].kind.clone() else { return };
         let MeshCollective { mesh, kind, out } = *collective;
+        if let MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) = kind
+        {
+            let message = format!("{} cannot be carried out", kind.name());
+            let hint =
+                "leave the value split or replicated: a sum that is pending along more axes saves nothing";
+            let error = Diagnostic::unsupported("SH0411", message).at(self.module.ops[op].span).hint(hint);
+            return self.fail(error);
+        }
         let mesh = self.module.meshes[mesh].clone();
         let operand = self.module.ops[op].operands[0];
         let old = self.module.ops[op].results[0];
@@ -69,6 +77,9 @@ impl Localizer<'_> {
                 };
                 let spec = self.groups(permute_pairs(&mesh, from, to));
                 self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
+            }
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
+                operand
             }
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));

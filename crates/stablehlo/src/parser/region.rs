@@ -512,8 +512,7 @@ impl<'a> Parser<'a> {
         for &(name, ty, start) in deferred {
             let value = self.elsewhere(start, |p| {
                 if ty == AttrType::ManualAxes {
-                    let (axes, mesh) = p.manual_axes(&meshes)?;
-                    return Ok(Val::ManualAxes(axes, mesh));
+                    return p.manual_axes(&meshes);
                 }
                 let Some(&mesh) = meshes.first() else {
                     return Err(p.expected("a sharding, as none names the mesh of these axes"));

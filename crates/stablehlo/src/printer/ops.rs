@@ -485,10 +485,19 @@ impl<'m> Printer<'m> {
         self.values(&data.operands);
         self.push(")");
         let attrs = attrs_of(module, &data.kind);
-        for name in ["in_shardings", "out_shardings", "manual_axes"] {
+        for (name, prefix) in [
+            ("in_shardings", "#sdy.sharding_per_value<"),
+            ("out_shardings", "#sdy.sharding_per_value<"),
+            ("manual_axes", "#sdy<manual_axes"),
+        ] {
+            let _ = write!(self.out, " {name}=");
             if let Some((_, val)) = attrs.iter().find(|(n, _)| *n == name) {
-                let _ = write!(self.out, " {name}=");
                 push_pretty(&mut self.out, module, AttrType::Raw, val);
+            } else if let OpKind::Opaque(spec) = &data.kind
+                && let Some(Attr::Raw(text)) = spec.props.get(name)
+            {
+                let inner = text.strip_prefix(prefix).and_then(|rest| rest.strip_suffix('>'));
+                self.push(inner.unwrap_or(text));
             }
         }
         self.push(" (");

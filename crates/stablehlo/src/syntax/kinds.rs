@@ -90,6 +90,12 @@ fn push_mesh_collective(out: &mut Attrs, spec: &MeshCollective) {
             out.push(("params", Val::AllToAll(moves.clone(), spec.mesh)));
         }
         MeshCollectiveKind::CollectivePermute => {}
+        MeshCollectiveKind::ShardedToUnreduced(dims) => {
+            out.push(("axes", Val::AxesPerDim(dims.clone(), spec.mesh)));
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+            out.push(("axes", Val::Axes(axes.clone(), spec.mesh)));
+        }
         MeshCollectiveKind::AllReduce(axes, kind) => {
             out.push(("reduction_axes", Val::Axes(axes.clone(), spec.mesh)));
             out.extend(reduction_word(*kind).map(|w| ("reduction_op", w)));
@@ -414,6 +420,11 @@ impl Given {
                 Val::Axes(axes, _) => MeshCollectiveKind::AllReduce(axes, self.reduction()?),
                 _ => return Err("the attribute `reduction_axes` must be a list of axes".to_owned()),
             },
+            "sdy.sharded_to_unreduced" => MeshCollectiveKind::ShardedToUnreduced(self.axes_per_dim("axes")?),
+            "sdy.replicated_to_unreduced" => match self.need("axes")? {
+                Val::Axes(axes, _) => MeshCollectiveKind::ReplicatedToUnreduced(axes),
+                _ => return Err("the attribute `axes` must be a list of axes".to_owned()),
+            },
             "sdy.reduce_scatter" => MeshCollectiveKind::ReduceScatter(
                 self.axes_per_dim("reduce_scatter_axes")?,
                 self.reduction()?,
@@ -586,7 +597,12 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         | "sdy.all_to_all"
         | "sdy.collective_permute"
         | "sdy.all_reduce"
+        | "sdy.sharded_to_unreduced"
+        | "sdy.replicated_to_unreduced"
         | "sdy.reduce_scatter" => given.mesh_collective(module, name)?,
+        "sdy.manual_computation" if given.0.iter().any(|(_, val)| matches!(val, Val::Raw(_))) => {
+            K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: axes_of_no_mesh(given) }))
+        }
         "sdy.manual_computation" => K::ManualComputation(Box::new(ManualSpec {
             in_shardings: given.shardings("in_shardings")?,
             out_shardings: given.shardings("out_shardings")?,
@@ -599,6 +615,16 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         "sdy.sharding_group" => K::ShardingGroup { id: given.int("group_id")? },
         _ => K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: opaque_props(name, given) })),
     })
+}
+
+/// The attributes of a manual computation without shardings, whose axes are no mesh's.
+fn axes_of_no_mesh(given: &mut Given) -> AttrDict {
+    let text = |val| match val {
+        Val::Raw(text) => text,
+        _ => "#sdy.sharding_per_value<[]>".into(),
+    };
+    let attrs = std::mem::take(&mut given.0).into_iter();
+    attrs.map(|(name, val)| (name.into(), Attr::Raw(text(val)))).collect()
 }
 
 fn opaque_props(name: &str, given: &mut Given) -> AttrDict {

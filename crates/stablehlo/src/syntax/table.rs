@@ -116,6 +116,9 @@ const SAME_2: &[Piece] = &[L(" "), One, L(", "), One, Dict, L(" : "), Same];
 const FUNCTIONAL: &[Piece] = &[L(" "), All, Dict, L(" : "), Functional];
 const ARROW: &[Piece] = &[L(" "), All, Dict, L(" : "), Arrow];
 
+const TO_UNREDUCED: &[Piece] =
+    &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];
+
 const COLLECTIVE: &[(&str, AttrType)] =
     &[("channel_handle", Channel), ("replica_groups", Groups), ("use_global_device_ids", Unit)];
 
@@ -454,6 +457,8 @@ const SPECS: &[Spec] = &[
             Same,
         ]),
     ),
+    ("sdy.sharded_to_unreduced", &[("axes", AxesPerDim), ("out_sharding", Sharding)], pieces(TO_UNREDUCED)),
+    ("sdy.replicated_to_unreduced", &[("axes", Axes), ("out_sharding", Sharding)], pieces(TO_UNREDUCED)),
     (
         "sdy.manual_computation",
         &[("in_shardings", Shardings), ("manual_axes", ManualAxes), ("out_shardings", Shardings)],

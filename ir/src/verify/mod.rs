@@ -35,6 +35,8 @@
 //! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
 //!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
 //! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known.
+//! * **I18** (SH0218) Shardy. Sharding rules fit the operation that brings them; pending values are completed as
+//!   what they are; attributes of Shardy's are of the kind that their name says.
 
 mod attrs;
 mod custom_call;
@@ -45,8 +47,10 @@ mod mesh;
 mod ops;
 mod placement;
 mod regions;
+mod rule;
 mod scan;
 mod scope;
+mod sdy;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -78,6 +82,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
             groups::check(&mut report, op);
             attrs::check(&mut report, op);
             if meshes_ok {
+                sdy::check(&mut report, op);
                 placement::check(&mut report, &program, op);
             }
         }

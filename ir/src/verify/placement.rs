@@ -276,6 +276,7 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
     match &spec.kind {
         MeshCollectiveKind::AllGather(lists)
         | MeshCollectiveKind::AllSlice(lists)
+        | MeshCollectiveKind::ShardedToUnreduced(lists)
         | MeshCollectiveKind::ReduceScatter(lists, _) => {
             lists.iter().try_for_each(|axes| check_whole(mesh, axes))
         }
@@ -294,6 +295,10 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
         MeshCollectiveKind::AllReduce(axes, _) => {
             check_whole(mesh, axes)?;
             check_order(mesh, "reduced", axes)
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+            check_whole(mesh, axes)?;
+            check_order(mesh, "unreduced", axes)
         }
         MeshCollectiveKind::CollectivePermute => Ok(()),
     }

@@ -25,6 +25,25 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
+    /// The same, where no blank comes before it.
+    pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(token)?;
+        Some(())
+    }
+
+    /// Passes by so many bytes; by none where there are fewer or a character would be cut.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
+    }
+
+    /// Digits, with no blank before them.
+    pub(super) fn digits(&mut self) -> Option<&'a str> {
+        let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        (!digits.is_empty()).then_some(digits)
+    }
+
     /// A name: letters, digits, `_`, `.` and `$`.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         let rest = self.rest();

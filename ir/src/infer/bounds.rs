@@ -11,7 +11,8 @@ pub(crate) fn bounds(tensor: &TensorType) -> Option<Shape> {
     let list = match text.strip_prefix("#stablehlo.bounds<") {
         Some(rest) => rest.strip_suffix('>')?,
         None => {
-            let rest = text.strip_prefix("#stablehlo.type_extensions<")?.trim_start().strip_prefix("bounds")?;
+            let rest =
+                text.strip_prefix("#stablehlo.type_extensions<")?.trim_start().strip_prefix("bounds")?;
             rest.trim_start().strip_prefix('=')?.trim_start().strip_prefix('[')?.strip_suffix("]>")?
         }
     };
@@ -71,7 +72,8 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     let mut text = String::from("#stablehlo.bounds<");
     let mut any = false;
     for (d, &size) in shape.iter().enumerate() {
-        let of = |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
+        let of =
+            |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
         let smaller = match (of(&left), of(&right)) {
             (Some(l), Some(r)) => Some(l.min(r)),
             (l, r) => l.or(r),

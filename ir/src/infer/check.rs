@@ -2,7 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::{bounds_fit, bounds::one_bounded_at_most, Ctx, Fail, InferError, Res, Ty, distinct_dims, ensure, infer, shape_fits, size_fits, type_fits};
+use super::{
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, ensure, infer,
+    shape_fits, size_fits, type_fits,
+};
 use crate::{DType, DYNAMIC, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands

@@ -81,6 +81,7 @@ pub(crate) fn unary(cx: &Ctx<'_>, op: UnaryOp) -> Res<Types> {
         U::BesselI1e | U::Digamma | U::Erf | U::ErfInv | U::Erfc | U::Lgamma => FLOAT,
         U::IsInf | U::IsNegInf | U::IsPosInf => FLOAT,
         U::Conj => ANY,
+        U::AsinAcosKernel => COMPLEX,
     };
     accepts(cx, dtype, classes)?;
     let out = match op {
@@ -99,7 +100,7 @@ pub(crate) fn binary(cx: &Ctx<'_>, op: BinaryOp) -> Res<Types> {
         B::Add | B::Maximum | B::Minimum | B::Multiply => ANY,
         B::And | B::Or | B::Xor => BOOL | INT,
         B::Subtract | B::Divide | B::Power | B::Remainder => INT | REAL,
-        B::ShiftLeft | B::ShiftRightArithmetic | B::ShiftRightLogical => INT,
+        B::ShiftLeft | B::ShiftRightArithmetic | B::ShiftRightLogical | B::Mulhi => INT,
         B::Atan2 => REAL,
         B::Complex | B::NextAfter | B::Polygamma | B::Zeta => FLOAT,
     };

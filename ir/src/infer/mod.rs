@@ -208,6 +208,36 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         | K::RngBitGenerator { .. }
         | K::CustomCall(_)
         | K::ManualComputation(_)
+        | K::BatchNorm(..)
+        | K::Map { .. }
+        | K::Rng(_)
+        | K::Dynamic(_)
+        | K::GetDimensionSize { .. }
+        | K::SetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::CollectiveReduce(_)
+        | K::CrossReplicaSum(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::Scan(_)
+        | K::DataFlowEdge(_)
+        | K::FuncDataFlowEdge
+        | K::NamedComputation(_)
         | K::Opaque(_) => Err(Fail::Free),
         K::Transpose { permutation } => shape::transpose(cx, permutation),
         K::Reverse { dims } => {
@@ -266,6 +296,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::AllToAll { split_dim, concat_dim, split_count, spec } => {
             collective::all_to_all(cx, *split_dim, *concat_dim, *split_count, spec)
         }
+        K::CollectiveBroadcast(_) if cx.operands.len() > 1 => Err(Fail::Free),
         K::CollectivePermute(_) | K::CollectiveBroadcast(_) => {
             cx.tensor(0)?;
             same(cx, 0)

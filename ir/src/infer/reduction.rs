@@ -53,9 +53,8 @@ pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
     let first = cx.tensor(0)?;
     distinct_dims(cx.name(), "dimensions", dims, first.rank())?;
     let shape = without(&first.shape, dims);
-    let result = |i: usize| -> Res<Ty> {
-        Ok(Ty::Tensor(TensorType::new(&shape, reduced(cx, n, i, &shape)?)))
-    };
+    let result =
+        |i: usize| -> Res<Ty> { Ok(Ty::Tensor(TensorType::new(&shape, reduced(cx, n, i, &shape)?))) };
     (0..n).map(result).collect()
 }
 

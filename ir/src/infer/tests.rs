@@ -2,8 +2,8 @@
 
 use crate::testing::{arg, list, reducer, region, tys};
 use crate::{
-    BinaryOp, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, GatherSpec, Module,
-    OpKind, PadSpec, RegionId, ScatterSpec, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
+    BinaryOp, Channel, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, GatherSpec,
+    Module, OpKind, PadSpec, RegionId, ScatterSpec, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
     check_result_types, infer_types,
 };
 
@@ -338,7 +338,7 @@ fn collectives() {
     check(exchange(4), "4x4xf32", "among groups of 2");
     check(OpKind::CollectivePermute(spec(vec![vec![0, 1]])), "4xf32", "4xf32");
     // Groups of replicas with a channel: all partitions of each take part, however many.
-    let replicas = || Box::new(CollectiveSpec { channel: Some(1), ..*pairs() });
+    let replicas = || Box::new(CollectiveSpec { channel: Some(Channel::between_devices(1)), ..*pairs() });
     check_written(OpKind::AllGather { dim: 1, spec: replicas() }, "4x4xf32", "4x32xf32", "");
     check_written(OpKind::AllGather { dim: 1, spec: spec(vec![]) }, "4x4xf32", "4x32xf32", "");
     check_written(

@@ -1,7 +1,7 @@
 //! I16: attributes that are carried as text say what they may say.
 
-use super::{Report, custom_call};
 use super::scan::Scan;
+use super::{Report, custom_call};
 use crate::{Attr, DType, DotSpec, OpId, OpKind};
 
 pub(super) const CODE: &str = "SH0216";

@@ -38,9 +38,8 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         }
     };
     let op = &module.ops[id];
-    let types = |values: &[crate::ValueId]| -> Vec<TypeId> {
-        values.iter().map(|&v| module.values[v].ty).collect()
-    };
+    let types =
+        |values: &[crate::ValueId]| -> Vec<TypeId> { values.iter().map(|&v| module.values[v].ty).collect() };
     let mut made = types(&op.results);
     // The layouts of a single tuple are those of its items.
     if let [one] = made[..]
@@ -132,9 +131,7 @@ fn aliases(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
         let (first, path) = match (&results[..], alias.output.split_first()) {
             (&[], _) => return fault("aliases a result, it has none".to_owned()),
             (&[one], _) => (Some(one), &alias.output[..]),
-            (many, Some((&at, path))) => {
-                (usize::try_from(at).ok().and_then(|i| many.get(i)).copied(), path)
-            }
+            (many, Some((&at, path))) => (usize::try_from(at).ok().and_then(|i| many.get(i)).copied(), path),
             (_, None) => return fault(format!("does not say which result alias {i} is")),
         };
         let first = first.ok_or_else(|| bad("the results of alias", alias.output[0]))?;
@@ -163,7 +160,8 @@ fn config(props: &AttrDict) -> Result<(), Fault> {
     let (want, fits) = if version == TYPED_FFI {
         ("a dictionary", matches!(config, Attr::Dict(_)))
     } else {
-        let text = matches!(config, Attr::Str(_)) || matches!(config, Attr::Raw(text) if text.starts_with('"'));
+        let text =
+            matches!(config, Attr::Str(_)) || matches!(config, Attr::Raw(text) if text.starts_with('"'));
         ("a string", text)
     };
     if fits {

@@ -244,14 +244,13 @@ impl Users<'_, '_> {
         let module = self.report.module;
         let sharding = module.shardings.get(id);
         let mesh = &module.meshes[sharding.mesh];
-        let mut message = None;
-        if let Some(fault) = &self.faults[id.index()]
+        let message = if let Some(fault) = &self.faults[id.index()]
             && !std::mem::replace(&mut self.reported[id.index()], true)
         {
-            message = Some(format!("the sharding of {} is not valid: {fault}", what()));
+            Some(format!("the sharding of {} is not valid: {fault}", what()))
         } else {
-            message = misfit(module, ty, sharding, mesh).map(|fault| format!("the sharding of {} {fault}", what()));
-        }
+            misfit(module, ty, sharding, mesh).map(|fault| format!("the sharding of {} {fault}", what()))
+        };
         if let Some(message) = message {
             match op {
                 Some(op) => self.report.at_op("SH0212", op, message),

@@ -1,7 +1,7 @@
 //! I6 and I7: counts and types.
 
 use super::{Report, regions};
-use crate::{Module, Op, OpId, OpKind, check_result_types};
+use crate::{BatchNormKind, BroadcastingOp, DynamicOp, Module, Op, OpId, OpKind, check_result_types};
 
 /// How many.
 #[derive(Clone, Copy)]
@@ -48,21 +48,52 @@ fn arity(kind: &OpKind) -> (Count, Count) {
         | K::Cholesky { .. }
         | K::GetTupleElement { .. }
         | K::CollectivePermute(_)
-        | K::CollectiveBroadcast(_)
         | K::ShardingConstraint(_)
         | K::Reshard(_)
         | K::MeshCollective(_)
         | K::PropagationBarrier { .. }
-        | K::ShardingGroup { .. } => (Exactly(1), NONE),
+        | K::ShardingGroup { .. }
+        | K::GetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::UnaryEinsum { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::AsyncDone
+        | K::Infeed(_)
+        | K::Recv(_)
+        | K::CrossReplicaSum(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::DataFlowEdge(_)
+        | K::FuncDataFlowEdge => (Exactly(1), NONE),
         K::Binary(_)
         | K::Compare(..)
         | K::Pad(_)
         | K::DotGeneral(_)
         | K::Convolution(_)
         | K::Gather(_)
-        | K::TriangularSolve(_) => (Exactly(2), NONE),
-        K::Select | K::Clamp => (Exactly(3), NONE),
-        K::Constant(_) | K::Iota { .. } | K::PartitionId | K::ReplicaId => (NONE, NONE),
+        | K::TriangularSolve(_)
+        | K::SetDimensionSize { .. }
+        | K::Einsum { .. }
+        | K::TorchIndexSelect { .. } => (Exactly(2), NONE),
+        K::Select | K::Clamp | K::Rng(_) | K::RaggedDot(_) => (Exactly(3), NONE),
+        K::BatchNorm(BatchNormKind::Training, _) => (Exactly(3), NONE),
+        K::BatchNorm(BatchNormKind::Inference | BatchNormKind::Grad, _) => (Exactly(5), NONE),
+        K::Dynamic(op) => {
+            let count = match op {
+                DynamicOp::Iota { .. } => 1,
+                DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) => 2,
+                DynamicOp::Gather(_) | DynamicOp::Convolution(_) => 3,
+                DynamicOp::RealSlice => 4,
+                DynamicOp::Pad => 5,
+            };
+            (Exactly(count), NONE)
+        }
+        K::Broadcasting(spec) => match spec.op {
+            BroadcastingOp::Binary(_) | BroadcastingOp::Compare(..) => (Exactly(2), NONE),
+            BroadcastingOp::Select => (Exactly(3), NONE),
+        },
+        K::Constant(_) | K::Iota { .. } | K::PartitionId | K::ReplicaId | K::CreateToken => (NONE, NONE),
         K::DynamicSlice { .. } | K::Concatenate { .. } => (AtLeast(1), NONE),
         K::DynamicUpdateSlice => (AtLeast(2), NONE),
         K::Reduce { .. } | K::ReduceWindow(_) => (AtLeast(2), Exactly(1)),
@@ -75,11 +106,14 @@ fn arity(kind: &OpKind) -> (Count, Count) {
         K::OptimizationBarrier | K::Call { .. } | K::Return | K::CustomCall(_) | K::Tuple | K::AfterAll => {
             (ANY, NONE)
         }
+        K::Outfeed { .. } | K::Send(_) | K::CollectiveBroadcast(_) => (AtLeast(1), NONE),
+        K::Map { .. } | K::CollectiveReduce(_) => (AtLeast(1), Exactly(1)),
+        K::AsyncStart | K::Scan(_) | K::NamedComputation(_) => (ANY, Exactly(1)),
         K::AllReduce(_) => (AtLeast(1), Exactly(1)),
         K::ReduceScatter { .. } => (Exactly(1), Exactly(1)),
         K::AllGather { .. } | K::AllToAll { .. } => (AtLeast(1), NONE),
         K::ManualComputation(_) => (ANY, Exactly(1)),
-        K::Opaque(_) => (ANY, ANY),
+        K::Composite(_) | K::Opaque(_) => (ANY, ANY),
     }
 }
 

@@ -8,8 +8,8 @@ use super::regions::yielded;
 use super::structure::Program;
 use crate::infer::{on_size, shape_fits};
 use crate::{
-    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, Shape,
-    ShardingId, SubAxis, TensorSharding, TensorType, ValueDef, ValueId,
+    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
+    Shape, ShardingId, SubAxis, TensorSharding, TensorType, ValueDef, ValueId,
 };
 
 const CODE: &str = "SH0213";
@@ -176,7 +176,9 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
     check_written(mesh, spec)?;
     let splits = matches!(
         spec.kind,
-        MeshCollectiveKind::AllSlice(_) | MeshCollectiveKind::AllReduce(..) | MeshCollectiveKind::ReduceScatter(..)
+        MeshCollectiveKind::AllSlice(_)
+            | MeshCollectiveKind::AllReduce(..)
+            | MeshCollectiveKind::ReduceScatter(..)
     );
     let whole;
     let before = match sharding_of(module, program, operand) {

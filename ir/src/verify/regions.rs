@@ -130,8 +130,39 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // `placement` knows the local types; regions of unknown operations are as they are.
         K::ManualComputation(_) | K::Opaque(_) => {}
+        // Taken as they are written.
+        K::Map { .. }
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::CollectiveReduce(_)
+        | K::Scan(_)
+        | K::NamedComputation(_) => {}
         // I6: these have no regions.
         K::Unary(_)
+        | K::BatchNorm(..)
+        | K::Rng(_)
+        | K::Dynamic(_)
+        | K::GetDimensionSize { .. }
+        | K::SetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::CrossReplicaSum(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::DataFlowEdge(_)
+        | K::FuncDataFlowEdge
         | K::Binary(_)
         | K::Compare(..)
         | K::Select

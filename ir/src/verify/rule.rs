@@ -153,11 +153,7 @@ fn tensors(
     seen: &mut [bool],
 ) -> Result<(), String> {
     if values.len() != mappings.len() {
-        return Err(format!(
-            "has factors of {} {what}s, the operation has {}",
-            mappings.len(),
-            values.len()
-        ));
+        return Err(format!("has factors of {} {what}s, the operation has {}", mappings.len(), values.len()));
     }
     for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
         let rank = match module.types.get(module.values[value].ty) {

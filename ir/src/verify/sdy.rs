@@ -1,8 +1,10 @@
 //! I18: what Shardy asks of operations beyond their shardings.
 
-use super::rule;
 use super::Report;
-use crate::{Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId};
+use super::rule;
+use crate::{
+    Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId,
+};
 
 const CODE: &str = "SH0218";
 
@@ -94,19 +96,11 @@ fn pending(
         && from.reduction != want
         && beyond(mesh, &from.unreduced, &to.unreduced)
     {
-        return Err(format!(
-            "completes a pending {} by a pending {}",
-            word(from.reduction),
-            word(want)
-        ));
+        return Err(format!("completes a pending {} by a pending {}", word(from.reduction), word(want)));
     }
     let kept = from.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| overlap(mesh, a, b)));
     if kept && from.reduction != to.reduction {
-        return Err(format!(
-            "makes a pending {} a pending {}",
-            word(from.reduction),
-            word(to.reduction)
-        ));
+        return Err(format!("makes a pending {} a pending {}", word(from.reduction), word(to.reduction)));
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ impl Walk<'_, '_> {
             let op = &module.ops[id];
             if let Some(&region) = op.regions.get(frame.sub) {
                 frame.sub += 1;
-                let opaque = matches!(op.kind, OpKind::Opaque(_));
+                let opaque = matches!(op.kind, OpKind::Opaque(_) | OpKind::Composite(_));
                 if !opaque && module.terminator(region).is_none() {
                     self.report.at_op(
                         "SH0205",

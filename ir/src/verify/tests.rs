@@ -599,8 +599,9 @@ fn i13_placements() {
 fn grouped(groups: &[&[i64]], channel: Option<i64>, global: bool) -> CollectiveSpec {
     CollectiveSpec {
         groups: groups.iter().map(|g| g.to_vec()).collect(),
-        channel,
+        channel: channel.map(Channel::between_devices),
         use_global_device_ids: global,
+        ..CollectiveSpec::default()
     }
 }
 

@@ -6,8 +6,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
-use super::{Def, Operand, Parser};
+use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::{self, Given};
@@ -110,7 +111,7 @@ impl<'a> Parser<'a> {
     fn add_args(&mut self, region: RegionId, args: &[ArgDecl<'a>]) -> Res<()> {
         for arg in args {
             let value = self.module.add_arg(region, arg.ty);
-            self.define(arg.name, Def { first: Some(value), count: 1, span: arg.span })?;
+            self.define(arg.name, Def { first: value.into(), count: 1, span: arg.span })?;
         }
         if args.iter().any(|arg| arg.loc.is_some()) {
             self.module.regions[region].arg_locs = args.iter().map(|arg| arg.loc).collect();
@@ -191,9 +192,8 @@ impl<'a> Parser<'a> {
         let result = self.op_after_names(&names, start);
         if result.is_err() {
             for &(name, count, span) in &names {
-                if !self.names.contains_key(name) {
-                    self.names.insert(name, Def { first: None, count, span });
-                    self.scope.push(name);
+                if self.names.get(name).is_none() {
+                    self.names.insert(name, Def { first: None.into(), count, span });
                 }
             }
         }
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
         }
         let mut at = 0;
         for &(name, count, span) in names {
-            let first = self.module.ops[op].results.get(at).copied();
+            let first = self.module.ops[op].results.get(at).copied().into();
             self.define(name, Def { first, count, span })?;
             at += count as usize;
         }
@@ -382,7 +382,10 @@ impl<'a> Parser<'a> {
         }
         let mut regions = SmallVec::new();
         if self.eat("(") {
-            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            let isolated = matches!(
+                name,
+                "sdy.manual_computation" | "sdy.named_computation" | "stablehlo.async_start" | "chlo.scan"
+            );
             self.list(")", |p| {
                 regions.push(p.region(&[], isolated)?);
                 Ok(())
@@ -472,7 +475,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw | AttrType::Stripped(_) => {
+                AttrType::Raw => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;

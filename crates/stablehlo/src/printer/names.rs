@@ -58,6 +58,7 @@ impl Parent {
     pub(super) fn of(module: &Module, op: OpId) -> Parent {
         match &module.ops[op].kind {
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Parent::Sdy,
+            OpKind::Opaque(spec) if spec.name.starts_with("sdy.") => Parent::Sdy,
             _ => Parent::Other,
         }
     }

@@ -1,7 +1,7 @@
 //! Operations of the sdy dialect.
 
-use super::Piece::{self, A, Dict, L, Lead, One, Operand, Opt, Same};
-use super::{Own, Pretty, SAME_1, Spec, pieces};
+use super::Piece::{A, Dict, L, Lead, One, Operand, Opt, Same};
+use super::{Own, Piece, Pretty, SAME_1, Spec, pieces};
 use crate::syntax::AttrType::{
     self, AllToAll, Axes, AxesPerDim, I64, ManualAxes, Number, Sharding, Shardings, Str,
 };

@@ -6,9 +6,6 @@ use crate::syntax::AttrType::{
     self, AllToAll, Axes, AxesPerDim, I64, ManualAxes, Number, Sharding, Shardings, Str,
 };
 
-const TO_UNREDUCED: &[Piece] =
-    &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];
-
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
 const REDUCTIONS: &[&str] = &["sum", "max", "min"];
 

@@ -3,7 +3,7 @@
 //! * [`reader`]: a cursor over bytes, with sections and integers of variable width.
 //! * [`container`]: the sections of a file: strings, dialects, attributes and types, properties, resources.
 //! * [`attr`]: attributes and types as decoded; [`dialect`] is the table of who decodes which dialect's:
-//!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`vhlo`].
+//!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
 //! * [`ir`]: operations as records, which [`body`] decodes; [`properties`]: how dialects encode inherent attributes.
 //! * [`vhlo`]: what portable artifacts are made of, turned into what it stands for, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`elements`] of constants; [`locs`].
@@ -22,6 +22,7 @@ mod locs;
 mod properties;
 mod quant;
 mod reader;
+mod sdy;
 mod stablehlo;
 mod text;
 mod vhlo;

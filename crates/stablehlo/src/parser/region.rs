@@ -382,7 +382,10 @@ impl<'a> Parser<'a> {
         }
         let mut regions = SmallVec::new();
         if self.eat("(") {
-            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            let isolated = matches!(
+                name,
+                "sdy.manual_computation" | "sdy.named_computation" | "stablehlo.async_start" | "chlo.scan"
+            );
             self.list(")", |p| {
                 regions.push(p.region(&[], isolated)?);
                 Ok(())
@@ -486,7 +489,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw | AttrType::Stripped(_) => {
+                AttrType::Raw => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
@@ -526,8 +529,7 @@ impl<'a> Parser<'a> {
         for &(name, ty, start) in deferred {
             let value = self.elsewhere(start, |p| {
                 if ty == AttrType::ManualAxes {
-                    let (axes, mesh) = p.manual_axes(&meshes)?;
-                    return Ok(Val::ManualAxes(axes, mesh));
+                    return p.manual_axes(&meshes);
                 }
                 let Some(&mesh) = meshes.first() else {
                     return Err(p.expected("a sharding, as none names the mesh of these axes"));
@@ -535,36 +537,12 @@ impl<'a> Parser<'a> {
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
                     AttrType::AxesPerDim => Val::AxesPerDim(p.axes_per_dim(mesh)?, mesh),
-                    _ => {
-                        p.expect("[")?;
-                        let axes = p.axes(mesh)?;
-                        p.expect(":")?;
-                        let from = p.dim_number()?;
-                        p.expect("->")?;
-                        let to = p.dim_number()?;
-                        if p.peek() == b',' {
-                            let span = p.token_span();
-                            let message = "an sdy.all_to_all of several dimensions cannot be read yet";
-                            return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                                .at(span)
-                                .hint("write one sdy.all_to_all for each pair of dimensions")
-                                .into());
-                        }
-                        p.expect("]")?;
-                        Val::AllToAll(axes, from, to, mesh)
-                    }
+                    _ => Val::AllToAll(p.axis_moves(mesh)?, mesh),
                 })
             })?;
             given.0.push((name, value));
         }
         Ok(())
-    }
-
-    fn dim_number(&mut self) -> Res<u32> {
-        let span = self.token_span();
-        u32::try_from(self.int()?).map_err(|_| {
-            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
-        })
     }
 
     /// The kind of the operation, or an error at its name.

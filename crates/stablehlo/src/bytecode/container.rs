@@ -8,7 +8,7 @@ use super::attr::{BAttr, BType, Store};
 use super::dialect::{DialectCursor, DialectVersion, reader_of};
 use super::ir::Ir;
 use super::reader::{ByteCursor, section};
-use super::{MAGIC, body};
+use super::{MAGIC, body, vhlo};
 use crate::codes;
 use crate::lexer::{Res, escape};
 use crate::syntax::values::is_bare;
@@ -63,7 +63,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
         return Err(ByteCursor::new(bytes, 0).malformed("expected the bytes `ML\\xEFR` of MLIR bytecode"));
     }
     let version = version(&mut c)?;
-    c.until_zero()?;
+    let producer = producer_text(&mut c)?;
     let mut sections: Sections<'_> = [None; section::COUNT];
     while !c.at_end() {
         let place = c;
@@ -78,26 +78,28 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     }
     let need = |id: u8| {
         sections.get(usize::from(id)).copied().flatten().ok_or_else(|| {
-            let message = format!("the bytecode ends at byte {} without a {} section", bytes.len(), section::name(id));
+            let message =
+                format!("the bytecode ends at byte {} without a {} section", bytes.len(), section::name(id));
             Diagnostic::invalid(codes::TRUNCATED, message)
         })
     };
     let strings = strings(need(section::STRING)?)?;
     let (dialects, ops) = dialects(need(section::DIALECT)?, version, &strings)?;
+    vhlo::check_operations(producer, ops.iter().map(|op| &*op.name))?;
     let properties = match sections[usize::from(section::PROPERTIES)] {
         Some(contents) => properties(contents)?,
         None => Vec::new(),
     };
-    let resources = match (
-        sections[usize::from(section::RESOURCE)],
-        sections[usize::from(section::RESOURCE_OFFSET)],
-    ) {
-        (Some(contents), Some(offsets)) => resources(contents, offsets, &dialects, &strings)?,
-        (None, None) => Resources::default(),
-        (Some(only), None) | (None, Some(only)) => {
-            return Err(only.malformed("expected a resource section and a resource offset section, or neither"));
-        }
-    };
+    let resources =
+        match (sections[usize::from(section::RESOURCE)], sections[usize::from(section::RESOURCE_OFFSET)]) {
+            (Some(contents), Some(offsets)) => resources(contents, offsets, &dialects, &strings)?,
+            (None, None) => Resources::default(),
+            (Some(only), None) | (None, Some(only)) => {
+                return Err(
+                    only.malformed("expected a resource section and a resource offset section, or neither")
+                );
+            }
+        };
     let entries = (need(section::ATTR_TYPE)?, need(section::ATTR_TYPE_OFFSET)?);
     let store = attrs_and_types(entries.0, entries.1, &dialects, &strings, &resources.keys)?;
     let file = File { version, store, ops, properties };
@@ -106,10 +108,26 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     Ok(ir)
 }
 
+/// The name of the program that wrote the file; empty where the file does not say.
+pub(super) fn producer(bytes: &[u8]) -> &str {
+    let mut c = ByteCursor::new(bytes, 0);
+    let mut name = || {
+        c.bytes(MAGIC.len() as u64)?;
+        c.varint()?;
+        producer_text(&mut c)
+    };
+    name().unwrap_or("")
+}
+
+fn producer_text<'b>(c: &mut ByteCursor<'b>) -> Res<&'b str> {
+    Ok(std::str::from_utf8(c.until_zero()?).unwrap_or(""))
+}
+
 fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
     let version = c.varint()?;
     if version > NEWEST {
-        let message = format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
+        let message =
+            format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
         return Err(Diagnostic::unsupported(codes::VERSION, message)
             .hint(format!("write it with an older version, as `desired_version={NEWEST}` in Python"))
             .into());
@@ -134,7 +152,11 @@ fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
         let place = c;
         match c.bytes(size)?.split_last() {
             Some((0, string)) => strings.push(string),
-            _ => return Err(place.malformed(format!("expected {size} bytes of a string, the last of them zero"))),
+            _ => {
+                return Err(
+                    place.malformed(format!("expected {size} bytes of a string, the last of them zero"))
+                );
+            }
         }
     }
     c.end("the strings")?;
@@ -167,7 +189,8 @@ fn dialects<'b>(
             let place = c;
             let (id, contents) = c.section()?;
             if id != section::DIALECT_VERSIONS {
-                let message = format!("expected the version of a dialect, found a {} section", section::name(id));
+                let message =
+                    format!("expected the version of a dialect, found a {} section", section::name(id));
                 return Err(place.malformed(message));
             }
             dialect_version(contents)?
@@ -389,16 +412,31 @@ fn attrs_and_types<'b>(
         counts,
         version: entry.dialect.version,
     };
-    for entry in &types {
-        let mut c = cursor(entry);
+    let read_type = |entry: &Entry<'b>, types: &[BType<'b>]| {
+        let mut c = DialectCursor { types, ..cursor(entry) };
         let ty = if entry.encoded {
             let dialect = decoder(entry)?;
             (dialect.ty)(&mut c)?
         } else {
             BType::text(assembly(&mut c.cursor)?)
         };
-        c.cursor.end("a type")?;
+        c.cursor.end("a type").map(|()| ty)
+    };
+    // A quantized type depends on what its storage is, which may stand behind it.
+    let mut again = Vec::new();
+    for (at, entry) in types.iter().enumerate() {
+        let ty = read_type(entry, &store.types).unwrap_or_else(|_| {
+            again.push(at);
+            BType::None
+        });
         store.types.push(ty);
+    }
+    for at in again {
+        let Some(entry) = types.get(at) else { continue };
+        let ty = read_type(entry, &store.types)?;
+        if let Some(slot) = store.types.get_mut(at) {
+            *slot = ty;
+        }
     }
     for entry in &attrs {
         let mut c = DialectCursor { types: &store.types, ..cursor(entry) };
@@ -438,7 +476,8 @@ fn entries<'b>(
         let Some(&dialect) = dialects.get(at as usize) else { continue };
         let group = offsets.count("attributes or types")?;
         if group > count - entries.len() {
-            let message = format!("expected at most {} attributes or types, found {group}", count - entries.len());
+            let message =
+                format!("expected at most {} attributes or types, found {group}", count - entries.len());
             return Err(place.malformed(message));
         }
         for _ in 0..group {

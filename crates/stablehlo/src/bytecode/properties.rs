@@ -18,15 +18,18 @@ use crate::lexer::Res;
 const PACKED_SEGMENTS: u64 = 6;
 
 /// Names separated by blanks. `?` says that an attribute may be absent; names in `...SegmentSizes` are the numbers
-/// of operands or results of each group.
+/// of operands or results of each group. Where older versions of a dialect have fewer, those stand behind a `|`.
 const TABLE: &[(&str, &str)] = &[
     ("builtin.module", "sym_name? sym_visibility?"),
     ("chlo.broadcast_compare", "broadcast_dimensions? compare_type? comparison_direction"),
     ("chlo.constant", "value"),
     ("chlo.constant_like", "value"),
     ("chlo.ragged_dot", "precision_config? ragged_dot_dimension_numbers"),
-    ("chlo.scan", "dimension is_associative? is_reverse? operandSegmentSizes resultSegmentSizes scan_dim_size?"),
-    ("chlo.top_k", "is_stable? k"),
+    (
+        "chlo.scan",
+        "dimension is_associative? is_reverse? operandSegmentSizes resultSegmentSizes scan_dim_size?",
+    ),
+    ("chlo.top_k", "is_stable? k|k"),
     ("func.call", "arg_attrs? callee no_inline? res_attrs?"),
     ("func.call_indirect", "arg_attrs? res_attrs?"),
     ("func.constant", "value"),
@@ -60,19 +63,34 @@ const TABLE: &[(&str, &str)] = &[
     ("stablehlo.cholesky", "lower?"),
     ("stablehlo.collective_broadcast", "channel_handle? has_dynamic_root? replica_groups"),
     ("stablehlo.collective_permute", "channel_handle? source_target_pairs"),
-    ("stablehlo.collective_reduce", "channel_handle? has_dynamic_root? replica_groups use_global_device_ids?"),
+    (
+        "stablehlo.collective_reduce",
+        "channel_handle? has_dynamic_root? replica_groups use_global_device_ids?",
+    ),
     ("stablehlo.compare", "compare_type? comparison_direction"),
     ("stablehlo.composite", "composite_attributes? decomposition name version?"),
     ("stablehlo.concatenate", "dimension"),
     ("stablehlo.constant", "value"),
-    ("stablehlo.convolution", "batch_group_count dimension_numbers feature_group_count lhs_dilation? padding? precision_config? rhs_dilation? window_reversal? window_strides?"),
+    (
+        "stablehlo.convolution",
+        "batch_group_count dimension_numbers feature_group_count lhs_dilation? padding? precision_config? rhs_dilation? window_reversal? window_strides?",
+    ),
     ("stablehlo.cosine", "result_accuracy?"),
     ("stablehlo.cross-replica-sum", "replica_groups"),
-    ("stablehlo.custom_call", "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? output_operand_aliases? result_layouts? result_tilings?"),
+    (
+        "stablehlo.custom_call",
+        "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? output_operand_aliases? result_layouts? result_tilings?",
+    ),
     ("stablehlo.dot", "precision_config?"),
     ("stablehlo.dot_general", "algorithm? dot_dimension_numbers precision_config?"),
-    ("stablehlo.dynamic_broadcast_in_dim", "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?"),
-    ("stablehlo.dynamic_conv", "batch_group_count dimension_numbers feature_group_count lhs_dilation? precision_config? rhs_dilation? window_reversal? window_strides?"),
+    (
+        "stablehlo.dynamic_broadcast_in_dim",
+        "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?",
+    ),
+    (
+        "stablehlo.dynamic_conv",
+        "batch_group_count dimension_numbers feature_group_count lhs_dilation? precision_config? rhs_dilation? window_reversal? window_strides?",
+    ),
     ("stablehlo.dynamic_gather", "dimension_numbers indices_are_sorted?"),
     ("stablehlo.dynamic_iota", "iota_dimension"),
     ("stablehlo.dynamic_slice", "slice_sizes"),
@@ -95,7 +113,10 @@ const TABLE: &[(&str, &str)] = &[
     ("stablehlo.reduce", "dimensions"),
     ("stablehlo.reduce_precision", "exponent_bits mantissa_bits"),
     ("stablehlo.reduce_scatter", "channel_handle? replica_groups scatter_dimension use_global_device_ids?"),
-    ("stablehlo.reduce_window", "base_dilations? padding? window_dilations? window_dimensions window_strides?"),
+    (
+        "stablehlo.reduce_window",
+        "base_dilations? padding? window_dilations? window_dimensions window_strides?",
+    ),
     ("stablehlo.reverse", "dimensions"),
     ("stablehlo.rng", "rng_distribution"),
     ("stablehlo.rng_bit_generator", "rng_algorithm"),
@@ -129,6 +150,17 @@ fn names_of(op: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether the table knows operations called `op`.
+pub(super) fn is_known(op: &str) -> bool {
+    names_of(op).is_some()
+}
+
+/// Whether operations called `op` have an inherent attribute of this name.
+pub(super) fn is_inherent(op: &str, name: &str) -> bool {
+    let names = names_of(op).unwrap_or("").split([' ', '|']);
+    names.map(|name| name.trim_end_matches('?')).any(|inherent| inherent == name)
+}
+
 /// Reads the inherent attributes of an operation called `op`.
 pub(super) fn read<'b>(
     store: &mut Store<'b>,
@@ -144,6 +176,26 @@ pub(super) fn read<'b>(
         let hint = "write the module with version 4 of the format, or as text";
         return Err(Diagnostic::unsupported(codes::ENCODING, message).hint(hint).into());
     };
+    let mut first = None;
+    for names in names.split('|') {
+        match layout(store, op, c, version, names) {
+            Ok(props) => return Ok(props),
+            Err(failure) => drop(first.get_or_insert(failure)),
+        }
+    }
+    match first {
+        Some(failure) => Err(failure),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn layout<'b>(
+    store: &mut Store<'b>,
+    op: &str,
+    mut c: ByteCursor<'b>,
+    version: u64,
+    names: &'static str,
+) -> Res<Vec<NamedAttr<'b>>> {
     let mut out = Vec::new();
     let mut segments = Vec::new();
     for name in names.split(' ').filter(|name| !name.is_empty()) {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use shardc_ir::{DType, Diagnostic, DYNAMIC};
+use shardc_ir::{DType, DYNAMIC, Diagnostic};
 
 use super::attr::{AttrRef, BAttr, BLoc, BType, Piece, Sign, Store, TypeRef, Words};
 use super::container::{push_escaped, push_hex};
@@ -95,7 +95,8 @@ impl<'s, 'b> Pool<'s, 'b> {
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         if self.text.len() > self.limit {
-            let message = format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
+            let message =
+                format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
             return Err(Diagnostic::unsupported(codes::TOO_LARGE, message).into());
         }
         self.depth += 1;
@@ -244,8 +245,23 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.text.push(')');
             }
             BAttr::Pieces(pieces) => self.push_pieces(pieces)?,
+            BAttr::Nestable { head, body, tail } => {
+                self.text.push_str(head);
+                self.push_pieces(body)?;
+                self.text.push_str(tail);
+            }
         }
         Ok(())
+    }
+
+    /// Appends an attribute that is part of another one of its dialect.
+    fn push_nested(&mut self, at: AttrRef) -> Res<()> {
+        let store = self.store;
+        let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };
+        self.enter()?;
+        let done = self.push_pieces(body);
+        self.depth -= 1;
+        done
     }
 
     fn push_pieces(&mut self, pieces: &[Piece<'b>]) -> Res<()> {
@@ -254,6 +270,13 @@ impl<'s, 'b> Pool<'s, 'b> {
                 Piece::Text(text) => self.text.push_str(text),
                 Piece::Attr(at) => self.push_attr(*at, Elide::Never)?,
                 Piece::Type(at) => self.push_type(*at)?,
+                Piece::Nested(at) => self.push_nested(*at)?,
+                Piece::Mesh(at) => {
+                    if matches!(self.store.attr(*at), BAttr::Nestable { .. }) {
+                        self.text.push_str("mesh");
+                    }
+                    self.push_nested(*at)?;
+                }
                 Piece::Quoted(bytes) => self.quoted(bytes),
             }
         }
@@ -304,7 +327,8 @@ impl<'s, 'b> Pool<'s, 'b> {
             self.push_hex_elements(bytes);
             return;
         };
-        let dense = self.dtype(*element).and_then(|dtype| Some((dtype, elements::dense(dtype, shape, bytes)?)));
+        let dense =
+            self.dtype(*element).and_then(|dtype| Some((dtype, elements::dense(dtype, shape, bytes)?)));
         match dense {
             Some((dtype, dense)) => {
                 let start = self.text.len();
@@ -564,11 +588,8 @@ fn push_int(out: &mut String, words: &Words, width: u32, signed: bool) {
     let word = words.first().copied().unwrap_or(0);
     if width <= 64 {
         let shift = 64 - width.max(1);
-        let _ = if signed {
-            write!(out, "{}", ((word << shift) as i64) >> shift)
-        } else {
-            write!(out, "{word}")
-        };
+        let _ =
+            if signed { write!(out, "{}", ((word << shift) as i64) >> shift) } else { write!(out, "{word}") };
         return;
     }
     let mut words = words.clone();

@@ -52,7 +52,6 @@ pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]
 }
 
 /// `#stablehlo<kind WORD>`.
-/// `#stablehlo<kind WORD>`.
 pub(super) fn enumeration<'b>(
     c: &mut DialectCursor<'_, 'b>,
     kind: &str,

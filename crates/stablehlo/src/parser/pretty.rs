@@ -102,6 +102,7 @@ impl<'a> Parser<'a> {
         let mut given = Given::default();
         let mut deferred = Deferred::new();
         let mut attrs = NamedList::new();
+        let mut regions = SmallVec::new();
         for &piece in pieces {
             match piece {
                 Piece::L(text) => self.literal(text)?,
@@ -130,6 +131,14 @@ impl<'a> Parser<'a> {
                 Piece::Lead(name) => {
                     if crate::lexer::is_ident_start(self.peek()) {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
+                    }
+                }
+                Piece::Regions => {
+                    if self.eat("(") {
+                        self.list(")", |p| {
+                            regions.push(p.region(&[], false)?);
+                            Ok(())
+                        })?;
                     }
                 }
                 Piece::Dict => self.opt_dict(&mut attrs)?,
@@ -164,6 +173,7 @@ impl<'a> Parser<'a> {
         let mut state = OpState::new(kind);
         state.operands = signature.operands;
         state.results = signature.results;
+        state.regions = regions;
         state.attrs = attrs;
         Ok(state)
     }

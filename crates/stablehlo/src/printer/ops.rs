@@ -35,7 +35,7 @@ impl<'m> Printer<'m> {
                     _ => Some(attrs_of(self.module, kind)),
                 };
                 match attrs {
-                    Some(attrs) => self.pieces(op, row, pieces, &attrs),
+                    Some(attrs) => self.pieces(op, row, pieces, &attrs, numbering),
                     None => self.generic(op, numbering, parent),
                 }
             }
@@ -68,7 +68,14 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn pieces(&mut self, op: OpId, row: &'static Row, pieces: &[Piece], attrs: &Attrs) {
+    fn pieces(
+        &mut self,
+        op: OpId,
+        row: &'static Row,
+        pieces: &[Piece],
+        attrs: &Attrs,
+        numbering: &Numbering,
+    ) {
         let module = self.module;
         let data = &module.ops[op];
         let mut operands = data.operands.iter().copied();
@@ -117,6 +124,7 @@ impl<'m> Printer<'m> {
                         self.push(" ");
                     }
                 }
+                Piece::Regions => self.regions(op, numbering),
                 Piece::Dict => {
                     let mut more = Entries::new();
                     for (at, (name, val)) in attrs.iter().enumerate() {

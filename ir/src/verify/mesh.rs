@@ -213,7 +213,7 @@ impl Users<'_, '_> {
         } else {
             let rank = match module.types.get(ty) {
                 Type::Tensor(tensor) => Some(tensor.rank()),
-                // The rank of a quantized tensor is in its text.
+                Type::Quantized(tensor) => Some(tensor.rank()),
                 Type::Other(_) => None,
                 Type::Token | Type::Tuple(_) => Some(0),
             };

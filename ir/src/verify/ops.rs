@@ -178,7 +178,7 @@ impl Expect {
             Expect::Scalar(dtype) => match module.types.get(ty) {
                 Type::Tensor(tensor) => tensor.rank() == 0 && tensor.dtype == dtype,
                 // A scalar of a quantized type.
-                Type::Other(_) => true,
+                Type::Quantized(_) | Type::Other(_) => true,
                 Type::Token | Type::Tuple(_) => false,
             },
         }

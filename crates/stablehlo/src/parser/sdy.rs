@@ -64,18 +64,12 @@ impl<'a> Parser<'a> {
 
     /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
-        match self.module.mesh_names.get(name) {
-            None => {
-                self.module.add_mesh(name, mesh);
-                Ok(())
-            }
-            Some(&id) if self.module.meshes[id] == mesh => Ok(()),
-            Some(_) => {
-                Err(Diagnostic::invalid(codes::REDEFINITION, format!("the mesh @{name} is defined twice"))
-                    .at(span)
-                    .into())
-            }
+        // Twice at one place: it was read ahead, before its turn.
+        if self.symbols.get(name) != Some(&span) {
+            self.define_symbol("mesh", name, span)?;
+            self.module.add_mesh(name, mesh);
         }
+        Ok(())
     }
 
     /// A mesh that a sharding names, wherever in the text it is defined.
@@ -83,17 +77,11 @@ impl<'a> Parser<'a> {
         if let Some(&id) = self.module.mesh_names.get(name) {
             return Ok(id);
         }
-        let mut from = self.pos;
-        while let Some(found) = self.cursor.text.get(from..).and_then(|rest| rest.find("sdy.mesh @")) {
-            let at = from + found + "sdy.mesh".len();
-            let here = self.elsewhere(at, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
-            if here {
-                self.elsewhere(at, Self::mesh_op)?;
-                if let Some(&id) = self.module.mesh_names.get(name) {
-                    return Ok(id);
-                }
+        if self.missing_meshes.insert(name.into()) {
+            self.read_ahead(name)?;
+            if let Some(&id) = self.module.mesh_names.get(name) {
+                return Ok(id);
             }
-            from = at;
         }
         let known: Vec<String> = self.module.mesh_names.keys().map(|name| format!("@{name}")).collect();
         let error =
@@ -103,6 +91,39 @@ impl<'a> Parser<'a> {
             false => error.hint(format!("the module defines {}", known.join(", "))),
         }
         .into())
+    }
+
+    /// Reads the mesh of this name where it stands below.
+    fn read_ahead(&mut self, name: &str) -> Res<()> {
+        const WORD: &str = "sdy.mesh";
+        let text = self.cursor.text;
+        let mut from = self.pos;
+        while let Some(found) = text.get(from..).and_then(|rest| rest.find(WORD)) {
+            let at = from + found;
+            from = at + WORD.len();
+            let line = text.get(..at).map_or("", |before| before.rsplit('\n').next().unwrap_or(before));
+            match line.trim_start() {
+                "" => {
+                    let here = self.elsewhere(from, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
+                    if here {
+                        return self.elsewhere(from, Self::mesh_op);
+                    }
+                }
+                "\"" => {
+                    let here = |p: &mut Self| {
+                        p.expect("\"")?;
+                        let header = p.generic_header()?;
+                        let named = header.iter().find(|named| named.name == "sym_name");
+                        named.map_or(Ok(false), |named| p.at_value(named, |p| Ok(p.text_string()? == name)))
+                    };
+                    if self.elsewhere(from, here).unwrap_or(false) {
+                        return self.elsewhere(from + 1, Self::generic_mesh).map(drop);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn mesh_ref(&mut self) -> Res<MeshId> {

@@ -231,13 +231,13 @@ fn i8_region_types() {
     };
     breaks(
         &all_reduce(|m| {
-            let body = region(m, "f32 bf16");
+            let body = region(m, "f32 i32");
             let a = arg(m, body, 0);
             ret(m, body, &[a]);
             body
         }),
         "SH0208",
-        "argument 1 of region 0 of stablehlo.all_reduce is tensor<bf16>, it should be tensor<f32>",
+        "argument 1 of region 0 of stablehlo.all_reduce is tensor<i32>, it should be tensor<f32>",
     );
     breaks(
         &all_reduce(|m| {
@@ -599,8 +599,9 @@ fn i13_placements() {
 fn grouped(groups: &[&[i64]], channel: Option<i64>, global: bool) -> CollectiveSpec {
     CollectiveSpec {
         groups: groups.iter().map(|g| g.to_vec()).collect(),
-        channel,
+        channel: channel.map(Channel::between_devices),
         use_global_device_ids: global,
+        ..CollectiveSpec::default()
     }
 }
 

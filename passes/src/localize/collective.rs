@@ -4,8 +4,8 @@
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
 use shardc_ir::{
-    AxisMove, AxisRef, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind, OpId,
-    OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
+    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -105,11 +105,11 @@ impl Localizer<'_> {
     /// A collective's groups; in partition mode with a channel of its own and global device ids.
     fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         Box::new(match self.mode {
-            SpmdMode::Replica => CollectiveSpec { groups, channel: None, use_global_device_ids: false },
+            SpmdMode::Replica => CollectiveSpec { groups, ..CollectiveSpec::default() },
             SpmdMode::Partition => {
-                let channel = Some(self.next_channel);
+                let channel = Some(Channel::between_devices(self.next_channel));
                 self.next_channel += 1;
-                CollectiveSpec { groups, channel, use_global_device_ids: true }
+                CollectiveSpec { groups, channel, use_global_device_ids: true, ..CollectiveSpec::default() }
             }
         })
     }

@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
+    pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
         let text = self.slice(start, end);
         self.elsewhere(start, |p| p.attr(text, end))
     }

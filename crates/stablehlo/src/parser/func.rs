@@ -13,7 +13,7 @@ use crate::codes;
 use crate::lexer::Res;
 
 impl<'a> Parser<'a> {
-    fn new_func(&self, name: &str, span: Span) -> Func {
+    pub(super) fn new_func(&self, name: &str, span: Span) -> Func {
         Func {
             name: name.into(),
             visibility: Visibility::Default,
@@ -173,6 +173,11 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         self.functional_type()?;
         func.loc = self.opt_loc()?;
+        self.func_from(func, attrs)
+    }
+
+    /// Adds a function that has its body and place, and whatever else these attributes of a `func.func` say.
+    pub(super) fn func_from(&mut self, mut func: Func, mut attrs: NamedList<'a>) -> Res<()> {
         let Some(name) = take(&mut attrs, "sym_name") else {
             let message = "func.func needs the attribute `sym_name`";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(func.span).into());

@@ -108,6 +108,11 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         self.functional_type()?;
         self.module.loc = self.opt_loc()?;
+        self.module_from(attrs)
+    }
+
+    /// Sets what these attributes of a `builtin.module` say.
+    pub(super) fn module_from(&mut self, mut attrs: NamedList<'a>) -> Res<()> {
         if let Some(named) = take(&mut attrs, "sym_name") {
             self.module.name = Some(self.at_value(&named, |p| Ok(p.text_string()?.into()))?);
         }
@@ -209,8 +214,13 @@ impl<'a> Parser<'a> {
     /// `() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> {...} : () -> ()`; the name was read.
     pub(super) fn generic_mesh(&mut self) -> Res<String> {
         let start = self.pos;
-        let mut attrs = self.generic_header()?;
+        let attrs = self.generic_header()?;
         let span = Span::new(start, self.pos);
+        self.mesh_from(attrs, span)
+    }
+
+    /// Adds the mesh that these attributes of an `sdy.mesh` describe; its name.
+    pub(super) fn mesh_from(&mut self, mut attrs: NamedList<'a>, span: Span) -> Res<String> {
         let (Some(name), Some(mesh)) = (take(&mut attrs, "sym_name"), take(&mut attrs, "mesh")) else {
             let message = "sdy.mesh needs the attributes `sym_name` and `mesh`";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());

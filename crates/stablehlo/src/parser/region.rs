@@ -7,8 +7,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
-use super::{Def, Operand, Parser};
+use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::{self, Given};
@@ -111,7 +112,7 @@ impl<'a> Parser<'a> {
     fn add_args(&mut self, region: RegionId, args: &[ArgDecl<'a>]) -> Res<()> {
         for arg in args {
             let value = self.module.add_arg(region, arg.ty);
-            self.define(arg.name, Def { first: Some(value), count: 1, span: arg.span })?;
+            self.define(arg.name, Def { first: value.into(), count: 1, span: arg.span })?;
         }
         if args.iter().any(|arg| arg.loc.is_some()) {
             self.module.regions[region].arg_locs = args.iter().map(|arg| arg.loc).collect();
@@ -189,9 +190,8 @@ impl<'a> Parser<'a> {
         let result = self.op_after_names(&names, start);
         if result.is_err() {
             for &(name, count, span) in &names {
-                if !self.names.contains_key(name) {
-                    self.names.insert(name, Def { first: None, count, span });
-                    self.scope.push(name);
+                if self.names.get(name).is_none() {
+                    self.names.insert(name, Def { first: None.into(), count, span });
                 }
             }
         }
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes the operation and defines its results.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         state: OpState<'a>,
         names: &ResultNames<'a>,
@@ -290,7 +290,7 @@ impl<'a> Parser<'a> {
         }
         let mut at = 0;
         for &(name, count, span) in names {
-            let first = self.module.ops[op].results.get(at).copied();
+            let first = self.module.ops[op].results.get(at).copied().into();
             self.define(name, Def { first, count, span })?;
             at += count as usize;
         }
@@ -378,7 +378,10 @@ impl<'a> Parser<'a> {
         }
         let mut regions = SmallVec::new();
         if self.eat("(") {
-            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            let isolated = matches!(
+                name,
+                "sdy.manual_computation" | "sdy.named_computation" | "stablehlo.async_start" | "chlo.scan"
+            );
             self.list(")", |p| {
                 regions.push(p.region(&[], isolated)?);
                 Ok(())
@@ -389,6 +392,23 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let (types, results) = self.functional_type()?;
         self.check_operands(name, span, &operands, &types)?;
+        let mut state = OpState::new(OpKind::Return);
+        state.operands = operands;
+        state.results = results;
+        state.regions = regions;
+        state.attrs = attrs;
+        self.generic_state(state, name, span, props)
+    }
+
+    /// Completes an operation whose inherent attributes may be in `props` or among the discardable ones.
+    pub(super) fn generic_state(
+        &mut self,
+        mut state: OpState<'a>,
+        name: &str,
+        span: Span,
+        mut props: NamedList<'a>,
+    ) -> Res<OpState<'a>> {
+        let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
         let known = row(name);
         if let Some(row) = known {
@@ -406,10 +426,7 @@ impl<'a> Parser<'a> {
         } else {
             attrs.extend(props);
         }
-        let mut state = OpState::new(kind);
-        state.operands = operands;
-        state.results = results;
-        state.regions = regions;
+        state.kind = kind;
         state.attrs = attrs;
         if let (OpKind::Constant(_), Some(written)) = (&state.kind, self.last_dense)
             && state.results[..] != [written]
@@ -468,7 +485,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw | AttrType::Stripped(_) => {
+                AttrType::Raw => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;

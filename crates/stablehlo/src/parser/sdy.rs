@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
     /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
         // Twice at one place: it was read ahead, before its turn.
-        if self.symbols.get(name) != Some(&span) {
+        if !span.is_some() || self.symbols.get(name) != Some(&span) {
             self.define_symbol("mesh", name, span)?;
             self.module.add_mesh(name, mesh);
         }

@@ -77,7 +77,11 @@ impl<'b> Body<'b> {
     /// Defines the next `count` values of the current region; the number of the first in the whole program.
     fn define(&mut self, c: &ByteCursor<'b>, count: usize) -> Res<u32> {
         let Some(scope) = self.scopes.last_mut() else {
-            return if count == 0 { Ok(0) } else { Err(c.malformed("expected no values outside of regions")) };
+            return if count == 0 {
+                Ok(0)
+            } else {
+                Err(c.malformed("expected no values outside of regions"))
+            };
         };
         let first = scope.defined;
         match u32::try_from(count).ok().and_then(|count| first.checked_add(count)) {
@@ -246,7 +250,8 @@ impl<'b> Body<'b> {
             let place = *c;
             let (id, contents) = c.section()?;
             if id != section::IR {
-                let message = format!("expected a section of operations, found a {} section", section::name(id));
+                let message =
+                    format!("expected a section of operations, found a {} section", section::name(id));
                 return Err(place.malformed(message));
             }
             own = Some(contents);

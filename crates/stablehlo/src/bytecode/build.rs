@@ -103,7 +103,8 @@ impl<'a, 'b> Texts<'a, 'b> {
         let props = self.entries(op, &op.props)?;
         let attrs = self.entries(op, &op.attrs)?;
         if self.carried > self.limit {
-            let message = format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
+            let message =
+                format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
             return Err(Diagnostic::unsupported(codes::TOO_LARGE, message).into());
         }
         for &ty in &op.results {

@@ -78,7 +78,8 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     }
     let need = |id: u8| {
         sections.get(usize::from(id)).copied().flatten().ok_or_else(|| {
-            let message = format!("the bytecode ends at byte {} without a {} section", bytes.len(), section::name(id));
+            let message =
+                format!("the bytecode ends at byte {} without a {} section", bytes.len(), section::name(id));
             Diagnostic::invalid(codes::TRUNCATED, message)
         })
     };
@@ -88,16 +89,16 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
         Some(contents) => properties(contents)?,
         None => Vec::new(),
     };
-    let resources = match (
-        sections[usize::from(section::RESOURCE)],
-        sections[usize::from(section::RESOURCE_OFFSET)],
-    ) {
-        (Some(contents), Some(offsets)) => resources(contents, offsets, &dialects, &strings)?,
-        (None, None) => Resources::default(),
-        (Some(only), None) | (None, Some(only)) => {
-            return Err(only.malformed("expected a resource section and a resource offset section, or neither"));
-        }
-    };
+    let resources =
+        match (sections[usize::from(section::RESOURCE)], sections[usize::from(section::RESOURCE_OFFSET)]) {
+            (Some(contents), Some(offsets)) => resources(contents, offsets, &dialects, &strings)?,
+            (None, None) => Resources::default(),
+            (Some(only), None) | (None, Some(only)) => {
+                return Err(
+                    only.malformed("expected a resource section and a resource offset section, or neither")
+                );
+            }
+        };
     let entries = (need(section::ATTR_TYPE)?, need(section::ATTR_TYPE_OFFSET)?);
     let store = attrs_and_types(entries.0, entries.1, &dialects, &strings, &resources.keys)?;
     let file = File { version, store, ops, properties };
@@ -109,7 +110,8 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
 fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
     let version = c.varint()?;
     if version > NEWEST {
-        let message = format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
+        let message =
+            format!("this is MLIR bytecode of version {version}; shardc reads versions 0 to {NEWEST}");
         return Err(Diagnostic::unsupported(codes::VERSION, message)
             .hint(format!("write it with an older version, as `desired_version={NEWEST}` in Python"))
             .into());
@@ -134,7 +136,11 @@ fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
         let place = c;
         match c.bytes(size)?.split_last() {
             Some((0, string)) => strings.push(string),
-            _ => return Err(place.malformed(format!("expected {size} bytes of a string, the last of them zero"))),
+            _ => {
+                return Err(
+                    place.malformed(format!("expected {size} bytes of a string, the last of them zero"))
+                );
+            }
         }
     }
     c.end("the strings")?;
@@ -167,7 +173,8 @@ fn dialects<'b>(
             let place = c;
             let (id, contents) = c.section()?;
             if id != section::DIALECT_VERSIONS {
-                let message = format!("expected the version of a dialect, found a {} section", section::name(id));
+                let message =
+                    format!("expected the version of a dialect, found a {} section", section::name(id));
                 return Err(place.malformed(message));
             }
             dialect_version(contents)?
@@ -438,7 +445,8 @@ fn entries<'b>(
         let Some(&dialect) = dialects.get(at as usize) else { continue };
         let group = offsets.count("attributes or types")?;
         if group > count - entries.len() {
-            let message = format!("expected at most {} attributes or types, found {group}", count - entries.len());
+            let message =
+                format!("expected at most {} attributes or types, found {group}", count - entries.len());
             return Err(place.malformed(message));
         }
         for _ in 0..group {

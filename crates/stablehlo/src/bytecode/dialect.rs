@@ -147,8 +147,7 @@ impl<'b> DialectCursor<'_, 'b> {
                 let place = self.cursor;
                 let count = self.cursor.count("words")?;
                 if count > width.div_ceil(64) as usize || width > MAX_WIDTH {
-                    let message =
-                        format!("expected a number of at most {} bits", width.min(MAX_WIDTH));
+                    let message = format!("expected a number of at most {} bits", width.min(MAX_WIDTH));
                     return Err(place.malformed(message));
                 }
                 for _ in 0..count {

@@ -59,7 +59,9 @@ impl Locs {
             for part in parts(loc) {
                 match self.made.get(part.0 as usize) {
                     Some(State::Made(_)) => {}
-                    Some(State::Open) => return Err(malformed("expected locations, found one that is part of itself")),
+                    Some(State::Open) => {
+                        return Err(malformed("expected locations, found one that is part of itself"));
+                    }
                     _ => stack.push(part),
                 }
             }

@@ -12,8 +12,7 @@ use crate::lexer::Res;
 use crate::syntax::values::{push_conv, push_ints, push_list, push_members};
 
 /// The row of the dialect.
-pub(super) const DIALECT: DialectReader =
-    DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
+pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
 
 /// Directions of a comparison by number.
 pub(super) const COMPARISONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
@@ -70,8 +69,9 @@ fn dims(c: &mut DialectCursor<'_, '_>) -> Res<SmallVec<[u32; 4]>> {
 fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
     let place = c.cursor;
     let value = c.svarint()?;
-    u32::try_from(value)
-        .map_err(|_| place.malformed(format!("expected a dimension number from 0 to 4294967295, found {value}")))
+    u32::try_from(value).map_err(|_| {
+        place.malformed(format!("expected a dimension number from 0 to 4294967295, found {value}"))
+    })
 }
 
 fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<ConvDims> {
@@ -170,7 +170,8 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
             BAttr::Pieces(vec![Piece::Text(text.into()), Piece::Attr(c.attr()?), piece(">")])
         }
         18 => {
-            let mut pieces = vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
+            let mut pieces =
+                vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
             pieces.push(piece(", axes = ["));
             separated(&mut pieces, c.attrs()?.into_iter().map(Piece::Attr));
             pieces.push(piece("]>"));

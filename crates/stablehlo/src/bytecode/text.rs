@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use shardc_ir::{DType, Diagnostic, DYNAMIC};
+use shardc_ir::{DType, DYNAMIC, Diagnostic};
 
 use super::attr::{AttrRef, BAttr, BLoc, BType, Piece, Sign, Store, TypeRef, Words};
 use super::container::{push_escaped, push_hex};
@@ -95,7 +95,8 @@ impl<'s, 'b> Pool<'s, 'b> {
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
         if self.text.len() > self.limit {
-            let message = format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
+            let message =
+                format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
             return Err(Diagnostic::unsupported(codes::TOO_LARGE, message).into());
         }
         self.depth += 1;
@@ -304,7 +305,8 @@ impl<'s, 'b> Pool<'s, 'b> {
             self.push_hex_elements(bytes);
             return;
         };
-        let dense = self.dtype(*element).and_then(|dtype| Some((dtype, elements::dense(dtype, shape, bytes)?)));
+        let dense =
+            self.dtype(*element).and_then(|dtype| Some((dtype, elements::dense(dtype, shape, bytes)?)));
         match dense {
             Some((dtype, dense)) => {
                 let start = self.text.len();
@@ -564,11 +566,8 @@ fn push_int(out: &mut String, words: &Words, width: u32, signed: bool) {
     let word = words.first().copied().unwrap_or(0);
     if width <= 64 {
         let shift = 64 - width.max(1);
-        let _ = if signed {
-            write!(out, "{}", ((word << shift) as i64) >> shift)
-        } else {
-            write!(out, "{word}")
-        };
+        let _ =
+            if signed { write!(out, "{}", ((word << shift) as i64) >> shift) } else { write!(out, "{word}") };
         return;
     }
     let mut words = words.clone();

@@ -14,6 +14,7 @@ mod alias;
 mod attrs;
 mod dense;
 mod func;
+mod groups;
 mod kept;
 mod loc;
 mod module;

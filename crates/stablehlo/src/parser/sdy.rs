@@ -34,6 +34,11 @@ impl<'a> Parser<'a> {
                 let message = format!("this mesh has two axes called \"{name}\"");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
             }
+            if mesh.axes.len() > usize::from(u16::MAX) {
+                return Err(Diagnostic::unsupported(codes::UNKNOWN_MESH, "this mesh has too many axes")
+                    .at(span)
+                    .into());
+            }
             Ok(())
         })?;
         if self.eat(",") {
@@ -72,16 +77,20 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A mesh that a sharding names, wherever in the text it is defined.
-    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+    /// A mesh that is named, wherever in the text it is defined.
+    pub(super) fn known_mesh(&mut self, name: &str) -> Res<Option<MeshId>> {
         if let Some(&id) = self.module.mesh_names.get(name) {
-            return Ok(id);
+            return Ok(Some(id));
         }
         if self.missing_meshes.insert(name.into()) {
             self.read_ahead(name)?;
-            if let Some(&id) = self.module.mesh_names.get(name) {
-                return Ok(id);
-            }
+        }
+        Ok(self.module.mesh_names.get(name).copied())
+    }
+
+    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+        if let Some(id) = self.known_mesh(name)? {
+            return Ok(id);
         }
         let known: Vec<String> = self.module.mesh_names.keys().map(|name| format!("@{name}")).collect();
         let error =
@@ -176,7 +185,7 @@ impl<'a> Parser<'a> {
             .into());
         };
         if let Some(SubAxis { pre, size: part }) = sub
-            && size % (i64::from(pre) * i64::from(part)) != 0
+            && i64::from(pre).checked_mul(i64::from(part)).is_none_or(|parts| size % parts != 0)
         {
             let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
             return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
@@ -325,65 +334,6 @@ impl<'a> Parser<'a> {
                 Ok(Val::Raw(text.into()))
             }
         }
-    }
-
-    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<Vec<Vec<i64>>> {
-        self.expect("#stablehlo.replica_group_mesh_axes<")?;
-        let mut mesh = None;
-        let mut axes = AxisList::new();
-        self.members(">", |p, name| {
-            match (name, mesh) {
-                ("mesh", _) => mesh = Some(p.mesh_ref()?),
-                ("axes", Some(mesh)) => {
-                    p.expect("[")?;
-                    p.list("]", |p| {
-                        axes.push(p.stablehlo_axis(mesh)?);
-                        Ok(())
-                    })?;
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        match mesh {
-            Some(mesh) => Ok(self.module.meshes[mesh].replica_groups(&axes)),
-            None => Err(self.expected("`mesh = @name` before this")),
-        }
-    }
-
-    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
-    fn stablehlo_axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
-        self.expect("#stablehlo.axis_ref<")?;
-        let mut axis = None;
-        self.members(">", |p, name| {
-            match (name, &mut axis) {
-                ("name", axis @ None) => *axis = Some(p.axis(mesh)?),
-                ("sub_axis_info", Some(axis)) => {
-                    let span = p.token_span();
-                    p.eat("#stablehlo.sub_axis_info<");
-                    p.expect("(")?;
-                    let pre = p.int()?;
-                    p.expect(")")?;
-                    let size = p.int()?;
-                    p.eat(">");
-                    let sub = u32::try_from(pre).ok().zip(u32::try_from(size).ok());
-                    let full = p.module.meshes[mesh].full_size(*axis);
-                    axis.sub = match sub {
-                        Some((pre @ 1.., size @ 1..)) if full % (i64::from(pre) * i64::from(size)) == 0 => {
-                            Some(SubAxis { pre, size })
-                        }
-                        _ => {
-                            let message = format!("({pre}){size} is no part of an axis of size {full}");
-                            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
-                        }
-                    };
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        axis.ok_or_else(|| self.expected("`name = \"...\"` before this"))
     }
 
     /// `[<...>, <...>]`.

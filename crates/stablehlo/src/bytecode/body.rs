@@ -184,6 +184,11 @@ impl<'b> Body<'b> {
             let at = *c;
             let dict = self.attr(c)?;
             op.attrs = self.dict(&at, dict)?;
+            if self.file.version < PROPERTIES && properties::is_known(&op.name) {
+                let all = std::mem::take(&mut op.attrs);
+                (op.props, op.attrs) =
+                    all.into_iter().partition(|(name, _)| properties::is_inherent(&op.name, name));
+            }
         }
         if mask & has::PROPERTIES != 0 {
             let at = *c;

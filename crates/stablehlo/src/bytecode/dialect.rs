@@ -5,7 +5,7 @@ use crate::lexer::Res;
 
 use super::attr::{AttrRef, BAttr, BType, TypeRef, Words};
 use super::reader::ByteCursor;
-use super::{builtin, chlo, quant, stablehlo, vhlo};
+use super::{builtin, chlo, quant, sdy, stablehlo, vhlo};
 
 /// What a dialect reads.
 pub(crate) struct DialectReader {
@@ -19,7 +19,7 @@ pub(crate) struct DialectReader {
 
 /// Every dialect with an encoding of its own.
 const DIALECTS: &[DialectReader] =
-    &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, vhlo::DIALECT];
+    &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, sdy::DIALECT, vhlo::DIALECT];
 
 /// The row of a dialect.
 pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {

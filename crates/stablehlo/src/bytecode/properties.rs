@@ -18,7 +18,7 @@ use crate::lexer::Res;
 const PACKED_SEGMENTS: u64 = 6;
 
 /// Names separated by blanks. `?` says that an attribute may be absent; names in `...SegmentSizes` are the numbers
-/// of operands or results of each group.
+/// of operands or results of each group. Where older versions of a dialect have fewer, those stand behind a `|`.
 const TABLE: &[(&str, &str)] = &[
     ("builtin.module", "sym_name? sym_visibility?"),
     ("chlo.broadcast_compare", "broadcast_dimensions? compare_type? comparison_direction"),
@@ -29,7 +29,7 @@ const TABLE: &[(&str, &str)] = &[
         "chlo.scan",
         "dimension is_associative? is_reverse? operandSegmentSizes resultSegmentSizes scan_dim_size?",
     ),
-    ("chlo.top_k", "is_stable? k"),
+    ("chlo.top_k", "is_stable? k|k"),
     ("func.call", "arg_attrs? callee no_inline? res_attrs?"),
     ("func.call_indirect", "arg_attrs? res_attrs?"),
     ("func.constant", "value"),
@@ -150,6 +150,17 @@ fn names_of(op: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether the table knows operations called `op`.
+pub(super) fn is_known(op: &str) -> bool {
+    names_of(op).is_some()
+}
+
+/// Whether operations called `op` have an inherent attribute of this name.
+pub(super) fn is_inherent(op: &str, name: &str) -> bool {
+    let names = names_of(op).unwrap_or("").split([' ', '|']);
+    names.map(|name| name.trim_end_matches('?')).any(|inherent| inherent == name)
+}
+
 /// Reads the inherent attributes of an operation called `op`.
 pub(super) fn read<'b>(
     store: &mut Store<'b>,
@@ -165,6 +176,26 @@ pub(super) fn read<'b>(
         let hint = "write the module with version 4 of the format, or as text";
         return Err(Diagnostic::unsupported(codes::ENCODING, message).hint(hint).into());
     };
+    let mut first = None;
+    for names in names.split('|') {
+        match layout(store, op, c, version, names) {
+            Ok(props) => return Ok(props),
+            Err(failure) => drop(first.get_or_insert(failure)),
+        }
+    }
+    match first {
+        Some(failure) => Err(failure),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn layout<'b>(
+    store: &mut Store<'b>,
+    op: &str,
+    mut c: ByteCursor<'b>,
+    version: u64,
+    names: &'static str,
+) -> Res<Vec<NamedAttr<'b>>> {
     let mut out = Vec::new();
     let mut segments = Vec::new();
     for name in names.split(' ').filter(|name| !name.is_empty()) {

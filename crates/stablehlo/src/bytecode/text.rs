@@ -245,8 +245,23 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.text.push(')');
             }
             BAttr::Pieces(pieces) => self.push_pieces(pieces)?,
+            BAttr::Nestable { head, body, tail } => {
+                self.text.push_str(head);
+                self.push_pieces(body)?;
+                self.text.push_str(tail);
+            }
         }
         Ok(())
+    }
+
+    /// Appends an attribute that is part of another one of its dialect.
+    fn push_nested(&mut self, at: AttrRef) -> Res<()> {
+        let store = self.store;
+        let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };
+        self.enter()?;
+        let done = self.push_pieces(body);
+        self.depth -= 1;
+        done
     }
 
     fn push_pieces(&mut self, pieces: &[Piece<'b>]) -> Res<()> {
@@ -255,6 +270,13 @@ impl<'s, 'b> Pool<'s, 'b> {
                 Piece::Text(text) => self.text.push_str(text),
                 Piece::Attr(at) => self.push_attr(*at, Elide::Never)?,
                 Piece::Type(at) => self.push_type(*at)?,
+                Piece::Nested(at) => self.push_nested(*at)?,
+                Piece::Mesh(at) => {
+                    if matches!(self.store.attr(*at), BAttr::Nestable { .. }) {
+                        self.text.push_str("mesh");
+                    }
+                    self.push_nested(*at)?;
+                }
                 Piece::Quoted(bytes) => self.quoted(bytes),
             }
         }

@@ -141,9 +141,7 @@ impl Compiler {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         let Some(entry) = module.entry() else {
-            return Err(Diagnostic::invalid("SH0301", "the program has no entry function")
-                .hint("name it @main, or make it the only public function")
-                .into());
+            return Err(module.no_entry().into());
         };
         refuse_gspmd(&module)?;
         if let Some(mesh) = &self.mesh {

@@ -9,10 +9,11 @@ use smallvec::SmallVec;
 
 use super::collect::SHARDING;
 use super::hlo::{Devices, HloSharding, Leaf, LeafKind, ShardGroup, Subgroup, Tiling};
-use super::manual::callers_first;
+use super::manual::{callers_first, inputs};
 use super::tiles::{Digit, list_digits, positions, row_major, to_devices};
 use crate::axes::{Part, Parts, parts};
 use crate::inline::ValueMap;
+use crate::structure::has_program_regions;
 
 /// The sharding of XLA that places a value as `sharding` does. `manual` are the axes along which the value is local
 /// to the device.
@@ -183,7 +184,10 @@ impl Export<'_> {
                     rest.extend(inner.into_iter().rev());
                     continue;
                 }
-                regions.extend(self.module.ops[op].regions.iter().map(|&r| (r, context.clone())));
+                // What combines single elements is not sharded.
+                if has_program_regions(&self.module.ops[op].kind) {
+                    regions.extend(self.module.ops[op].regions.iter().map(|&r| (r, context.clone())));
+                }
                 self.op(op, &context, &mut out);
             }
             self.module.regions[region].ops = out;
@@ -228,7 +232,8 @@ impl Export<'_> {
             return;
         }
         let results = data.results.clone();
-        if results.iter().any(|&r| self.module.shardings.of(r).is_some()) {
+        let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.module, op);
+        if fixed && results.iter().any(|&r| self.module.shardings.of(r).is_some()) {
             let leaves: Vec<Leaf> = results.iter().map(|&r| self.leaf(r, manual)).collect();
             let sharding = match <[Leaf; 1]>::try_from(leaves) {
                 Ok([leaf]) => HloSharding::Single(leaf),
@@ -340,6 +345,16 @@ impl Export<'_> {
             self.module.ops[op].operands = operands;
         }
     }
+}
+
+/// Whether a loop has the same values for XLA. What it reads from outside XLA carries along, and what it carries
+/// along unchanged XLA reads from outside; the shardings of its tuple are then too many or too few.
+fn keeps_its_values(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let Some(&body) = data.regions.get(1) else { return true };
+    let returned = module.terminator(body).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default();
+    let unchanged = module.regions[body].args.iter().zip(returned).any(|(arg, value)| arg == value);
+    !unchanged && inputs(module, op).len() == data.operands.len()
 }
 
 enum Step {

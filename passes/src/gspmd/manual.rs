@@ -132,7 +132,7 @@ impl Sets {
 }
 
 /// Operands, and the values from outside that regions read.
-fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
+pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();
     if data.regions.is_empty() {

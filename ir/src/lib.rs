@@ -50,7 +50,7 @@ pub use loc::{Loc, LocTable};
 pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
-pub use sharding::{AxisList, DimSharding, ShardingTable, TensorSharding};
+pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
 pub use verify::verify;

@@ -54,6 +54,7 @@ elementwise! {
         Sqrt = "stablehlo.sqrt",
         Tan = "stablehlo.tan",
         Tanh = "stablehlo.tanh",
+        AsinAcosKernel = "chlo._asin_acos_kernel",
         Acos = "chlo.acos",
         Acosh = "chlo.acosh",
         Asin = "chlo.asin",
@@ -95,9 +96,63 @@ elementwise! {
         ShiftRightLogical = "stablehlo.shift_right_logical",
         Subtract = "stablehlo.subtract",
         Xor = "stablehlo.xor",
+        Mulhi = "chlo.mulhi",
         NextAfter = "chlo.next_after",
         Polygamma = "chlo.polygamma",
         Zeta = "chlo.zeta",
+    }
+}
+
+elementwise! {
+    /// Elementwise operations on two operands whose shapes may differ: chlo's forms of [`BinaryOp`]s.
+    BroadcastOp {
+        Add = "chlo.broadcast_add",
+        And = "chlo.broadcast_and",
+        Atan2 = "chlo.broadcast_atan2",
+        Complex = "chlo.broadcast_complex",
+        Divide = "chlo.broadcast_divide",
+        Maximum = "chlo.broadcast_maximum",
+        Minimum = "chlo.broadcast_minimum",
+        Multiply = "chlo.broadcast_multiply",
+        NextAfter = "chlo.broadcast_next_after",
+        Or = "chlo.broadcast_or",
+        Polygamma = "chlo.broadcast_polygamma",
+        Power = "chlo.broadcast_power",
+        Remainder = "chlo.broadcast_remainder",
+        ShiftLeft = "chlo.broadcast_shift_left",
+        ShiftRightArithmetic = "chlo.broadcast_shift_right_arithmetic",
+        ShiftRightLogical = "chlo.broadcast_shift_right_logical",
+        Subtract = "chlo.broadcast_subtract",
+        Xor = "chlo.broadcast_xor",
+        Zeta = "chlo.broadcast_zeta",
+    }
+}
+
+impl BroadcastOp {
+    /// What is done to each pair of elements.
+    #[must_use]
+    pub fn op(self) -> BinaryOp {
+        match self {
+            Self::Add => BinaryOp::Add,
+            Self::And => BinaryOp::And,
+            Self::Atan2 => BinaryOp::Atan2,
+            Self::Complex => BinaryOp::Complex,
+            Self::Divide => BinaryOp::Divide,
+            Self::Maximum => BinaryOp::Maximum,
+            Self::Minimum => BinaryOp::Minimum,
+            Self::Multiply => BinaryOp::Multiply,
+            Self::NextAfter => BinaryOp::NextAfter,
+            Self::Or => BinaryOp::Or,
+            Self::Polygamma => BinaryOp::Polygamma,
+            Self::Power => BinaryOp::Power,
+            Self::Remainder => BinaryOp::Remainder,
+            Self::ShiftLeft => BinaryOp::ShiftLeft,
+            Self::ShiftRightArithmetic => BinaryOp::ShiftRightArithmetic,
+            Self::ShiftRightLogical => BinaryOp::ShiftRightLogical,
+            Self::Subtract => BinaryOp::Subtract,
+            Self::Xor => BinaryOp::Xor,
+            Self::Zeta => BinaryOp::Zeta,
+        }
     }
 }
 

@@ -8,10 +8,21 @@ use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use crate::{AxisRef, DYNAMIC, Mesh, MeshId, Shape, ShardingId, ValueId};
+use crate::{AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, ValueId};
 
 /// Axes from major to minor.
 pub type AxisList = SmallVec<[AxisRef; 2]>;
+
+/// Axes that go from one dimension of a tensor to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisMove {
+    /// The axes that move.
+    pub axes: AxisList,
+    /// The dimension that is gathered.
+    pub from: u32,
+    /// The dimension that is split.
+    pub to: u32,
+}
 
 /// How one dimension is split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,8 +58,12 @@ pub struct TensorSharding {
     pub dims: SmallVec<[DimSharding; 4]>,
     /// Axes along which propagation must leave the tensor replicated.
     pub replicated: AxisList,
-    /// Axes along which the value is a pending sum: the tensor is the sum of what the devices hold.
+    /// Axes along which the value is pending: the tensor is the sum of what the devices hold, or what else
+    /// [`TensorSharding::reduction`] says.
     pub unreduced: AxisList,
+    /// How what the devices hold along [`TensorSharding::unreduced`] is combined; [`ReductionKind::Add`] where
+    /// nothing is pending.
+    pub reduction: ReductionKind,
 }
 
 impl TensorSharding {
@@ -71,6 +86,7 @@ impl TensorSharding {
             dims: dims.into_iter().collect(),
             replicated: AxisList::new(),
             unreduced: AxisList::new(),
+            reduction: ReductionKind::Add,
         }
     }
 
@@ -97,6 +113,21 @@ impl TensorSharding {
         mesh.axes_size(self.axes(dim))
     }
 
+    /// The same with nothing pending.
+    #[must_use]
+    pub fn completed(&self) -> Self {
+        TensorSharding { unreduced: AxisList::new(), reduction: ReductionKind::Add, ..self.clone() }
+    }
+
+    /// The same, of which nothing pending is a sum.
+    #[must_use]
+    pub fn tidied(mut self) -> Self {
+        if self.unreduced.is_empty() {
+            self.reduction = ReductionKind::Add;
+        }
+        self
+    }
+
     /// Whether no dimension is split (pending sums do not count).
     #[must_use]
     pub fn is_unsplit(&self) -> bool {
@@ -104,11 +135,12 @@ impl TensorSharding {
     }
 
     /// Whether both place the same data on each device: the same axes on each dimension and the same pending
-    /// sums. Openness, priorities and explicitly replicated axes do not matter.
+    /// reductions. Openness, priorities and explicitly replicated axes do not matter.
     #[must_use]
     pub fn same_placement(&self, other: &Self) -> bool {
         self.mesh == other.mesh
             && self.unreduced == other.unreduced
+            && self.reduction == other.reduction
             && self.dims.len() == other.dims.len()
             && self.dims.iter().zip(&other.dims).all(|(a, b)| a.axes == b.axes)
     }
@@ -133,6 +165,7 @@ impl TensorSharding {
     pub fn closed(&self) -> Self {
         TensorSharding {
             unreduced: self.unreduced.clone(),
+            reduction: self.reduction,
             ..Self::from_axes(self.mesh, self.dims.iter().map(|d| d.axes.as_slice()))
         }
     }
@@ -156,14 +189,32 @@ impl TensorSharding {
             }
         }
         out.push(']');
-        for (name, axes) in [("replicated", &self.replicated), ("unreduced", &self.unreduced)] {
+        let kind = self.reduction.word();
+        for (name, kind, axes) in [("replicated", "", &self.replicated), ("unreduced", kind, &self.unreduced)]
+        {
             if !axes.is_empty() {
-                out.push_str(&format!(", {name}={{"));
+                out.push_str(&format!(", {name}={kind}{{"));
                 push_axes(&mut out, mesh, axes);
                 out.push('}');
             }
         }
         out
+    }
+}
+
+impl ReductionKind {
+    /// The word that sdy writes before the axes of a pending reduction; nothing for a sum.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            ReductionKind::Add => "",
+            ReductionKind::Mul => "mul",
+            ReductionKind::Max => "max",
+            ReductionKind::Min => "min",
+            ReductionKind::And => "and",
+            ReductionKind::Or => "or",
+            ReductionKind::Xor => "xor",
+        }
     }
 }
 

@@ -270,6 +270,10 @@ fn drop_unused(module: &mut Module) {
                     named.insert(callee.to_string());
                 }
                 OpKind::CustomCall(spec) => names_in(&spec.props, &mut named),
+                OpKind::Composite(spec) => {
+                    named.insert(spec.decomposition.to_string());
+                    spec.attributes.iter().for_each(|attrs| names_in(attrs, &mut named));
+                }
                 OpKind::Opaque(spec) => names_in(&spec.props, &mut named),
                 _ => {}
             }

@@ -5,7 +5,10 @@
 //! and the reshard comes after it. The gradient that flows into a layer through several products is such a
 //! sum, so a transformer's backward pass needs one all-reduce where it would take three.
 
-use shardc_ir::{BinaryOp, EntityRef, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef, ValueId};
+use shardc_ir::{
+    BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, Value,
+    ValueDef, ValueId,
+};
 
 use crate::structure::program_regions;
 
@@ -68,7 +71,9 @@ fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingI
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
     let sharding = module.shardings.of(source)?;
+    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(sharding);
+    // A sum of largest values is not the largest of the sums.
     let is_pending =
-        matches!(op.kind, OpKind::Reshard(_)) && !module.shardings.get(sharding).unreduced.is_empty();
+        matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
     is_pending.then_some((source, sharding))
 }

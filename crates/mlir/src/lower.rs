@@ -271,6 +271,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let op = &self.module.ops[id];
         Ok(match &op.kind {
             K::ShardingConstraint(_) | K::Reshard(_) | K::PropagationBarrier { .. } => Plan::Forward,
+            K::DataFlowEdge(_) | K::FuncDataFlowEdge => Plan::Forward,
             K::ShardingGroup { .. } => Plan::Skip,
             K::MeshCollective(_) | K::ManualComputation(_) => {
                 return Err(global(&format!("`{}`", op.kind.name())));
@@ -338,6 +339,34 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             | K::CollectivePermute(_)
             | K::CollectiveBroadcast(_)
             | K::PartitionId
+            | K::BatchNorm(..)
+            | K::Map { .. }
+            | K::Rng(_)
+            | K::Dynamic(_)
+            | K::GetDimensionSize { .. }
+            | K::SetDimensionSize { .. }
+            | K::Broadcast { .. }
+            | K::Einsum { .. }
+            | K::UnaryEinsum { .. }
+            | K::TorchIndexSelect { .. }
+            | K::UniformQuantize
+            | K::UniformDequantize
+            | K::Composite(_)
+            | K::AsyncStart
+            | K::AsyncDone
+            | K::CreateToken
+            | K::Infeed(_)
+            | K::Outfeed { .. }
+            | K::Send(_)
+            | K::Recv(_)
+            | K::CollectiveReduce(_)
+            | K::CrossReplicaSum(_)
+            | K::Broadcasting(_)
+            | K::ConstantLike(_)
+            | K::TopK { .. }
+            | K::RaggedDot(_)
+            | K::Scan(_)
+            | K::NamedComputation(_)
             | K::ReplicaId => Plan::Emit(op.kind.name()),
         })
     }

@@ -93,7 +93,9 @@ impl<'a> Cursor<'a> {
     /// Skips blanks and, if it comes next, punctuation.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         self.ws();
-        let found = self.bytes()[self.pos..].starts_with(token.as_bytes());
+        // Most tokens are one byte, and most questions are answered by the first.
+        let (rest, token) = (&self.bytes()[self.pos..], token.as_bytes());
+        let found = rest.first() == token.first() && (token.len() == 1 || rest.starts_with(token));
         if found {
             self.pos += token.len();
         }

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod conformance;
 mod demo;
+mod fuzz;
 mod plugins;
 mod process;
 mod python;
@@ -53,9 +54,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask test\n  cargo xtask test fmt clippy       # only these steps\n  cargo xtask test --keep-going     # do not stop at the first failure"
     )]
     Test(check::TestArgs),
-    /// Run the test files of Shardy and StableHLO with `shardc opt`; print the share that passes.
+    /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.
     #[command(
-        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance shardy/transforms/propagation -v"
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance --only read\n  cargo xtask conformance shardy/transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
     /// Partition random programs and compare them on 8 virtual devices and on one.
@@ -63,9 +64,14 @@ enum Command {
         after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
     )]
     Sweep(sweep::SweepArgs),
-    /// Measure shardc beside Shardy on the same file, in turns; print medians and their ratio.
+    /// Fuzz the readers: random damage to real programs, guided by coverage.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+        after_help = "Examples:\n  cargo xtask fuzz text --minutes 30\n  cargo xtask fuzz bytecode --minutes 30\n\nIt needs a nightly compiler and cargo-fuzz."
+    )]
+    Fuzz(fuzz::FuzzArgs),
+    /// Measure shardc beside MLIR and Shardy on the same file, in turns; print medians and their ratio.
+    #[command(
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only text\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
     )]
     Bench(bench::BenchArgs),
 }
@@ -85,6 +91,7 @@ fn main() -> ExitCode {
         Command::Test(args) => check::run(&workspace, &args),
         Command::Conformance(args) => conformance::run(&workspace, &args),
         Command::Sweep(args) => sweep::run(&workspace, &args),
+        Command::Fuzz(args) => fuzz::run(&workspace, &args),
         Command::Bench(args) => bench::run(&workspace, &args),
     });
     match done {

@@ -7,7 +7,7 @@ use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 /// Number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
 /// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
-    if spec.channel.is_some_and(|c| c > 0) && !spec.use_global_device_ids {
+    if spec.crosses_partitions() && !spec.use_global_device_ids {
         return None;
     }
     written_size(spec)

@@ -81,6 +81,7 @@ pub(crate) fn unary(cx: &Ctx<'_>, op: UnaryOp) -> Res<Types> {
         U::BesselI1e | U::Digamma | U::Erf | U::ErfInv | U::Erfc | U::Lgamma => FLOAT,
         U::IsInf | U::IsNegInf | U::IsPosInf => FLOAT,
         U::Conj => ANY,
+        U::AsinAcosKernel => COMPLEX,
     };
     accepts(cx, dtype, classes)?;
     let out = match op {
@@ -99,7 +100,7 @@ pub(crate) fn binary(cx: &Ctx<'_>, op: BinaryOp) -> Res<Types> {
         B::Add | B::Maximum | B::Minimum | B::Multiply => ANY,
         B::And | B::Or | B::Xor => BOOL | INT,
         B::Subtract | B::Divide | B::Power | B::Remainder => INT | REAL,
-        B::ShiftLeft | B::ShiftRightArithmetic | B::ShiftRightLogical => INT,
+        B::ShiftLeft | B::ShiftRightArithmetic | B::ShiftRightLogical | B::Mulhi => INT,
         B::Atan2 => REAL,
         B::Complex | B::NextAfter | B::Polygamma | B::Zeta => FLOAT,
     };
@@ -151,9 +152,10 @@ fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     if a == b {
         return Ok(smallvec![Ty::Same(a)]);
     }
-    let (a, dtype) = (joined(cx, operands)?, cx.tensor(operands[0])?.dtype);
-    let encoding = cx.tensor(operands[0])?.encoding.clone();
-    Ok(smallvec![Ty::Tensor(TensorType { shape: a, dtype, encoding })])
+    let shape = joined(cx, operands)?;
+    let (a, b) = (cx.tensor(operands[0])?, cx.tensor(operands[1])?);
+    let encoding = super::bounds::joined(cx.name(), a, b, &shape)?;
+    Ok(smallvec![Ty::Tensor(TensorType { shape, dtype: a.dtype, encoding })])
 }
 
 /// The shape that these operands share; their element types have to be equal.

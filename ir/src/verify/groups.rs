@@ -20,13 +20,13 @@ fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<
         kind,
         OpKind::AllToAll { .. } | OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_)
     );
-    Some(if among_partitions && spec.channel.is_some_and(|c| c > 0) { partitions } else { replicas })
+    Some(if among_partitions && spec.crosses_partitions() { partitions } else { replicas })
 }
 
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let kind = &report.module.ops[id].kind;
     let Some(spec) = kind.collective() else { return };
-    if spec.use_global_device_ids && spec.channel.is_none_or(|c| c <= 0) {
+    if spec.use_global_device_ids && !spec.crosses_partitions() {
         let message = format!("{} has global device ids but no channel", kind.name());
         report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
         return;
@@ -86,14 +86,21 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
     }
     let ids: Vec<i64> = spec.groups.iter().flatten().copied().filter(|&id| id != -1).collect();
     let filled = ids.len() == first.len() * spec.groups.len();
-    if !filled && !matches!(kind, OpKind::AllReduce(_) | OpKind::CollectiveBroadcast(_)) {
+    let keeps_shapes = matches!(
+        kind,
+        OpKind::AllReduce(_)
+            | OpKind::CollectiveBroadcast(_)
+            | OpKind::CollectiveReduce(_)
+            | OpKind::CrossReplicaSum(_)
+    );
+    if !filled && !keeps_shapes {
         return Err((
             "changes shapes by the size of a group, so that no group can be filled with -1".to_owned(),
             None,
         ));
     }
     let count = ids.len();
-    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_));
+    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
     // Where nothing says how many devices there are, they are the ones that the groups list.
     let devices = devices.or((!broadcast).then_some(count as i64));
     in_range(ids.iter().copied(), devices)?;

@@ -129,7 +129,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     for i in 0..shardings.len() {
         let id = ShardingId::new(i);
         // Dimensions and axes are I12.
-        let TensorSharding { mesh, dims: _, replicated: _, unreduced: _ } = shardings.get(id);
+        let TensorSharding { mesh, dims: _, replicated: _, unreduced: _, reduction: _ } = shardings.get(id);
         if !meshes.is_valid(*mesh) {
             bad(format!("the mesh of {id}"));
         }
@@ -185,6 +185,11 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
             let ManualSpec { in_shardings, out_shardings, manual_axes: _ } = &**spec;
             in_shardings.iter().chain(out_shardings).all(|&s| sharding(s))
         }
+        K::DataFlowEdge(s) => s.is_none_or(&sharding),
+        K::NamedComputation(spec) => {
+            let lists = spec.in_shardings.iter().chain(&spec.out_shardings);
+            lists.flatten().all(|&s| sharding(s))
+        }
         K::Unary(_)
         | K::Binary(_)
         | K::Compare(..)
@@ -236,6 +241,34 @@ fn kind_ok(kind: &OpKind, mesh: impl Fn(MeshId) -> bool, sharding: impl Fn(Shard
         | K::ReplicaId
         | K::PropagationBarrier { .. }
         | K::ShardingGroup { .. }
+        | K::BatchNorm(..)
+        | K::Map { .. }
+        | K::Rng(_)
+        | K::Dynamic(_)
+        | K::GetDimensionSize { .. }
+        | K::SetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::CollectiveReduce(_)
+        | K::CrossReplicaSum(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::Scan(_)
+        | K::FuncDataFlowEdge
         | K::Opaque(_) => true,
     }
 }

@@ -60,7 +60,7 @@ fn used(report: &Report<'_>, op: OpId, bound: &Bound) -> Option<String> {
             .map(|a| module.meshes[mesh].axis_text(a))
     };
     let in_sharding = |id: ShardingId| {
-        let TensorSharding { mesh, dims: _, replicated, unreduced } = module.shardings.get(id);
+        let TensorSharding { mesh, dims: _, replicated, unreduced, reduction: _ } = module.shardings.get(id);
         let sharding = module.shardings.get(id);
         let axes = sharding.split_axes().chain(replicated.iter().copied()).chain(unreduced.iter().copied());
         find(*mesh, Box::new(axes))

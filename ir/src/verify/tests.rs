@@ -231,13 +231,13 @@ fn i8_region_types() {
     };
     breaks(
         &all_reduce(|m| {
-            let body = region(m, "f32 bf16");
+            let body = region(m, "f32 i32");
             let a = arg(m, body, 0);
             ret(m, body, &[a]);
             body
         }),
         "SH0208",
-        "argument 1 of region 0 of stablehlo.all_reduce is tensor<bf16>, it should be tensor<f32>",
+        "argument 1 of region 0 of stablehlo.all_reduce is tensor<i32>, it should be tensor<f32>",
     );
     breaks(
         &all_reduce(|m| {
@@ -561,7 +561,7 @@ fn i13_placements() {
         "SH0213",
         "dimension 0 is sharded {model} before and {model:(2)2} after",
     );
-    let exchange = |to| MeshCollectiveKind::AllToAll { axes: list(&[model]), from: 0, to };
+    let exchange = |to| MeshCollectiveKind::AllToAll(vec![AxisMove { axes: list(&[model]), from: 0, to }]);
     holds(&collective(exchange(1), &[&[model], &[]], &[&[], &[model]]));
     breaks(
         &collective(exchange(2), &[&[model], &[]], &[&[], &[model]]),
@@ -572,6 +572,21 @@ fn i13_placements() {
         &collective(exchange(0), &[&[model], &[]], &[&[], &[model]]),
         "SH0213",
         "dimensions 0 and 0 do not fit",
+    );
+    let replicated = || MeshCollectiveKind::ReplicatedToUnreduced(list(&[model]));
+    breaks(
+        &collective(replicated(), &[&[data], &[]], &[&[data], &[]]),
+        "SH0213",
+        "its result is pending over {}, it should be over {model}",
+    );
+    let there_and_back = MeshCollectiveKind::AllToAll(vec![
+        AxisMove { axes: list(&[model]), from: 0, to: 1 },
+        AxisMove { axes: list(&[data]), from: 1, to: 0 },
+    ]);
+    breaks(
+        &collective(there_and_back, &[&[model], &[data]], &[&[data], &[model]]),
+        "SH0213",
+        "dimension 1 takes part in two moves",
     );
     holds(&collective(MeshCollectiveKind::CollectivePermute, &[&[data], &[]], &[&[sub(1, 1, 2)], &[]]));
     breaks(
@@ -584,8 +599,9 @@ fn i13_placements() {
 fn grouped(groups: &[&[i64]], channel: Option<i64>, global: bool) -> CollectiveSpec {
     CollectiveSpec {
         groups: groups.iter().map(|g| g.to_vec()).collect(),
-        channel,
+        channel: channel.map(Channel::between_devices),
         use_global_device_ids: global,
+        ..CollectiveSpec::default()
     }
 }
 

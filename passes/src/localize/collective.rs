@@ -4,8 +4,8 @@
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
 use shardc_ir::{
-    AxisRef, CollectiveSpec, DType, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, PadSpec,
-    ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
+    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -16,6 +16,14 @@ impl Localizer<'_> {
     pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {
         let OpKind::MeshCollective(collective) = self.module.ops[op].kind.clone() else { return };
         let MeshCollective { mesh, kind, out } = *collective;
+        if let MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) = kind
+        {
+            let message = format!("{} cannot be carried out", kind.name());
+            let hint =
+                "leave the value split or replicated: a sum that is pending along more axes saves nothing";
+            let error = Diagnostic::unsupported("SH0411", message).at(self.module.ops[op].span).hint(hint);
+            return self.fail(error);
+        }
         let mesh = self.module.meshes[mesh].clone();
         let operand = self.module.ops[op].operands[0];
         let old = self.module.ops[op].results[0];
@@ -40,22 +48,26 @@ impl Localizer<'_> {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
                 self.all_slice(place, &mesh, operand, &lists, &target)
             }
-            MeshCollectiveKind::AllToAll { axes, from, to } => {
-                let (from, to) = (from as usize, to as usize);
-                let group = mesh.axes_size(&axes);
-                let value = self.pad_to(place, operand, to, target[to] * group);
-                let mut shape = self.module.shape(value).to_vec();
-                shape[to] /= group;
-                shape[from] *= group;
-                let spec = self.groups(mesh.replica_groups(&axes));
-                let kind = OpKind::AllToAll {
-                    split_dim: to as u32,
-                    concat_dim: from as u32,
-                    split_count: group as u32,
-                    spec,
-                };
-                let value = self.collective(place, kind, value, &shape);
-                self.trim(place, value, from, target[from])
+            MeshCollectiveKind::AllToAll(moves) => {
+                let mut value = operand;
+                for AxisMove { axes, from, to } in moves {
+                    let (from, to) = (from as usize, to as usize);
+                    let group = mesh.axes_size(&axes);
+                    value = self.pad_to(place, value, to, target[to] * group);
+                    let mut shape = self.module.shape(value).to_vec();
+                    shape[to] /= group;
+                    shape[from] *= group;
+                    let spec = self.groups(mesh.replica_groups(&axes));
+                    let kind = OpKind::AllToAll {
+                        split_dim: to as u32,
+                        concat_dim: from as u32,
+                        split_count: group as u32,
+                        spec,
+                    };
+                    value = self.collective(place, kind, value, &shape);
+                    value = self.trim(place, value, from, target[from]);
+                }
+                value
             }
             MeshCollectiveKind::CollectivePermute => {
                 let (Some(from), to) =
@@ -65,6 +77,9 @@ impl Localizer<'_> {
                 };
                 let spec = self.groups(permute_pairs(&mesh, from, to));
                 self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
+            }
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
+                operand
             }
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
@@ -90,11 +105,11 @@ impl Localizer<'_> {
     /// A collective's groups; in partition mode with a channel of its own and global device ids.
     fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         Box::new(match self.mode {
-            SpmdMode::Replica => CollectiveSpec { groups, channel: None, use_global_device_ids: false },
+            SpmdMode::Replica => CollectiveSpec { groups, ..CollectiveSpec::default() },
             SpmdMode::Partition => {
-                let channel = Some(self.next_channel);
+                let channel = Some(Channel::between_devices(self.next_channel));
                 self.next_channel += 1;
-                CollectiveSpec { groups, channel, use_global_device_ids: true }
+                CollectiveSpec { groups, channel, use_global_device_ids: true, ..CollectiveSpec::default() }
             }
         })
     }

@@ -144,6 +144,15 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         let op = &mut module.ops[op];
         // How the source spelt an operation says nothing about the one that it has become.
         op.attrs.remove("shardc.spelling");
+        // Their meshes have no names any more.
+        if let Some(spec) = op.kind.collective_mut() {
+            spec.mesh_axes = None;
+        }
+        match &mut op.kind {
+            OpKind::DataFlowEdge(sharding) => *sharding = None,
+            OpKind::NamedComputation(spec) => (spec.in_shardings, spec.out_shardings) = (None, None),
+            _ => {}
+        }
         // XLA adds and drops values of a loop's tuple; a mark on the loop itself would then not fit.
         let bare = matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
         if mode == SpmdMode::Partition && !bare {
@@ -341,6 +350,36 @@ impl Localizer<'_> {
             | OpKind::ManualComputation(_)
             | OpKind::PropagationBarrier { .. }
             | OpKind::ShardingGroup { .. }
+            | OpKind::BatchNorm(..)
+            | OpKind::Map { .. }
+            | OpKind::Rng(_)
+            | OpKind::Dynamic(_)
+            | OpKind::GetDimensionSize { .. }
+            | OpKind::SetDimensionSize { .. }
+            | OpKind::Broadcast { .. }
+            | OpKind::Einsum { .. }
+            | OpKind::UnaryEinsum { .. }
+            | OpKind::TorchIndexSelect { .. }
+            | OpKind::UniformQuantize
+            | OpKind::UniformDequantize
+            | OpKind::Composite(_)
+            | OpKind::AsyncStart
+            | OpKind::AsyncDone
+            | OpKind::CreateToken
+            | OpKind::Infeed(_)
+            | OpKind::Outfeed { .. }
+            | OpKind::Send(_)
+            | OpKind::Recv(_)
+            | OpKind::CollectiveReduce(_)
+            | OpKind::CrossReplicaSum(_)
+            | OpKind::Broadcasting(_)
+            | OpKind::ConstantLike(_)
+            | OpKind::TopK { .. }
+            | OpKind::RaggedDot(_)
+            | OpKind::Scan(_)
+            | OpKind::DataFlowEdge(_)
+            | OpKind::FuncDataFlowEdge
+            | OpKind::NamedComputation(_)
             | OpKind::Opaque(_) => {}
         }
         place.out.push(op);

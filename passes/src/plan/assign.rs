@@ -5,7 +5,7 @@
 //! others add what does not collide, and the proposal with the least cost wins: the bytes that reshards
 //! send, plus the arithmetic and memory traffic that each device is left with.
 
-use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, TensorSharding, TensorType};
+use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
 use super::support::Split;
@@ -227,12 +227,22 @@ impl Site<'_> {
         let mut sharding = TensorSharding::from_dims(self.mesh_id, dims);
         if tensor.is_result {
             sharding.unreduced = self.pending(chosen);
+            sharding.reduction = self.reduction(chosen);
         }
-        sharding
+        sharding.tidied()
+    }
+
+    /// How the pending results are combined.
+    fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
+        let kinds = chosen.iter().zip(&self.splits).filter_map(|(parts, split)| match split {
+            Split::Pending(kind) if !parts.is_empty() => Some(*kind),
+            Split::Pending(_) | Split::Plain | Split::No => None,
+        });
+        kinds.into_iter().next().unwrap_or_default()
     }
 
     /// The axes over which the results are pending.
-    pub(crate) fn pending(&self, chosen: &FactorParts) -> AxisList {
+    fn pending(&self, chosen: &FactorParts) -> AxisList {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
             .zip(&self.splits)

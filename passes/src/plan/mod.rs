@@ -20,9 +20,8 @@ mod support;
 use std::collections::HashMap;
 
 use shardc_ir::{
-    AxisList, Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshCollective, MeshCollectiveKind,
-    MeshId, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef,
-    ValueId,
+    Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind, RegionId,
+    ShardingId, TensorSharding, Value, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -129,7 +128,7 @@ fn tidy(module: &Module, sharding: &TensorSharding, mesh: MeshId) -> TensorShard
         dim.axes.retain(|a| !axes.is_trivial(*a));
     }
     closed.unreduced.retain(|a| !axes.is_trivial(*a));
-    closed
+    closed.tidied()
 }
 
 /// The sharding that each result of the function must have: as annotated, else as the returned value has it.
@@ -174,9 +173,6 @@ struct Pass<'m> {
 struct Decision {
     /// Shardings of the operands, then of the results as the operation makes them.
     shardings: SmallVec<[TensorSharding; 4]>,
-    /// Axes over which the results are pending, and the reduction that completes them.
-    pending: AxisList,
-    reduction: ReductionKind,
     warning: Option<Diagnostic>,
 }
 
@@ -350,7 +346,7 @@ impl Pass<'_> {
             let value = self.module.ops[op].results[i];
             if let Some(ty) = self.module.tensor(value) {
                 let whole = self.replicated(ty.rank());
-                self.deliver(op, i, whole, AxisList::new(), ReductionKind::Add, out);
+                self.deliver(op, i, whole, out);
             }
         }
     }
@@ -371,7 +367,7 @@ impl Pass<'_> {
         }
         out.push(op);
         for (i, &id) in ids[num_operands..].iter().enumerate() {
-            self.deliver(op, i, id, decision.pending.clone(), decision.reduction, out);
+            self.deliver(op, i, id, out);
         }
     }
 
@@ -394,29 +390,15 @@ impl Pass<'_> {
         let chosen = site.assign(&mut self.planner);
         let shardings: SmallVec<[TensorSharding; 4]> =
             site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
-        let reduction = chosen.iter().zip(&site.splits).find_map(|(parts, split)| match split {
-            Split::Pending(kind) if !parts.is_empty() => Some(*kind),
-            Split::Pending(_) | Split::Plain | Split::No => None,
-        });
         Some(Decision {
             warning: self.gather_warning(op, Some((rule, &site.splits)), &shardings[..data.operands.len()]),
-            pending: site.pending(&chosen),
-            reduction: reduction.unwrap_or(ReductionKind::Add),
             shardings,
         })
     }
 
     /// Result `i` of `op`, which the caller has placed, comes in the sharding `made`: where propagation
     /// wanted another, the old value becomes the result of a reshard.
-    fn deliver(
-        &mut self,
-        op: OpId,
-        i: usize,
-        made: ShardingId,
-        pending: AxisList,
-        kind: ReductionKind,
-        out: &mut Vec<OpId>,
-    ) {
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, out: &mut Vec<OpId>) {
         let wanted_value = self.module.ops[op].results[i];
         let Some(wanted) = self.module.shardings.of(wanted_value) else { return };
         if self.module.shardings.get(made).same_placement(self.module.shardings.get(wanted)) {
@@ -427,25 +409,8 @@ impl Pass<'_> {
         let fresh = self.module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
         self.module.ops[op].results[i] = fresh;
         self.module.shardings.set(fresh, Some(made));
-        let mut value = fresh;
-        if kind != ReductionKind::Add && !pending.is_empty() {
-            // Only sums can wait: complete any other reduction at once.
-            let mut complete = self.module.shardings.get(made).clone();
-            complete.unreduced.clear();
-            let complete = self.module.shardings.intern(complete);
-            let collective = MeshCollective {
-                mesh: self.mesh_id,
-                kind: MeshCollectiveKind::AllReduce(pending, kind),
-                out: complete,
-            };
-            let mut b = Builder::new(self.module);
-            b.from_op(op);
-            value = b.op1(OpKind::MeshCollective(Box::new(collective)), &[value], ty);
-            out.extend(b.take());
-            self.module.shardings.set(value, Some(complete));
-        }
         let reshard = OpId::new(self.module.ops.len());
-        let placed = self.module.add_op(OpKind::Reshard(wanted), &[value], &[], &[]);
+        let placed = self.module.add_op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         debug_assert_eq!(placed, reshard);
         self.module.ops[placed].results.push(wanted_value);
         self.module.ops[placed].span = self.module.ops[op].span;

@@ -154,6 +154,36 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::ManualComputation(_)
         | OpKind::PropagationBarrier { .. }
         | OpKind::ShardingGroup { .. }
+        | OpKind::BatchNorm(..)
+        | OpKind::Map { .. }
+        | OpKind::Rng(_)
+        | OpKind::Dynamic(_)
+        | OpKind::GetDimensionSize { .. }
+        | OpKind::SetDimensionSize { .. }
+        | OpKind::Broadcast { .. }
+        | OpKind::Einsum { .. }
+        | OpKind::UnaryEinsum { .. }
+        | OpKind::TorchIndexSelect { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
+        | OpKind::Composite(_)
+        | OpKind::AsyncStart
+        | OpKind::AsyncDone
+        | OpKind::CreateToken
+        | OpKind::Infeed(_)
+        | OpKind::Outfeed { .. }
+        | OpKind::Send(_)
+        | OpKind::Recv(_)
+        | OpKind::CollectiveReduce(_)
+        | OpKind::CrossReplicaSum(_)
+        | OpKind::Broadcasting(_)
+        | OpKind::ConstantLike(_)
+        | OpKind::TopK { .. }
+        | OpKind::RaggedDot(_)
+        | OpKind::Scan(_)
+        | OpKind::DataFlowEdge(_)
+        | OpKind::FuncDataFlowEdge
+        | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => Split::No,
     }
 }

@@ -127,7 +127,9 @@ fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> bool) -> Te
             .collect(),
         replicated: keep(&sharding.replicated),
         unreduced: keep(&sharding.unreduced),
+        reduction: sharding.reduction,
     }
+    .tidied()
 }
 
 /// The manual axes of `given`, then the axes of `free`, per dimension.
@@ -142,5 +144,6 @@ fn with_free_axes(given: &TensorSharding, free: &TensorSharding, manual: &[AxisR
     out.mesh = free.mesh;
     out.replicated = given.replicated.clone();
     out.unreduced = given.unreduced.clone();
+    out.reduction = given.reduction;
     out
 }

@@ -160,7 +160,7 @@ pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionI
         }
         out.replicated = keep(&out.replicated);
         out.unreduced = keep(&out.unreduced);
-        out
+        out.tidied()
     });
 }
 

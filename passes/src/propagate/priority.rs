@@ -77,6 +77,7 @@ impl Level {
                     .collect(),
                 replicated: now.replicated.iter().copied().filter(|a| !axes.contains(a)).collect(),
                 unreduced: now.unreduced.clone(),
+                reduction: now.reduction,
             };
             let next = engine.module.shardings.intern(next).index() as u32;
             engine.reset(slot, next);

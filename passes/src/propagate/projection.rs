@@ -4,7 +4,7 @@
 //! cut in two where it must be. What cannot be given to a factor because the sizes do not divide is *overflow*:
 //! it stays on the dimension and blocks the factors after it.
 
-use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, TensorSharding};
+use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding};
 use smallvec::SmallVec;
 
 use super::axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
@@ -28,6 +28,7 @@ pub(super) struct TensorFactors {
     pub(super) factors: SmallVec<[Option<FactorSharding>; 6]>,
     pub(super) replicated: AxisList,
     pub(super) unreduced: AxisList,
+    pub(super) reduction: ReductionKind,
 }
 
 /// All operands and results of an operation on its factors.
@@ -137,6 +138,7 @@ impl TensorFactors {
         if let Some(sharding) = sharding {
             out.replicated = sharding.replicated.clone();
             out.unreduced = sharding.unreduced.clone();
+            out.reduction = sharding.reduction;
         }
         out
     }
@@ -171,6 +173,7 @@ impl TensorFactors {
             dims: dims.collect(),
             replicated: self.replicated.clone(),
             unreduced: self.unreduced.clone(),
+            reduction: self.reduction,
         }
     }
 

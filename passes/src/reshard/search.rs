@@ -15,7 +15,9 @@ use petgraph::{
     algo::astar,
     graph::{DiGraph, NodeIndex},
 };
-use shardc_ir::{AxisList, DimSharding, Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType};
+use shardc_ir::{
+    AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, ReductionKind, TensorSharding, TensorType,
+};
 use smallvec::SmallVec;
 
 use crate::axes::{Part, Parts, parts, refine, size_of, to_axes};
@@ -48,7 +50,7 @@ const MAX_STATES: usize = 4000;
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
     mesh: &'m Mesh,
-    known: HashMap<(State, State, TensorType), Path>,
+    known: HashMap<(State, State, ReductionKind, TensorType), Path>,
 }
 
 impl<'m> Planner<'m> {
@@ -56,14 +58,18 @@ impl<'m> Planner<'m> {
         Planner { mesh, known: HashMap::new() }
     }
 
-    /// The cheapest path from one sharding to the other. `None` if `to` has pending sums that `from` lacks.
+    /// The cheapest path from one sharding to the other. `None` if `to` is pending where `from` is not,
+    /// or is to be combined otherwise.
     pub(crate) fn path(
         &mut self,
         from: &TensorSharding,
         to: &TensorSharding,
         ty: &TensorType,
     ) -> Option<&Path> {
-        let key = (state_of(self.mesh, from), state_of(self.mesh, to), ty.clone());
+        if !to.unreduced.is_empty() && to.reduction != from.reduction {
+            return None;
+        }
+        let key = (state_of(self.mesh, from), state_of(self.mesh, to), from.reduction, ty.clone());
         if !self.known.contains_key(&key) {
             let path = search(self.mesh, &key.0, &key.1, from, ty)?;
             self.known.insert(key.clone(), path);
@@ -340,12 +346,13 @@ impl Problem<'_> {
             Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
             Move::Slice { dim, parts } => MeshCollectiveKind::AllSlice(only(*dim, axes(parts))),
             Move::AllToAll { from, to, parts } => {
-                MeshCollectiveKind::AllToAll { axes: axes(parts), from: *from as u32, to: *to as u32 }
+                let (axes, from, to) = (axes(parts), *from as u32, *to as u32);
+                MeshCollectiveKind::AllToAll(vec![AxisMove { axes, from, to }])
             }
             Move::Permute => MeshCollectiveKind::CollectivePermute,
-            Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), ReductionKind::Add),
+            Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), template.reduction),
             Move::ReduceScatter { dim, parts } => {
-                MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), ReductionKind::Add)
+                MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), template.reduction)
             }
         };
         let mut out = TensorSharding::from_dims(
@@ -353,7 +360,8 @@ impl Problem<'_> {
             after.dims.iter().map(|p| DimSharding::closed(&axes(p))),
         );
         out.unreduced = axes(&after.pending);
-        Step { kind, out }
+        out.reduction = template.reduction;
+        Step { kind, out: out.tidied() }
     }
 }
 

@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
+    pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
         let text = self.slice(start, end);
         self.elsewhere(start, |p| p.attr(text, end))
     }
@@ -240,7 +240,16 @@ impl<'a> Parser<'a> {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
-                _ => return Ok(Attr::Raw(self.expand_text(text)?.into())),
+                _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
+                _ => {
+                    // An alias is what it stands for.
+                    let alias =
+                        self.alias_at(text).and_then(|(alias, _)| self.attr_aliases.get(alias).copied());
+                    return match alias {
+                        Some((start, end)) => self.carried_text(start, end),
+                        None => Ok(Attr::Raw(self.expand_text(text)?.into())),
+                    };
+                }
             },
         };
         let whole = matches!(attr, Attr::Int(..) | Attr::Raw(_) | Attr::Bool(_) | Attr::Unit);

@@ -9,6 +9,7 @@ use super::Parser;
 use crate::codes;
 use crate::floats;
 use crate::lexer::Res;
+use crate::syntax::Val;
 
 /// The shape that a nested list has so far.
 #[derive(Default)]
@@ -20,9 +21,23 @@ struct Nest {
 impl<'a> Parser<'a> {
     /// `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
-        let (dense, ty) = self.untracked_dense()?;
+        let (dense, ty) = match self.decoded_dense()? {
+            Some(decoded) => decoded,
+            None => self.untracked_dense()?,
+        };
         self.last_dense = Some(ty);
         Ok((dense, ty))
+    }
+
+    /// The constant at the cursor if its elements did not come as text.
+    fn decoded_dense(&mut self) -> Res<Option<(Dense, TypeId)>> {
+        if self.decoded.is_empty() {
+            return Ok(None);
+        }
+        let at = self.peek_pos();
+        let Some(decoded) = self.decoded.get(&at).cloned() else { return Ok(None) };
+        self.skip_attr()?;
+        Ok(Some(decoded))
     }
 
     fn untracked_dense(&mut self) -> Res<(Dense, TypeId)> {
@@ -177,7 +192,7 @@ impl<'a> Parser<'a> {
         self.slice(start, self.pos)
     }
 
-    fn float(&mut self, dtype: DType) -> Res<u64> {
+    pub(super) fn float(&mut self, dtype: DType) -> Res<u64> {
         let span = self.token_span();
         let start = self.peek_pos();
         let text = self.number_text();
@@ -262,13 +277,35 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Replica groups: a matrix.
-    pub(super) fn groups(&mut self) -> Res<Vec<Vec<i64>>> {
+    /// Replica groups: a matrix, or axes of a mesh.
+    pub(super) fn groups(&mut self) -> Res<Val> {
         if self.peek() == b'#' {
-            return self.mesh_axes_groups();
+            let start = self.pos;
+            let groups = self.mesh_axes_groups()?;
+            let text = self.slice(start, self.pos);
+            return Ok(Val::Groups(groups, Some(evenly_spaced(&self.expand_text(text)?).into())));
         }
-        self.matrix()
+        Ok(Val::Groups(self.matrix()?, None))
     }
+}
+
+/// An attribute's text with blanks where MLIR has them: behind commas and around `=`.
+fn evenly_spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => {
+                quoted = !quoted;
+                out.push(c);
+            }
+            ',' if !quoted => out.push_str(", "),
+            '=' if !quoted => out.push_str(" = "),
+            c if !quoted && c.is_whitespace() => {}
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Elements of an integer constant.

@@ -3,7 +3,8 @@
 //! * [`module`]: the top level, functions and meshes; aliases, which may stand before or after the module.
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
-//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`loc`]: what their names say.
+//! * [`records`]: operations that were decoded from bytecode rather than read from text.
+//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
@@ -12,33 +13,29 @@ mod attrs;
 mod dense;
 mod loc;
 mod module;
+mod names;
 mod pretty;
+pub(crate) mod records;
 mod region;
+mod rule;
 mod sdy;
 mod types;
 mod values;
 
 use std::ops::{Deref, DerefMut};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use shardc_ir::{Diagnostic, LocId, Module, Span, TypeId, ValueId};
+use rustc_hash::FxHashMap;
+use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
 use crate::lexer::{Cursor, Failure, Res};
+use names::{Def, Names};
 
 /// Most errors that are told for one text.
 const MAX_ERRORS: usize = 20;
 
 /// Deepest nesting of regions, attributes, types and locations.
 const MAX_DEPTH: u32 = 48;
-
-/// What a value name stands for: `count` values from `first` on, or nothing after an error.
-#[derive(Clone, Copy, Debug)]
-struct Def {
-    first: Option<ValueId>,
-    count: u32,
-    span: Span,
-}
 
 /// An operand: a value and where it is named.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +49,7 @@ struct Parser<'a> {
     cursor: Cursor<'a>,
     module: Module,
     types: FxHashMap<&'a str, TypeId>,
-    names: FxHashMap<&'a str, Def>,
-    /// Names in the order of their definition, to forget them at the end of their region.
-    scope: Vec<&'a str>,
+    names: Names<'a>,
     /// Where the value of each `#alias` starts and ends.
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
@@ -63,6 +58,8 @@ struct Parser<'a> {
     loc_depths: Vec<u32>,
     /// Type of the `dense` constant that was read last.
     last_dense: Option<TypeId>,
+    /// Constants whose elements did not come as text, by the place that stands for them.
+    decoded: FxHashMap<usize, (Dense, TypeId)>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -103,13 +100,13 @@ impl<'a> Parser<'a> {
             cursor: Cursor::new(text),
             module: Module::new(),
             types: FxHashMap::default(),
-            names: FxHashMap::with_capacity_and_hasher(text.len() / 128, FxBuildHasher),
-            scope: Vec::new(),
+            names: Names::default(),
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
             loc_depths: Vec::new(),
             last_dense: None,
+            decoded: FxHashMap::default(),
             errors: Vec::new(),
             depth: 0,
         }
@@ -180,28 +177,19 @@ impl<'a> Parser<'a> {
                 .into());
         }
         self.names.insert(name, def);
-        self.scope.push(name);
         Ok(())
     }
 
     /// Runs `read` in a region's scope: names that it defines end with it. A region that is isolated from above
     /// does not see the names outside.
     fn scoped<T>(&mut self, isolated: bool, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        let mark = self.scope.len();
-        // A function's body starts with no names: the table is used again rather than put aside.
-        let fresh = self.names.is_empty();
-        let hidden = if isolated && !fresh { Some(std::mem::take(&mut self.names)) } else { None };
+        let hidden = (isolated && self.names.mark() > 0).then(|| std::mem::take(&mut self.names));
+        let mark = self.names.mark();
         let result = self.nested(read);
-        if let Some(names) = hidden {
-            self.names = names;
-        } else if fresh && self.names.len() > self.names.capacity() / 8 {
-            self.names.clear();
-        } else {
-            for name in self.scope.drain(mark..) {
-                self.names.remove(name);
-            }
+        match hidden {
+            Some(names) => self.names = names,
+            None => self.names.forget(mark),
         }
-        self.scope.truncate(mark);
         result
     }
 
@@ -218,10 +206,10 @@ impl<'a> Parser<'a> {
             None
         };
         let span = Span::new(start, self.pos);
-        let Some(def) = self.names.get(name).copied() else {
+        let Some(def) = self.names.get(name) else {
             return Err(self.unknown_value(name, Span::new(start, name_end)));
         };
-        let Some(first) = def.first else { return Err(Failure::Silent) };
+        let Some(first) = def.first.expand() else { return Err(Failure::Silent) };
         let at = match index {
             // MLIR takes a bare name for the first of several results.
             None => 0,
@@ -240,16 +228,12 @@ impl<'a> Parser<'a> {
     fn unknown_value(&self, name: &str, span: Span) -> Failure {
         let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
         let mut nearest: Option<(usize, &str)> = None;
-        for known in &self.scope {
+        for (known, _) in self.names.iter() {
             let distance = edit_distance(name, known);
             let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
             // Names that differ in their number only are different values, not misspelt ones.
             let numbers = name[..letters(name)] == known[..letters(known)];
-            if !numbers
-                && self.names.contains_key(known)
-                && distance <= 1
-                && nearest.is_none_or(|(d, _)| distance < d)
-            {
+            if !numbers && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
                 nearest = Some((distance, known));
             }
         }
@@ -263,8 +247,8 @@ impl<'a> Parser<'a> {
 
     /// Where and as what `value` was defined, for messages.
     fn def_span(&self, value: ValueId) -> Option<Span> {
-        self.names.values().find_map(|def| {
-            let first = def.first?.as_u32();
+        self.names.iter().find_map(|(_, def)| {
+            let first = def.first.expand()?.as_u32();
             (first..first + def.count).contains(&value.as_u32()).then_some(def.span)
         })
     }

@@ -49,6 +49,7 @@ impl<'a> Parser<'a> {
                 Own::OptimizationBarrier => self.optimization_barrier(span),
                 Own::ManualComputation => self.manual_computation(span),
                 Own::NamedComputation => self.named_computation(row, span),
+                Own::Scan => self.scan(row, span),
             },
             Pretty::None => Err(Diagnostic::invalid(codes::SYNTAX, format!("{name} has no pretty form"))
                 .at(span)
@@ -111,6 +112,14 @@ impl<'a> Parser<'a> {
                 Piece::All => self.operands(&mut signature.operands)?,
                 Piece::A(name) => self.piece_attr(row, name, &mut given, &mut deferred)?,
                 Piece::Opt(text, name) => {
+                    let pos = self.pos;
+                    if tokens(text).all(|token| self.eat(token)) {
+                        self.piece_attr(row, name, &mut given, &mut deferred)?;
+                    } else {
+                        self.cursor.pos = pos;
+                    }
+                }
+                Piece::Unless(_, text, name) => {
                     let pos = self.pos;
                     if tokens(text).all(|token| self.eat(token)) {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
@@ -568,10 +577,8 @@ impl<'a> Parser<'a> {
         for name in ["in_shardings", "out_shardings"] {
             if self.eat_word(name) {
                 self.expect("=")?;
-                let start = self.peek_pos();
-                self.skip_brackets()?;
-                let text = self.slice(start, self.pos);
-                given.0.push((name, Val::Raw(format!("#sdy.sharding_per_value<{text}>").into())));
+                let list = self.shardings()?;
+                given.0.push((name, Val::Shardings(list)));
             }
         }
         let mut args = Vec::new();
@@ -586,6 +593,48 @@ impl<'a> Parser<'a> {
         state.operands = operands;
         state.regions.push(region);
         self.tail(row.name, span, state)
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// `(%0, ...) inits (%1, ...) dimension = 0 attributes {...} {^bb0(...): ...} : (T, U) -> (V, W)`.
+    fn scan(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
+        let mut given = Given::default();
+        let mut operands = SmallVec::new();
+        self.expect("(")?;
+        self.operands(&mut operands)?;
+        self.expect(")")?;
+        let inputs = operands.len();
+        self.expect_word("inits")?;
+        self.expect("(")?;
+        self.operands(&mut operands)?;
+        self.expect(")")?;
+        self.expect_word("dimension")?;
+        self.expect("=")?;
+        given.0.push(("dimension", Val::Int(self.int()?)));
+        let mut attrs = NamedList::new();
+        if self.eat_word("attributes") {
+            self.dict(&mut attrs)?;
+        }
+        let region = self.region(&[], true)?;
+        self.expect(":")?;
+        let (types, results) = self.functional_type()?;
+        self.check_operands(row.name, span, &operands, &types)?;
+        let carries = operands.len() - inputs;
+        let Some(outputs) = results.len().checked_sub(carries) else {
+            let message = format!("{} has fewer results than it carries values", row.name);
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(span).into());
+        };
+        let sizes = |list: [usize; 2]| Val::Ints(list.iter().map(|&n| n as i64).collect());
+        given.0.push(("operandSegmentSizes", sizes([inputs, carries])));
+        given.0.push(("resultSegmentSizes", sizes([outputs, carries])));
+        self.known_attrs(row, &mut attrs, &mut given, &mut Deferred::new())?;
+        let mut state = OpState::new(self.kind(row.name, span, &mut given)?);
+        state.operands = operands;
+        state.results = results;
+        state.regions.push(region);
+        state.attrs = attrs;
+        Ok(state)
     }
 }
 

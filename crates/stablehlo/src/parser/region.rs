@@ -6,8 +6,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
-use super::{Def, Operand, Parser};
+use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::{self, Given};
@@ -23,7 +24,7 @@ pub(super) struct ArgDecl<'a> {
 }
 
 /// Names that an operation gives to its results: name, number of values, place.
-type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
+pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
 /// An operation that was read but not yet made.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl<'a> Parser<'a> {
     fn add_args(&mut self, region: RegionId, args: &[ArgDecl<'a>]) -> Res<()> {
         for arg in args {
             let value = self.module.add_arg(region, arg.ty);
-            self.define(arg.name, Def { first: Some(value), count: 1, span: arg.span })?;
+            self.define(arg.name, Def { first: value.into(), count: 1, span: arg.span })?;
         }
         if args.iter().any(|arg| arg.loc.is_some()) {
             self.module.regions[region].arg_locs = args.iter().map(|arg| arg.loc).collect();
@@ -191,9 +192,8 @@ impl<'a> Parser<'a> {
         let result = self.op_after_names(&names, start);
         if result.is_err() {
             for &(name, count, span) in &names {
-                if !self.names.contains_key(name) {
-                    self.names.insert(name, Def { first: None, count, span });
-                    self.scope.push(name);
+                if self.names.get(name).is_none() {
+                    self.names.insert(name, Def { first: None.into(), count, span });
                 }
             }
         }
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes the operation and defines its results.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         state: OpState<'a>,
         names: &ResultNames<'a>,
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
         }
         let mut at = 0;
         for &(name, count, span) in names {
-            let first = self.module.ops[op].results.get(at).copied();
+            let first = self.module.ops[op].results.get(at).copied().into();
             self.define(name, Def { first, count, span })?;
             at += count as usize;
         }
@@ -382,7 +382,10 @@ impl<'a> Parser<'a> {
         }
         let mut regions = SmallVec::new();
         if self.eat("(") {
-            let isolated = matches!(name, "sdy.manual_computation" | "sdy.named_computation");
+            let isolated = matches!(
+                name,
+                "sdy.manual_computation" | "sdy.named_computation" | "stablehlo.async_start" | "chlo.scan"
+            );
             self.list(")", |p| {
                 regions.push(p.region(&[], isolated)?);
                 Ok(())
@@ -393,6 +396,23 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let (types, results) = self.functional_type()?;
         self.check_operands(name, span, &operands, &types)?;
+        let mut state = OpState::new(OpKind::Return);
+        state.operands = operands;
+        state.results = results;
+        state.regions = regions;
+        state.attrs = attrs;
+        self.generic_state(state, name, span, props)
+    }
+
+    /// Completes an operation whose inherent attributes may be in `props` or among the discardable ones.
+    pub(super) fn generic_state(
+        &mut self,
+        mut state: OpState<'a>,
+        name: &str,
+        span: Span,
+        mut props: NamedList<'a>,
+    ) -> Res<OpState<'a>> {
+        let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
         let known = row(name);
         if let Some(row) = known {
@@ -410,10 +430,7 @@ impl<'a> Parser<'a> {
         } else {
             attrs.extend(props);
         }
-        let mut state = OpState::new(kind);
-        state.operands = operands;
-        state.results = results;
-        state.regions = regions;
+        state.kind = kind;
         state.attrs = attrs;
         if let (OpKind::Constant(_), Some(written)) = (&state.kind, self.last_dense)
             && state.results[..] != [written]
@@ -472,7 +489,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match ty {
-                AttrType::Raw | AttrType::Stripped(_) => {
+                AttrType::Raw => {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
@@ -512,8 +529,7 @@ impl<'a> Parser<'a> {
         for &(name, ty, start) in deferred {
             let value = self.elsewhere(start, |p| {
                 if ty == AttrType::ManualAxes {
-                    let (axes, mesh) = p.manual_axes(&meshes)?;
-                    return Ok(Val::ManualAxes(axes, mesh));
+                    return p.manual_axes(&meshes);
                 }
                 let Some(&mesh) = meshes.first() else {
                     return Err(p.expected("a sharding, as none names the mesh of these axes"));
@@ -521,36 +537,12 @@ impl<'a> Parser<'a> {
                 Ok(match ty {
                     AttrType::Axes => Val::Axes(p.axes(mesh)?, mesh),
                     AttrType::AxesPerDim => Val::AxesPerDim(p.axes_per_dim(mesh)?, mesh),
-                    _ => {
-                        p.expect("[")?;
-                        let axes = p.axes(mesh)?;
-                        p.expect(":")?;
-                        let from = p.dim_number()?;
-                        p.expect("->")?;
-                        let to = p.dim_number()?;
-                        if p.peek() == b',' {
-                            let span = p.token_span();
-                            let message = "an sdy.all_to_all of several dimensions cannot be read yet";
-                            return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                                .at(span)
-                                .hint("write one sdy.all_to_all for each pair of dimensions")
-                                .into());
-                        }
-                        p.expect("]")?;
-                        Val::AllToAll(axes, from, to, mesh)
-                    }
+                    _ => Val::AllToAll(p.axis_moves(mesh)?, mesh),
                 })
             })?;
             given.0.push((name, value));
         }
         Ok(())
-    }
-
-    fn dim_number(&mut self) -> Res<u32> {
-        let span = self.token_span();
-        u32::try_from(self.int()?).map_err(|_| {
-            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
-        })
     }
 
     /// The kind of the operation, or an error at its name.

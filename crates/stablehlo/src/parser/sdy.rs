@@ -1,7 +1,8 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ShardingId, Span, SubAxis, TensorSharding,
+    AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
+    SubAxis, TensorSharding,
 };
 use smallvec::SmallVec;
 
@@ -9,6 +10,8 @@ use super::Parser;
 use super::attrs::NamedList;
 use crate::codes;
 use crate::lexer::Res;
+use crate::syntax::Val;
+use crate::syntax::values::{push_list, push_string};
 
 impl<'a> Parser<'a> {
     /// `<["x"=2, "y"=4], device_ids=[...]>`.
@@ -37,7 +40,10 @@ impl<'a> Parser<'a> {
             self.expect_word("device_ids")?;
             self.expect("=")?;
             let ids = self.int_list()?;
-            mesh.device_ids = Some(ids.to_vec());
+            // MLIR takes device ids in order for none.
+            let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
+            let in_order = devices == Some(ids.len() as i64) && ids.iter().copied().eq(0..ids.len() as i64);
+            mesh.device_ids = (mesh.axes.is_empty() || !in_order).then(|| ids.to_vec());
         }
         self.expect(">")?;
         Ok(mesh)
@@ -179,6 +185,28 @@ impl<'a> Parser<'a> {
         Ok(dims)
     }
 
+    /// `[{"x"}: 0->2, {"y"}: 1->3]`.
+    pub(super) fn axis_moves(&mut self, mesh: MeshId) -> Res<Vec<AxisMove>> {
+        self.expect("[")?;
+        let mut moves = Vec::new();
+        self.list("]", |p| {
+            let axes = p.axes(mesh)?;
+            p.expect(":")?;
+            let from = p.dim_number()?;
+            p.expect("->")?;
+            moves.push(AxisMove { axes, from, to: p.dim_number()? });
+            Ok(())
+        })?;
+        Ok(moves)
+    }
+
+    fn dim_number(&mut self) -> Res<u32> {
+        let span = self.token_span();
+        u32::try_from(self.int()?).map_err(|_| {
+            Diagnostic::invalid(codes::ATTRIBUTE, "a dimension number must not be negative").at(span).into()
+        })
+    }
+
     /// `<@mesh, [{"x", ?}p1, {}], replicated={"y"}, unreduced={"z"}>`.
     pub(super) fn sharding(&mut self) -> Res<ShardingId> {
         self.eat("#sdy.sharding");
@@ -191,29 +219,28 @@ impl<'a> Parser<'a> {
             dims.push(p.dim_sharding(mesh)?);
             Ok(())
         })?;
-        let mut sharding =
-            TensorSharding { mesh, dims, replicated: AxisList::new(), unreduced: AxisList::new() };
+        let mut sharding = TensorSharding { dims, ..TensorSharding::replicated(mesh, 0) };
         while self.eat(",") {
-            if self.eat_word("replicated") {
+            if sharding.replicated.is_empty() && self.eat_word("replicated") {
                 self.expect("=")?;
                 sharding.replicated = self.axes(mesh)?;
-            } else if self.eat_word("unreduced") {
+            } else if sharding.unreduced.is_empty() && self.eat_word("unreduced") {
                 self.expect("=")?;
-                let span = self.token_span();
-                if let Some(kind) = self.opt_ident().filter(|&kind| kind != "sum") {
-                    let message = format!("axes with a pending {kind} cannot be read yet");
-                    return Err(Diagnostic::unsupported(codes::NOT_READ, message)
-                        .at(span)
-                        .hint("only pending sums, `unreduced={...}`, are known")
-                        .into());
-                }
+                sharding.reduction = if self.eat_word("max") {
+                    ReductionKind::Max
+                } else if self.eat_word("min") {
+                    ReductionKind::Min
+                } else {
+                    self.eat_word("sum");
+                    ReductionKind::Add
+                };
                 sharding.unreduced = self.axes(mesh)?;
             } else {
                 return Err(self.expected("`replicated={...}` or `unreduced={...}`"));
             }
         }
         self.expect(">")?;
-        Ok(self.module.shardings.intern(sharding))
+        Ok(self.module.shardings.intern(sharding.tidied()))
     }
 
     fn dim_sharding(&mut self, mesh: MeshId) -> Res<DimSharding> {
@@ -230,10 +257,11 @@ impl<'a> Parser<'a> {
         if self.byte(0) == b'p' {
             self.cursor.pos += 1;
             let span = self.token_span();
+            let zeros = self.byte(0) == b'0' && self.byte(1).is_ascii_digit();
             dim.priority = match u32::try_from(self.int()?) {
-                Ok(priority) => Some(priority),
-                Err(_) => {
-                    let message = "a priority must not be negative";
+                Ok(priority) if !zeros => Some(priority),
+                _ => {
+                    let message = "a priority is a number from 0 on, without zeros before it";
                     return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
                 }
             };
@@ -241,29 +269,39 @@ impl<'a> Parser<'a> {
         Ok(dim)
     }
 
-    /// `{"x", "y"}` of a manual computation, on the first of `meshes` that has these axes, else on any mesh.
-    pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<(AxisList, Option<MeshId>)> {
+    /// `{"x", "y"}` of a manual computation, on the first of `meshes` that has these axes, else on any mesh. Where
+    /// neither an operand nor a result has a sharding, the names need not be those of axes; they stay text.
+    pub(super) fn manual_axes(&mut self, meshes: &[MeshId]) -> Res<Val> {
         let at = self.peek_pos();
         self.skip_brackets()?;
-        let end = self.pos;
         let all: Vec<MeshId> = self.module.meshes.keys().collect();
         let mut first_failure = None;
         for &mesh in meshes.iter().chain(&all) {
             match self.elsewhere(at, |p| p.axes(mesh)) {
-                Ok(axes) => return Ok((axes, Some(mesh))),
+                Ok(axes) => return Ok(Val::ManualAxes(axes, Some(mesh))),
                 Err(failure) => {
                     first_failure.get_or_insert(failure);
                 }
             }
         }
         match first_failure {
-            Some(failure) => Err(failure),
-            None if self.slice(at, end).trim_matches(['{', '}', ' ']).is_empty() => {
-                Ok((AxisList::new(), None))
-            }
-            None => {
-                let message = "no mesh with these axes is defined";
-                Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(Span::new(at, end)).into())
+            Some(failure) if !meshes.is_empty() => Err(failure),
+            _ => {
+                let mut names = Vec::new();
+                self.elsewhere(at, |p| {
+                    p.expect("{")?;
+                    p.list("}", |p| {
+                        names.push(p.text_string()?.into_owned());
+                        Ok(())
+                    })
+                })?;
+                if names.is_empty() {
+                    return Ok(Val::ManualAxes(AxisList::new(), None));
+                }
+                let mut text = String::from("#sdy<manual_axes{");
+                push_list(&mut text, &names, |out, name| push_string(out, name));
+                text.push_str("}>");
+                Ok(Val::Raw(text.into()))
             }
         }
     }

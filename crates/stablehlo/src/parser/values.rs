@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use shardc_ir::{ConvDims, Diagnostic, DotSpec, GatherSpec, Precision, ScatterSpec, Span};
+use shardc_ir::{
+    Channel, ConvDims, DType, Diagnostic, DotSpec, GatherSpec, Precision, RaggedDotSpec, ScatterSpec, Span,
+};
 use smallvec::SmallVec;
 
 use super::Parser;
@@ -58,7 +60,13 @@ impl<'a> Parser<'a> {
                 Val::Int(value)
             }
             AttrType::Bool => Val::Bool(self.boolean()?),
-            AttrType::Ints => Val::Ints(self.generic_ints()?),
+            AttrType::F32 => {
+                let bits = self.float(DType::F32)?;
+                self.expect(":")?;
+                self.expect_word("f32")?;
+                Val::F32(f32::from_bits(bits as u32))
+            }
+            AttrType::Ints | AttrType::I32s => Val::Ints(self.generic_ints()?),
             AttrType::Bools => Val::Bools(self.generic_bools()?),
             AttrType::Pairs => {
                 let rows = self.matrix()?;
@@ -71,9 +79,10 @@ impl<'a> Parser<'a> {
                     None => return Err(self.expected("pairs of integers")),
                 }
             }
-            AttrType::Groups => Val::Groups(self.groups()?),
-            AttrType::Word(kind) => {
-                if self.eat("#stablehlo<") {
+            AttrType::Groups => self.groups()?,
+            AttrType::Word(kind) | AttrType::ChloWord(kind) => {
+                let chlo = matches!(ty, AttrType::ChloWord(_));
+                if self.eat(if chlo { "#chlo<" } else { "#stablehlo<" }) {
                     self.expect_word(kind)?;
                     Val::Word(Cow::Owned(self.word_until(">")?))
                 } else if self.peek() == b'#' {
@@ -85,7 +94,8 @@ impl<'a> Parser<'a> {
                 } else if self.peek() == b'"' {
                     Val::Word(Cow::Owned(self.text_string()?.into_owned()))
                 } else {
-                    return Err(self.expected(&format!("`#stablehlo<{kind} ...>`")));
+                    let dialect = if chlo { "chlo" } else { "stablehlo" };
+                    return Err(self.expected(&format!("`#{dialect}<{kind} ...>`")));
                 }
             }
             AttrType::Number(words) => {
@@ -110,23 +120,23 @@ impl<'a> Parser<'a> {
             }
             AttrType::Channel => {
                 self.expect("#stablehlo.channel_handle<")?;
-                let mut handle = 0;
-                self.list(">", |p| {
-                    let member = p.ident("`handle` or `type`")?;
-                    p.expect("=")?;
-                    let value = p.int()?;
-                    if member == "handle" {
-                        handle = value;
-                    }
-                    Ok(())
+                let mut channel = Channel { handle: 0, ty: 0 };
+                self.members(">", |p, name| {
+                    *match name {
+                        "handle" => &mut channel.handle,
+                        "type" => &mut channel.ty,
+                        _ => return Ok(false),
+                    } = p.int()?;
+                    Ok(true)
                 })?;
-                Val::Channel(handle)
+                Val::Channel(channel)
             }
-            AttrType::Precisions => {
+            AttrType::Precisions | AttrType::ChloPrecisions => {
                 self.expect("[")?;
                 let mut list = SmallVec::new();
+                let prefix = if ty == AttrType::Precisions { "#stablehlo<" } else { "#chlo<" };
                 self.list("]", |p| {
-                    p.expect("#stablehlo<")?;
+                    p.expect(prefix)?;
                     p.expect_word("precision")?;
                     list.push(p.precision()?);
                     p.expect(">")
@@ -134,6 +144,7 @@ impl<'a> Parser<'a> {
                 Val::Precisions(list)
             }
             AttrType::Dot => Val::Dot(Box::new(self.dot()?)),
+            AttrType::RaggedDot => Val::RaggedDot(Box::new(self.ragged_dot()?)),
             AttrType::Conv => {
                 self.expect("#stablehlo.conv<")?;
                 let dims = self.conv_dims()?;
@@ -157,7 +168,12 @@ impl<'a> Parser<'a> {
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
-            AttrType::Raw | AttrType::Stripped(_) => return Err(self.expected("an attribute")),
+            AttrType::Any => {
+                let start = self.peek_pos();
+                self.skip_attr()?;
+                Val::Attr(self.carried_text(start, self.pos)?)
+            }
+            AttrType::Raw => return Err(self.expected("an attribute")),
         })
     }
 
@@ -253,6 +269,24 @@ impl<'a> Parser<'a> {
                 "rhs_batching_dimensions" => &mut spec.rhs_batch,
                 "lhs_contracting_dimensions" => &mut spec.lhs_contract,
                 "rhs_contracting_dimensions" => &mut spec.rhs_contract,
+                _ => return Ok(false),
+            } = p.dim_list()?;
+            Ok(true)
+        })?;
+        Ok(spec)
+    }
+
+    fn ragged_dot(&mut self) -> Res<RaggedDotSpec> {
+        self.expect("#chlo.ragged_dot<")?;
+        let mut spec = RaggedDotSpec::default();
+        self.members(">", |p, name| {
+            *match name {
+                "lhs_batching_dimensions" => &mut spec.lhs_batch,
+                "rhs_batching_dimensions" => &mut spec.rhs_batch,
+                "lhs_contracting_dimensions" => &mut spec.lhs_contract,
+                "rhs_contracting_dimensions" => &mut spec.rhs_contract,
+                "lhs_ragged_dimensions" => &mut spec.lhs_ragged,
+                "rhs_group_dimensions" => &mut spec.rhs_group,
                 _ => return Ok(false),
             } = p.dim_list()?;
             Ok(true)
@@ -361,7 +395,7 @@ impl<'a> Parser<'a> {
         Ok(match ty {
             AttrType::I64 | AttrType::I32 => Val::Int(self.int()?),
             AttrType::Ints => Val::Ints(self.int_list()?),
-            AttrType::Word(_) | AttrType::Number(_) => {
+            AttrType::Word(_) | AttrType::ChloWord(_) | AttrType::Number(_) => {
                 Val::Word(Cow::Owned(self.ident("a word in capitals")?.to_owned()))
             }
             AttrType::Precisions => {
@@ -387,7 +421,7 @@ impl<'a> Parser<'a> {
             | AttrType::Axes
             | AttrType::AxesPerDim
             | AttrType::AllToAll => self.generic_value(ty)?,
-            AttrType::Raw | AttrType::Stripped(_) => {
+            AttrType::Raw => {
                 let start = self.peek_pos();
                 if self.byte(0) == b'<' {
                     self.skip_brackets()?
@@ -395,14 +429,13 @@ impl<'a> Parser<'a> {
                     self.skip_attr()?
                 }
                 let text = self.slice(start, self.pos);
-                let text = self.expand_text(text)?;
-                match ty {
-                    AttrType::Stripped(prefix) if text.starts_with('<') => {
-                        Val::Raw(format!("{prefix}{text}").into())
-                    }
-                    _ => Val::Raw(text.into()),
-                }
+                Val::Raw(self.expand_text(text)?.into())
             }
+            AttrType::F32
+            | AttrType::I32s
+            | AttrType::ChloPrecisions
+            | AttrType::RaggedDot
+            | AttrType::Any => self.generic_value(ty)?,
             AttrType::ManualAxes => self.generic_value(ty)?,
         })
     }

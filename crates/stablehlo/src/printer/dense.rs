@@ -13,6 +13,15 @@ pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<
     let tensor = ty.and_then(|ty| module.types.as_tensor(ty));
     let dtype = tensor.map_or(DType::I64, |t| t.dtype);
     let shape = tensor.map_or(&[][..], |t| &t.shape);
+    push_value(out, dtype, shape, dense);
+    if let Some(ty) = ty {
+        out.push_str(" : ");
+        out.push_str(&module.types.display(ty));
+    }
+}
+
+/// Appends the constant without its type.
+pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &Dense) {
     match dense {
         Dense::Resource(key) => {
             out.push_str("dense_resource<");
@@ -32,10 +41,6 @@ pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<
         }
     }
     out.push('>');
-    if let Some(ty) = ty {
-        out.push_str(" : ");
-        out.push_str(&module.types.display(ty));
-    }
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

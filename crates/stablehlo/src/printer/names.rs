@@ -57,7 +57,7 @@ pub(super) enum Parent {
 impl Parent {
     pub(super) fn of(module: &Module, op: OpId) -> Parent {
         match &module.ops[op].kind {
-            OpKind::ManualComputation(_) => Parent::Sdy,
+            OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Parent::Sdy,
             OpKind::Opaque(spec) if spec.name.starts_with("sdy.") => Parent::Sdy,
             _ => Parent::Other,
         }
@@ -148,7 +148,7 @@ impl Printer<'_> {
                 return;
             }
             if op.results.len() > 1
-                && let OpKind::Opaque(_) | OpKind::RngBitGenerator { .. } = op.kind
+                && let OpKind::TopK { .. } | OpKind::RngBitGenerator { .. } | OpKind::BatchNorm(..) = op.kind
                 && let Some(row) = row(op.kind.name())
                 && row.result_names.len() == op.results.len()
             {

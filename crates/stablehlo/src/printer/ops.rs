@@ -1,6 +1,5 @@
 //! Operations: results, pretty forms, locations.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type};
@@ -10,7 +9,7 @@ use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
 use crate::syntax::table::{Own, Pretty};
-use crate::syntax::values::{push_generic, push_list, push_pretty, push_symbol};
+use crate::syntax::values::{push_generic, push_list, push_pretty, push_string, push_symbol};
 use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
 
 impl<'m> Printer<'m> {
@@ -95,7 +94,14 @@ impl<'m> Printer<'m> {
                 Piece::Opt(text, name) => {
                     if let Some(at) = find(name) {
                         printed |= 1 << at;
-                        if attrs[at].1 != Val::Bool(false) {
+                        self.push(text);
+                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                    }
+                }
+                Piece::Unless(default, text, name) => {
+                    if let Some(at) = find(name) {
+                        printed |= 1 << at;
+                        if attrs[at].1 != Val::Bool(default) {
                             self.push(text);
                             push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
                         }
@@ -338,6 +344,7 @@ impl<'m> Printer<'m> {
             Own::While => self.while_op(op, numbering),
             Own::ManualComputation => self.manual_computation(op, numbering),
             Own::NamedComputation => self.named_computation(op, numbering),
+            Own::Scan => self.scan(op, row, numbering),
         }
     }
 
@@ -485,10 +492,19 @@ impl<'m> Printer<'m> {
         self.values(&data.operands);
         self.push(")");
         let attrs = attrs_of(module, &data.kind);
-        for name in ["in_shardings", "out_shardings", "manual_axes"] {
+        for (name, prefix) in [
+            ("in_shardings", "#sdy.sharding_per_value<"),
+            ("out_shardings", "#sdy.sharding_per_value<"),
+            ("manual_axes", "#sdy<manual_axes"),
+        ] {
+            let _ = write!(self.out, " {name}=");
             if let Some((_, val)) = attrs.iter().find(|(n, _)| *n == name) {
-                let _ = write!(self.out, " {name}=");
                 push_pretty(&mut self.out, module, AttrType::Raw, val);
+            } else if let OpKind::Opaque(spec) = &data.kind
+                && let Some(Attr::Raw(text)) = spec.props.get(name)
+            {
+                let inner = text.strip_prefix(prefix).and_then(|rest| rest.strip_suffix('>'));
+                self.push(inner.unwrap_or(text));
             }
         }
         self.push(" (");
@@ -507,24 +523,59 @@ impl Printer<'_> {
     fn named_computation(&mut self, op: OpId, numbering: &Numbering) {
         let module = self.module;
         let data = &module.ops[op];
-        let OpKind::Opaque(spec) = &data.kind else { return };
+        let OpKind::NamedComputation(spec) = &data.kind else { return };
         self.push("sdy.named_computation<");
-        if let Some(name) = spec.props.get("name") {
-            super::attrs::push_attr(&mut self.out, name);
-        }
+        push_string(&mut self.out, &spec.name);
         self.push(">(");
         self.values(&data.operands);
         self.push(")");
-        for name in ["in_shardings", "out_shardings"] {
-            if let Some(Attr::Raw(text)) = spec.props.get(name) {
-                let list =
-                    text.strip_prefix("#sdy.sharding_per_value<").and_then(|rest| rest.strip_suffix('>'));
-                let _ = write!(self.out, " {name}={}", list.unwrap_or(text));
+        for (name, list) in [("in_shardings", &spec.in_shardings), ("out_shardings", &spec.out_shardings)] {
+            if let Some(list) = list {
+                let _ = write!(self.out, " {name}=");
+                super::sdy::push_shardings(&mut self.out, module, list);
             }
         }
         self.push(" (");
         self.body_with_args(op, numbering);
         self.dict(op, Entries::new());
+        self.push(" : ");
+        self.functional_type(op);
+    }
+
+    fn scan(&mut self, op: OpId, row: &'static Row, numbering: &Numbering) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let OpKind::Scan(spec) = &data.kind else { return };
+        let (inputs, inits) = data.operands.split_at((spec.inputs as usize).min(data.operands.len()));
+        self.push("chlo.scan(");
+        self.values(inputs);
+        self.push(") inits (");
+        self.values(inits);
+        let _ = write!(self.out, ") dimension={} ", spec.dim);
+        let mut entries = self.discardable(op);
+        for (name, val) in attrs_of(module, &data.kind) {
+            if !matches!(name, "dimension" | "operandSegmentSizes" | "resultSegmentSizes") {
+                let mut text = String::new();
+                push_generic(
+                    &mut text,
+                    module,
+                    row.attr(name).map_or(AttrType::Any, |(_, ty)| ty),
+                    &val,
+                    None,
+                );
+                entries.push((name, Entry::Text(text)));
+            }
+        }
+        if !entries.is_empty() {
+            self.push(" attributes ");
+            push_entries(&mut self.out, &mut entries);
+        }
+        self.push(" ");
+        if let Some(&region) = data.regions.first() {
+            let mut inner = numbering.clone();
+            self.number_region(region, Some(op), &mut inner);
+            self.region(region, &inner, Parent::Other, true);
+        }
         self.push(" : ");
         self.functional_type(op);
     }
@@ -543,17 +594,8 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Int(value, _), AttrType::I64 | AttrType::I32) => Val::Int(*value),
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
-                (Attr::Raw(text), AttrType::Raw | AttrType::Stripped(_)) => Val::Raw(text.clone()),
-                (Attr::Raw(text), AttrType::Ints) => {
-                    let list = text.strip_prefix("array<i64")?.strip_suffix('>')?;
-                    let items =
-                        list.trim_start_matches(':').split(',').map(str::trim).filter(|t| !t.is_empty());
-                    Val::Ints(items.map(|item| item.parse().ok()).collect::<Option<_>>()?)
-                }
-                (Attr::Raw(text), AttrType::Word(kind)) => {
-                    let word = text.strip_prefix("#stablehlo<")?.strip_suffix('>')?.strip_prefix(kind)?;
-                    Val::Word(Cow::Owned(word.trim().to_owned()))
-                }
+                (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
+                (attr, AttrType::Any) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

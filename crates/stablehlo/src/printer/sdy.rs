@@ -63,9 +63,12 @@ pub(crate) fn push(out: &mut String, module: &Module, sharding: &TensorSharding)
         }
     });
     out.push(']');
-    for (name, axes) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
+    let kind = sharding.reduction.word();
+    for (name, kind, axes) in
+        [("replicated", "", &sharding.replicated), ("unreduced", kind, &sharding.unreduced)]
+    {
         if !axes.is_empty() {
-            let _ = write!(out, ", {name}=");
+            let _ = write!(out, ", {name}={kind}");
             push_axes(out, module, sharding.mesh, axes);
         }
     }

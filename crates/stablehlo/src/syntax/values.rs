@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use shardc_ir::{AxisList, ConvDims, Dense, DotSpec, GatherSpec, Module, Precision, ScatterSpec, ShardingId};
+use shardc_ir::{
+    Attr, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DotSpec, GatherSpec, Module, Precision,
+    RaggedDotSpec, ScatterSpec, ShardingId,
+};
 use smallvec::SmallVec;
 
-use crate::{lexer, printer};
+use crate::{floats, lexer, printer};
 
 /// The type of an inherent attribute: which text stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +18,24 @@ pub(crate) enum AttrType {
     I64,
     /// `8 : i32`.
     I32,
+    /// `1.000000e-03 : f32`.
+    F32,
     /// `true`.
     Bool,
     /// `array<i64: 1, 2>`; in pretty forms `[1, 2]`.
     Ints,
+    /// `array<i32: 1, 2>`.
+    I32s,
     /// `array<i1: true, false>`.
     Bools,
     /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, pairs.
     Pairs,
-    /// The same, rows of any one length.
+    /// The same, rows of any one length, or axes of a mesh.
     Groups,
     /// `#stablehlo<kind WORD>`; in pretty forms `WORD`.
     Word(&'static str),
+    /// `#chlo<kind WORD>`; in pretty forms `WORD`.
+    ChloWord(&'static str),
     /// An enumeration that generic text gives by number.
     Number(&'static [&'static str]),
     /// `"text"`.
@@ -39,6 +48,10 @@ pub(crate) enum AttrType {
     Channel,
     /// `[#stablehlo<precision DEFAULT>, ...]`; in pretty forms `[DEFAULT, ...]`.
     Precisions,
+    /// `[#chlo<precision DEFAULT>, ...]`.
+    ChloPrecisions,
+    /// `#chlo.ragged_dot<...>`.
+    RaggedDot,
     /// `#stablehlo.dot<...>`.
     Dot,
     /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
@@ -63,25 +76,28 @@ pub(crate) enum AttrType {
     ManualAxes,
     /// Carried verbatim.
     Raw,
-    /// Carried verbatim; in pretty forms without this prefix.
-    Stripped(&'static str),
+    /// Any attribute.
+    Any,
 }
 
 /// The value of an inherent attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Val {
     Int(i64),
+    F32(f32),
     Bool(bool),
     Ints(SmallVec<[i64; 6]>),
     Bools(SmallVec<[bool; 2]>),
     Pairs(SmallVec<[(i64, i64); 4]>),
-    Groups(Vec<Vec<i64>>),
+    /// The groups, and the text that means them where they are axes of a mesh.
+    Groups(Vec<Vec<i64>>, Option<Box<str>>),
     Word(Cow<'static, str>),
     Str(Box<str>),
     Unit,
-    Channel(i64),
+    Channel(Channel),
     Precisions(SmallVec<[Precision; 2]>),
     Dot(Box<DotSpec>),
+    RaggedDot(Box<RaggedDotSpec>),
     Conv(Box<[ConvDims; 3]>),
     Gather(Box<GatherSpec>),
     Scatter(Box<ScatterSpec>),
@@ -90,9 +106,10 @@ pub(crate) enum Val {
     Shardings(Vec<ShardingId>),
     Axes(AxisList, shardc_ir::MeshId),
     AxesPerDim(Vec<AxisList>, shardc_ir::MeshId),
-    AllToAll(AxisList, u32, u32, shardc_ir::MeshId),
+    AllToAll(Vec<AxisMove>, shardc_ir::MeshId),
     ManualAxes(AxisList, Option<shardc_ir::MeshId>),
     Raw(Box<str>),
+    Attr(Attr),
 }
 
 /// Inherent attributes of one operation.
@@ -158,7 +175,8 @@ fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
     let _ = write!(out, "> : tensor<{}x{width}xi64>", rows.len());
 }
 
-fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
+/// Appends `name = [1, 2], index = 3`, leaving out empty lists and an index of 0.
+pub(crate) fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
     let mut first = true;
     let mut name = |out: &mut String, name: &str| {
         if !std::mem::take(&mut first) {
@@ -226,7 +244,16 @@ pub(crate) fn push_generic(
         (Val::Int(v), _) => {
             let _ = write!(out, "{v} : i64");
         }
+        (Val::F32(v), _) => {
+            floats::push(out, DType::F32, u64::from(v.to_bits()));
+            out.push_str(" : f32");
+        }
         (Val::Bool(v), _) => out.push_str(if *v { "true" } else { "false" }),
+        (Val::Ints(v), AttrType::I32s) => {
+            out.push_str(if v.is_empty() { "array<i32" } else { "array<i32: " });
+            push_list(out, v, push_int);
+            out.push('>');
+        }
         (Val::Ints(v), _) => {
             out.push_str(if v.is_empty() { "array<i64" } else { "array<i64: " });
             push_list(out, v, push_int);
@@ -241,7 +268,8 @@ pub(crate) fn push_generic(
             let rows: Vec<Vec<i64>> = v.iter().map(|&(a, b)| vec![a, b]).collect();
             push_matrix(out, &rows, 2);
         }
-        (Val::Groups(rows), _) => push_matrix(out, rows, rows.first().map_or(0, Vec::len)),
+        (Val::Groups(_, Some(text)), _) => out.push_str(text),
+        (Val::Groups(rows, None), _) => push_matrix(out, rows, rows.first().map_or(0, Vec::len)),
         (Val::Word(word), AttrType::Number(words)) => {
             let at = words.iter().position(|w| w == word).unwrap_or(0);
             let _ = write!(out, "{at} : i32");
@@ -249,17 +277,21 @@ pub(crate) fn push_generic(
         (Val::Word(word), AttrType::Word(kind)) => {
             let _ = write!(out, "#stablehlo<{kind} {word}>");
         }
+        (Val::Word(word), AttrType::ChloWord(kind)) => {
+            let _ = write!(out, "#chlo<{kind} {word}>");
+        }
         (Val::Word(word), _) => out.push_str(word),
         (Val::Str(text), AttrType::Symbol) => push_symbol(out, text),
         (Val::Str(text), _) => push_string(out, text),
         (Val::Unit, _) => out.push_str("unit"),
-        (Val::Channel(handle), _) => {
-            let _ = write!(out, "#stablehlo.channel_handle<handle = {handle}, type = 1>");
+        (Val::Channel(Channel { handle, ty }), _) => {
+            let _ = write!(out, "#stablehlo.channel_handle<handle = {handle}, type = {ty}>");
         }
         (Val::Precisions(list), _) => {
+            let dialect = if ty == AttrType::ChloPrecisions { "chlo" } else { "stablehlo" };
             out.push('[');
             push_list(out, list, |out, p| {
-                let _ = write!(out, "#stablehlo<precision {}>", p.as_str());
+                let _ = write!(out, "#{dialect}<precision {}>", p.as_str());
             });
             out.push(']');
         }
@@ -270,6 +302,19 @@ pub(crate) fn push_generic(
                 ("rhs_batching_dimensions", &spec.rhs_batch),
                 ("lhs_contracting_dimensions", &spec.lhs_contract),
                 ("rhs_contracting_dimensions", &spec.rhs_contract),
+            ];
+            push_members(out, &lists, None);
+            out.push('>');
+        }
+        (Val::RaggedDot(spec), _) => {
+            out.push_str("#chlo.ragged_dot<");
+            let lists: [(&str, &[u32]); 6] = [
+                ("lhs_batching_dimensions", &spec.lhs_batch),
+                ("rhs_batching_dimensions", &spec.rhs_batch),
+                ("lhs_contracting_dimensions", &spec.lhs_contract),
+                ("rhs_contracting_dimensions", &spec.rhs_contract),
+                ("lhs_ragged_dimensions", &spec.lhs_ragged),
+                ("rhs_group_dimensions", &spec.rhs_group),
             ];
             push_members(out, &lists, None);
             out.push('>');
@@ -318,6 +363,7 @@ pub(crate) fn push_generic(
         (Val::AllToAll(..), _) => wrapped(out, module, "all_to_all_param_list", ty, val),
         (Val::ManualAxes(..), _) => wrapped(out, module, "manual_axes", ty, val),
         (Val::Raw(text), _) => out.push_str(text),
+        (Val::Attr(attr), _) => printer::attrs::push_attr(out, attr),
     }
 }
 
@@ -344,22 +390,24 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
             push_list(out, dims, |out, axes| printer::sdy::push_axes(out, module, *mesh, axes));
             out.push(']');
         }
-        Val::AllToAll(axes, from, to, mesh) => {
+        Val::AllToAll(moves, mesh) => {
             out.push('[');
-            printer::sdy::push_axes(out, module, *mesh, axes);
-            let _ = write!(out, ": {from}->{to}]");
+            push_list(out, moves, |out, AxisMove { axes, from, to }| {
+                printer::sdy::push_axes(out, module, *mesh, axes);
+                let _ = write!(out, ": {from}->{to}");
+            });
+            out.push(']');
         }
         Val::ManualAxes(axes, mesh) => match mesh {
             Some(mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
             None => out.push_str("{}"),
         },
-        Val::Raw(text) => match ty {
-            AttrType::Stripped(prefix) => out.push_str(text.strip_prefix(prefix).unwrap_or(text)),
-            _ => out.push_str(text),
-        },
-        Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(_) | Val::Str(_) | Val::Unit => {
+        Val::Raw(text) => out.push_str(text),
+        Val::Attr(attr) => printer::attrs::push_attr(out, attr),
+        Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(..) | Val::Str(_) | Val::Unit => {
             push_generic(out, module, ty, val, None);
         }
+        Val::F32(_) | Val::RaggedDot(_) => push_generic(out, module, ty, val, None),
         Val::Channel(_) | Val::Dot(_) | Val::Gather(_) | Val::Scatter(_) | Val::Dense(_) => {
             push_generic(out, module, ty, val, None);
         }

@@ -1,7 +1,7 @@
-//! `cargo xtask conformance`: the peers' own test files, run with `shardc opt` in the place of their tools.
+//! The peers' own test files, run with `shardc opt` in the place of their tools.
 //!
-//! The files lie beside the checkout (`shared/conformance`). A file counts as passed if all its `RUN:` lines
-//! succeed. Not every difference is a fault: where the peers test choices of their own, ours may differ.
+//! A file counts as passed if all its `RUN:` lines succeed. Not every difference is a fault: where the peers test
+//! choices of their own, ours may differ.
 
 use std::{
     collections::BTreeMap,
@@ -18,23 +18,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
-use shardc_filetest::{files, filetest::FileTest, program, shared};
+use shardc_filetest::{files, filetest::FileTest, program};
 
+use super::ConformanceArgs;
 use crate::{demo, process, setup, workspace::Workspace};
-
-/// What to run.
-#[derive(Args)]
-pub(crate) struct ConformanceArgs {
-    /// Only files whose path contains one of these.
-    filters: Vec<String>,
-    /// Print what every failed file said, not only its name.
-    #[arg(long, short)]
-    verbose: bool,
-    /// Build and run shardc optimised.
-    #[arg(long)]
-    release: bool,
-}
 
 /// The peers' tools that `shardc opt` stands in for.
 const TOOLS: [&str; 2] = ["sdy_opt", "stablehlo-opt"];
@@ -48,20 +35,14 @@ enum Outcome {
 }
 
 /// Runs the files and prints the share that passed in each folder.
-pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
-    let Some(root) = shared().map(|dir| dir.join("conformance")).filter(|dir| dir.is_dir()) else {
-        bail!(
-            "there is no conformance data: it lies in `shared/conformance` beside the checkout, or where SHARDC_SHARED says"
-        );
-    };
+pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(false)?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
     let dir = workspace.scratch("conformance")?;
     let path = search_path(&dir, &shardc)?;
-    let mut paths = files(&root, "mlir").with_context(|| format!("reading {}", root.display()))?;
-    let relative = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-    paths
-        .retain(|p| args.filters.is_empty() || args.filters.iter().any(|f| relative(p).contains(f.as_str())));
+    let mut paths = files(root, "mlir").with_context(|| format!("reading {}", root.display()))?;
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    paths.retain(|path| args.wants(&relative(path)));
 
     let outcomes = process::step(&format!("run {} files", paths.len()), || Ok(run_all(&paths, &dir, &path)))?;
 

@@ -1,0 +1,33 @@
+//! What must hold for every input, however broken.
+
+use shardc_ir::{Diagnostic, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
+
+/// A reader gives a module or says what is wrong. What it reads and the verifier accepts comes back from its own
+/// print, in either form.
+pub fn check(read: Result<Module, Vec<Diagnostic>>, source: &str) {
+    let module = match read {
+        Ok(module) => module,
+        Err(errors) => {
+            assert!(!errors.is_empty(), "refused without a reason");
+            assert!(!render(&errors, "input", source, false).is_empty());
+            return;
+        }
+    };
+    let errors = shardc_ir::verify(&module).err().unwrap_or_default();
+    let _ = render(&errors, "input", source, false);
+    for form in [PrintForm::Pretty, PrintForm::Generic] {
+        let options = PrintOptions { form, ..PrintOptions::default() };
+        let printed = print(&module, &options);
+        let located = print(&module, &PrintOptions { locations: true, ..options.clone() });
+        if errors.is_empty() {
+            assert_eq!(print(&read_back(&printed), &options), printed, "printed otherwise the second time");
+            assert_eq!(print(&read_back(&located), &options), printed, "locations change what is read");
+        }
+    }
+}
+
+fn read_back(printed: &str) -> Module {
+    parse(printed)
+        .unwrap_or_else(|errors| panic!("not read back:\n{}", render(&errors, "printed", printed, false)))
+}

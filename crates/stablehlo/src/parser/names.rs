@@ -1,0 +1,118 @@
+//! The names of values that are known at a place in the text.
+//!
+//! Most names in printed programs are the numbers `%0`, `%1`, ... These are found in a table; the others by hashing.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{PackedOption, Span, ValueId};
+
+/// What a value name stands for: `count` values from `first` on, or nothing after an error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Def {
+    pub(super) first: PackedOption<ValueId>,
+    pub(super) count: u32,
+    pub(super) span: Span,
+}
+
+impl Def {
+    fn none() -> Def {
+        Def { first: PackedOption::default(), count: 0, span: Span::NONE }
+    }
+}
+
+/// The names that are known, with the order of their definition, in which they are forgotten again.
+#[derive(Debug, Default)]
+pub(super) struct Names<'a> {
+    /// The definition of each number; a count of zero where there is none.
+    numbers: Vec<Def>,
+    words: FxHashMap<&'a str, Def>,
+    scope: Vec<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn get(&self, name: &str) -> Option<Def> {
+        match number(name).and_then(|at| self.numbers.get(at)) {
+            Some(def) if def.count > 0 => Some(*def),
+            _ => self.words.get(name).copied(),
+        }
+    }
+
+    /// Defines a name that is not known.
+    pub(super) fn insert(&mut self, name: &'a str, def: Def) {
+        self.scope.push(name);
+        // The table never grows far beyond the number of names, whatever numbers a text uses.
+        let limit = 2 * self.scope.len() + 1024;
+        match number(name).filter(|&at| at < limit && def.count > 0) {
+            Some(at) => {
+                if at >= self.numbers.len() {
+                    self.numbers.resize(at + 1, Def::none());
+                }
+                self.numbers[at] = def;
+            }
+            None => drop(self.words.insert(name, def)),
+        }
+    }
+
+    /// How many names are known: the mark to go back to at the end of a region.
+    pub(super) fn mark(&self) -> usize {
+        self.scope.len()
+    }
+
+    /// Forgets the names that were defined after the mark.
+    pub(super) fn forget(&mut self, mark: usize) {
+        if mark == 0 {
+            self.numbers.clear();
+            self.words.clear();
+            self.scope.clear();
+            return;
+        }
+        for name in self.scope.drain(mark.min(self.scope.len())..) {
+            match number(name).and_then(|at| self.numbers.get_mut(at)) {
+                Some(def) if def.count > 0 => *def = Def::none(),
+                _ => drop(self.words.remove(name)),
+            }
+        }
+    }
+
+    /// The known names in the order of their definition.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, Def)> {
+        self.scope.iter().filter_map(|&name| Some((name, self.get(name)?)))
+    }
+}
+
+/// The number that a name is, written without needless zeros.
+fn number(name: &str) -> Option<usize> {
+    let bytes = name.as_bytes();
+    if bytes.is_empty() || bytes.len() > 7 || (bytes[0] == b'0' && bytes.len() > 1) {
+        return None;
+    }
+    bytes.iter().try_fold(0, |n, b| b.is_ascii_digit().then(|| n * 10 + usize::from(b - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn def(first: u32) -> Def {
+        Def { first: ValueId::from_u32(first).into(), count: 1, span: Span::NONE }
+    }
+
+    #[test]
+    fn numbers_and_words_are_forgotten_with_their_region() {
+        let mut names = Names::default();
+        names.insert("0", def(0));
+        names.insert("x", def(1));
+        let mark = names.mark();
+        for (at, name) in ["1", "01", "9999999", "arg0"].into_iter().enumerate() {
+            names.insert(name, def(2 + at as u32));
+        }
+        let first = |names: &Names<'_>, name| names.get(name).and_then(|def| def.first.expand());
+        assert_eq!(first(&names, "1"), Some(ValueId::from_u32(2)));
+        assert_eq!(first(&names, "01"), Some(ValueId::from_u32(3)), "`%01` is not `%1`");
+        assert_eq!(first(&names, "9999999"), Some(ValueId::from_u32(4)));
+        assert!(names.numbers.len() < 10, "a large number does not make a large table");
+        names.forget(mark);
+        let known: Vec<&str> = names.iter().map(|(name, _)| name).collect();
+        assert_eq!(known, ["0", "x"]);
+        assert!(["1", "01", "9999999", "arg0"].iter().all(|name| names.get(name).is_none()));
+    }
+}

@@ -1,0 +1,189 @@
+//! One row per operation: inherent attributes and the pieces of the pretty form. The rows are in files by subject.
+
+mod chlo;
+mod devices;
+mod kept;
+mod sdy;
+mod stablehlo;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
+
+use super::AttrType;
+
+/// A piece of a pretty form. Reading and printing follow the same list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Literal text; blanks separate tokens and are printed as they stand.
+    L(&'static str),
+    /// The next operand.
+    One,
+    /// All operands that are left, separated by commas.
+    All,
+    /// The inherent attribute of this name.
+    A(&'static str),
+    /// Literal text and an attribute, both left out where the attribute is absent.
+    Opt(&'static str, &'static str),
+    /// The same; a boolean is left out where it is this one too.
+    Unless(bool, &'static str, &'static str),
+    /// A keyword attribute and a blank, left out where absent.
+    Lead(&'static str),
+    /// Discardable attributes.
+    Dict,
+    /// `T` where operands and results have that type, else `(T, U) -> V`.
+    Same,
+    /// `(T, U) -> V`.
+    Functional,
+    /// The type of the only result.
+    Result,
+    /// The one type of all operands; no results.
+    Operand,
+    /// The types of the operands; no results.
+    Operands,
+    /// `P, T`: predicate, then operands and result; else `(P, T, U) -> V`.
+    Select,
+    /// The complex result type; the operands have its element's type.
+    Complex,
+    /// `T, U -> V`, results in parentheses where there are several.
+    Arrow,
+    /// The result tuple's type; the operands have its items' types.
+    Tuple,
+    /// `[1:4, 0:8:2]` of a slice.
+    Ranges,
+    /// `batching_dims = [0] x [0], contracting_dims = [2] x [1]`.
+    DotDims,
+    /// `{stride = [1, 1], ...}` of a convolution.
+    Window,
+    /// `e8m7`.
+    ExpMant,
+}
+
+use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};
+
+/// How an operation's pretty form is read and printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pretty {
+    /// There is none: MLIR prints the generic form.
+    None,
+    /// Piece by piece.
+    Pieces(&'static [Piece]),
+    /// By code of its own.
+    Own(Own),
+}
+
+/// Operations whose pretty form has code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Own {
+    Constant,
+    Reduce,
+    While,
+    Call,
+    Return,
+    CustomCall,
+    OptimizationBarrier,
+    ManualComputation,
+    NamedComputation,
+    Scan,
+}
+
+/// An elementwise operation, whose kind its name alone tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Elementwise {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
+    Broadcast(BroadcastOp),
+}
+
+/// What is known about the syntax of one operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Full name, with dialect.
+    pub(crate) name: &'static str,
+    /// Inherent attributes.
+    pub(crate) attrs: &'static [(&'static str, AttrType)],
+    /// The pretty form.
+    pub(crate) pretty: Pretty,
+    /// The kind of an elementwise operation.
+    pub(crate) elementwise: Option<Elementwise>,
+    /// Names that MLIR derives value names of the results from.
+    pub(crate) result_names: &'static [&'static str],
+}
+
+impl Row {
+    /// The name and type of an inherent attribute.
+    pub(crate) fn attr(&self, name: &str) -> Option<(&'static str, AttrType)> {
+        self.attrs.iter().copied().find(|(n, _)| *n == name)
+    }
+}
+
+pub(super) const SAME_1: &[Piece] = &[L(" "), One, Dict, L(" : "), Same];
+pub(super) const SAME_2: &[Piece] = &[L(" "), One, L(", "), One, Dict, L(" : "), Same];
+pub(super) const FUNCTIONAL: &[Piece] = &[L(" "), All, Dict, L(" : "), Functional];
+pub(super) const ARROW: &[Piece] = &[L(" "), All, Dict, L(" : "), Arrow];
+
+/// Name, inherent attributes and pretty form of an operation.
+pub(super) type Spec = (&'static str, &'static [(&'static str, AttrType)], Pretty);
+
+pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
+    Pretty::Pieces(pieces)
+}
+
+/// The attribute that remembers the name of an operation which is read as another one, so that it is printed under
+/// that name. It never appears in text.
+pub(crate) const SPELLING: &str = "shardc.spelling";
+
+/// Names of operations that are read as others: constants, `dot` as `dot_general`.
+pub(crate) const SPELLINGS: &[&str] = &["sdy.constant", "chlo.constant", "stablehlo.dot", "chlo.tan"];
+
+const RESULT_NAMES: &[(&str, &[&str])] = &[
+    ("chlo.top_k", &["values", "indices"]),
+    ("stablehlo.rng_bit_generator", &["output_state", "output"]),
+    ("stablehlo.batch_norm_training", &["output", "batch_mean", "batch_var"]),
+    ("stablehlo.batch_norm_grad", &["grad_operand", "grad_scale", "grad_offset"]),
+];
+
+static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
+    let mut table = FxHashMap::default();
+    let mut add = |name: &'static str, attrs, pretty, elementwise| {
+        let result_names = RESULT_NAMES.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, names)| names);
+        table.insert(name, Row { name, attrs, pretty, elementwise, result_names });
+    };
+    for &op in UnaryOp::ALL {
+        let pretty = match op {
+            UnaryOp::IsFinite => FUNCTIONAL,
+            _ if op.name().starts_with("chlo.") => ARROW,
+            _ => SAME_1,
+        };
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Unary(op)));
+    }
+    for &op in BinaryOp::ALL {
+        let pretty = match op {
+            BinaryOp::Complex => &[L(" "), All, Dict, L(" : "), Complex],
+            _ if op.name().starts_with("chlo.") => ARROW,
+            _ => SAME_2,
+        };
+        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Binary(op)));
+    }
+    for &op in BroadcastOp::ALL {
+        let attrs = &[("broadcast_dimensions", AttrType::Ints)];
+        add(op.name(), attrs, Pretty::Pieces(FUNCTIONAL), Some(Elementwise::Broadcast(op)));
+    }
+    let rows = [stablehlo::SPECS, devices::SPECS, chlo::SPECS, sdy::SPECS, kept::SPECS];
+    for &(name, attrs, pretty) in rows.into_iter().flatten() {
+        add(name, attrs, pretty, None);
+    }
+    add("chlo.tan", &[], Pretty::Pieces(ARROW), None);
+    table
+});
+
+/// The row of the operation with this full name.
+pub(crate) fn row(name: &str) -> Option<&'static Row> {
+    TABLE.get(name)
+}
+
+/// Names of all operations in the table, in no particular order.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().copied()
+}

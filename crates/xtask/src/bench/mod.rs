@@ -1,0 +1,130 @@
+//! `cargo xtask bench`: shardc beside its peers on the same file.
+//!
+//! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
+
+mod partition;
+mod text;
+
+use std::{
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use crate::{python, workspace::Workspace};
+
+/// What to measure.
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// Programs with `sdy` annotations.
+    files: Vec<PathBuf>,
+    /// Only this comparison.
+    #[arg(long)]
+    only: Option<Comparison>,
+    /// How often each side runs.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Comparison {
+    /// Reading, verifying and printing text, beside MLIR's own.
+    Text,
+    /// Propagation and partitioning, beside Shardy's propagation.
+    Partition,
+}
+
+/// Seconds by stage.
+type Seconds = BTreeMap<String, f64>;
+
+/// Measures and prints.
+pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    ensure!(args.runs > 0, "--runs must be at least 1");
+    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let wanted = |comparison| args.only.is_none_or(|only| only == comparison);
+    if wanted(Comparison::Text) {
+        text::run(workspace, args, &python)?;
+    }
+    if wanted(Comparison::Partition) {
+        partition::run(workspace, args, &python)?;
+    }
+    Ok(())
+}
+
+/// The named programs; else the one in the checkout, and `large` where the corpus of real programs lies beside it.
+fn files(workspace: &Workspace, args: &BenchArgs, bundled: &str, large: &str) -> Vec<PathBuf> {
+    if !args.files.is_empty() {
+        return args.files.clone();
+    }
+    let large = shared(workspace).join(large);
+    let mut files = vec![workspace.root.join(bundled)];
+    files.extend(large.is_file().then_some(large));
+    files
+}
+
+/// The folder of tools and real programs beside the checkout.
+fn shared(workspace: &Workspace) -> PathBuf {
+    env::var_os("SHARDC_SHARED").map_or_else(|| workspace.root.join("../shared"), PathBuf::from)
+}
+
+/// The member `name` of what a program printed as JSON; the whole where there is none.
+fn json_member(json: &str, name: &str) -> Result<serde_json::Value> {
+    let value: serde_json::Value =
+        serde_json::from_str(json).with_context(|| format!("reading the times in {}", json.trim()))?;
+    Ok(value.get(name).unwrap_or(&value).clone())
+}
+
+/// Reads the seconds of each stage from JSON.
+fn seconds(value: serde_json::Value) -> Result<Seconds> {
+    serde_json::from_value(value).context("reading the times")
+}
+
+fn announce(file: &Path, runs: usize, what: &str) {
+    println!("\n{}: {what} ({runs} runs each, in turns)", file.display());
+}
+
+/// Prints the median of each stage of the runs, `order` first to last, and of the sums; returns the latter.
+fn print_stages(who: &str, runs: &[Seconds], order: &[&str]) -> f64 {
+    let mut stages: Vec<&String> = runs.first().map(|run| run.keys().collect()).unwrap_or_default();
+    stages.sort_by_key(|stage| order.iter().position(|s| s == stage));
+    for stage in stages {
+        println!("  {who:<7} {stage:<24} {:>10.2} ms", milliseconds(runs, stage));
+    }
+    let all = 1e3 * median(runs.iter().map(|run| run.values().sum::<f64>()));
+    println!("  {who:<7} {:<24} {all:>10.2} ms", "all");
+    all
+}
+
+fn milliseconds(runs: &[Seconds], stage: &str) -> f64 {
+    1e3 * median(runs.iter().filter_map(|run| run.get(stage).copied()))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[half],
+        _ => f64::midpoint(values[half - 1], values[half]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert!(median([].into_iter()).is_nan());
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), 2.5);
+    }
+}

@@ -1,0 +1,72 @@
+//! Lists of expected differences: `path: reason` or `path#2,5: reason` (programs of a file, counted from 0) in each
+//! line; a `*` in the path stands for any text. Blank lines and lines that start with `#` say nothing.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
+
+/// One line of the list.
+#[derive(Debug, PartialEq, Eq)]
+struct Exception {
+    path: String,
+    /// The programs of the file; all where empty.
+    chunks: Vec<usize>,
+    reason: String,
+}
+
+/// The expected differences of one part.
+#[derive(Debug, Default)]
+pub(super) struct Exceptions(Vec<Exception>);
+
+impl Exceptions {
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+        Self::parse(&text).with_context(|| format!("reading {}", file.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let exception = |line: &str| {
+            let (place, reason) = line.split_once(": ").with_context(|| format!("no reason in `{line}`"))?;
+            let (path, chunks) = place.split_once('#').unwrap_or((place, ""));
+            let chunks = chunks.split(',').filter(|chunk| !chunk.is_empty()).map(str::parse);
+            let chunks = chunks.collect::<Result<_, _>>().with_context(|| format!("a number in `{line}`"))?;
+            Ok(Exception { path: path.to_owned(), chunks, reason: reason.to_owned() })
+        };
+        lines.map(exception).collect::<Result<_>>().map(Exceptions)
+    }
+
+    /// Why program `chunk` of the file at `path` is expected to differ.
+    pub(super) fn reason(&self, path: &str, chunk: usize) -> Option<&str> {
+        let fits = |e: &&Exception| (e.chunks.is_empty() || e.chunks.contains(&chunk)) && fits(&e.path, path);
+        self.0.iter().find(fits).map(|e| &*e.reason)
+    }
+}
+
+/// Whether `path` is what `pattern` says, where `*` stands for any text.
+fn fits(pattern: &str, path: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == path,
+        Some((start, rest)) => path.strip_prefix(start).is_some_and(|tail| {
+            (0..=tail.len()).any(|at| tail.get(at..).is_some_and(|tail| fits(rest, tail)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_files_and_programs() -> Result<()> {
+        let list = "# why\n\na/*.mlir#1,3: old\nb.mlir: new: both\n";
+        let list = Exceptions::parse(list)?;
+        assert_eq!(list.reason("a/x/y.mlir", 3), Some("old"));
+        assert_eq!(list.reason("a/x/y.mlir", 2), None);
+        assert_eq!(list.reason("b.mlir", 7), Some("new: both"));
+        assert_eq!(list.reason("b.mlir.bc", 0), None);
+        assert!(Exceptions::parse("a.mlir#x: why").is_err());
+        assert!(Exceptions::parse("a.mlir").is_err());
+        Ok(())
+    }
+}

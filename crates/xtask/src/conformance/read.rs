@@ -1,0 +1,129 @@
+//! Every program is read, accepted by the verifier, and comes back from its own print, pretty and generic; what the
+//! peers mark with `expected-error` is rejected. JAX's programs are printed byte for byte as they were.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use shardc_filetest::files;
+use shardc_ir::{Diagnostic, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
+
+use super::{ConformanceArgs, exceptions::Exceptions};
+use crate::{process, workspace::Workspace};
+
+/// What is expected of a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    Read,
+    /// Read, and printed as it was.
+    ReadAndPrinted,
+    Rejected,
+}
+
+/// How the programs of a folder went.
+#[derive(Default)]
+struct Tally {
+    read: usize,
+    printed: usize,
+    rejected: usize,
+    /// Differences that the list expects, and ones that it does not.
+    excepted: Vec<String>,
+    failed: Vec<String>,
+    /// Expected differences that are none.
+    stale: Vec<String>,
+}
+
+pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
+    let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/read.txt"))?;
+    let mut failures = 0;
+    for folder in ["corpus/jax", "corpus/torch_xla", "conformance/stablehlo", "conformance/shardy"] {
+        let tally = process::step(&format!("read {folder}"), || check(root, folder, &exceptions, args))?;
+        let Tally { read, printed, rejected, excepted, failed, stale } = tally;
+        println!(
+            "   read and printed back: {read} (as they were: {printed}); rejected as they must be: {rejected}"
+        );
+        println!("   exceptions: {}, unexpected: {}", excepted.len(), failed.len());
+        for line in excepted.iter().chain(&failed) {
+            println!("   {line}");
+        }
+        for line in &stale {
+            println!("   {line}: listed as an exception, but there is nothing wrong");
+        }
+        failures += failed.len() + stale.len();
+    }
+    if failures > 0 {
+        bail!("{failures} programs are not as expected");
+    }
+    Ok(())
+}
+
+fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceArgs) -> Result<Tally> {
+    let dir = root.join(folder);
+    let mut tally = Tally::default();
+    for file in files(&dir, "mlir").with_context(|| format!("reading {}", dir.display()))? {
+        let path = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+        if !args.wants(&path) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+        let as_it_was = folder.starts_with("corpus");
+        for (number, program) in text.split("// -----").enumerate() {
+            let expected = match program.contains("expected-error") {
+                true => Expected::Rejected,
+                false if as_it_was => Expected::ReadAndPrinted,
+                false => Expected::Read,
+            };
+            let name = format!("{path}#{number}");
+            match (one(program, expected, &name), exceptions.reason(&path, number)) {
+                (Ok(()), None) => match expected {
+                    Expected::Read => tally.read += 1,
+                    Expected::Rejected => tally.rejected += 1,
+                    Expected::ReadAndPrinted => {
+                        tally.read += 1;
+                        tally.printed += 1;
+                    }
+                },
+                (Ok(()), Some(_)) => tally.stale.push(name),
+                (Err(_), Some(reason)) => tally.excepted.push(format!("{name}: {reason}")),
+                (Err(said), None) => {
+                    let first = said.lines().next().unwrap_or_default();
+                    tally.failed.push(format!("{name}: {}", if args.verbose { &said } else { first }));
+                }
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Whether a program is as expected; else what is wrong.
+fn one(program: &str, expected: Expected, name: &str) -> Result<(), String> {
+    let said = |errors: &[Diagnostic], text: &str| render(errors, name, text, false);
+    let module = match (accept(program), expected) {
+        (Err(_), Expected::Rejected) => return Ok(()),
+        (Ok(_), Expected::Rejected) => return Err("accepted, though it must be rejected".to_owned()),
+        (Err(errors), _) => return Err(said(&errors, program)),
+        (Ok(module), _) => module,
+    };
+    let pretty = PrintOptions { locations: program.contains("loc("), ..PrintOptions::default() };
+    let printed = print(&module, &pretty);
+    let generic = print(&module, &PrintOptions { form: PrintForm::Generic, ..pretty });
+    for (form, text) in [("print", &printed), ("generic print", &generic)] {
+        let again =
+            accept(text).map_err(|errors| format!("its {form} is refused: {}", said(&errors, text)))?;
+        if print(&again, &pretty) != printed {
+            return Err(format!("its {form} reads back as another program"));
+        }
+    }
+    if expected == Expected::ReadAndPrinted && printed != program {
+        let differs = printed.lines().zip(program.lines()).find(|(ours, theirs)| ours != theirs);
+        let (ours, theirs) = differs.unwrap_or(("", "(one is longer)"));
+        return Err(format!("printed otherwise: `{}` for `{}`", ours.trim(), theirs.trim()));
+    }
+    Ok(())
+}
+
+fn accept(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let module = parse(text)?;
+    shardc_ir::verify(&module)?;
+    Ok(module)
+}

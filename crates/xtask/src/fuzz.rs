@@ -1,0 +1,107 @@
+//! `cargo xtask fuzz`: random damage to real programs, guided by coverage (libFuzzer through cargo-fuzz).
+//!
+//! The seeds are the small programs of the checkout and, where they lie beside it, of the corpus of real programs and
+//! of the peers' own tests.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+use shardc_filetest::{files, shared};
+
+use crate::{process, workspace::Workspace};
+
+/// Where the targets are, from the root of the checkout.
+const DIR: &str = "crates/stablehlo/fuzz";
+
+/// Seeds larger than this make each run slow and find nothing more.
+const MAX_SEED: u64 = 16 * 1024;
+
+/// What to fuzz.
+#[derive(Args)]
+pub(crate) struct FuzzArgs {
+    /// The target.
+    #[arg(default_value = "text")]
+    target: Target,
+    /// How long.
+    #[arg(long, default_value_t = 1)]
+    minutes: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Target {
+    /// The reader of text: what it reads is verified, printed and read again.
+    Text,
+    /// The reader of MLIR bytecode and portable artifacts.
+    Bytecode,
+}
+
+impl Target {
+    fn name(self) -> &'static str {
+        match self {
+            Target::Text => "text",
+            Target::Bytecode => "bytecode",
+        }
+    }
+
+    /// How the names of seeds end.
+    fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Target::Text => &["mlir"],
+            Target::Bytecode => &["mlirbc", "bc"],
+        }
+    }
+}
+
+/// Fuzzes; an input that breaks something is an error that names the file.
+pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+    let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
+    ensure!(
+        installed.is_ok_and(|out| out.status.success()),
+        "fuzzing needs a nightly compiler and cargo-fuzz: `rustup toolchain install nightly`, `cargo install cargo-fuzz`"
+    );
+    let name = args.target.name();
+    let dir = workspace.scratch("fuzz")?;
+    let (seeds, corpus) = (dir.join(format!("{name}-seeds")), dir.join(format!("{name}-corpus")));
+    for dir in [&seeds, &corpus] {
+        fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
+    }
+    let count = process::step("collect seeds", || collect(workspace, args.target, &seeds))?;
+    println!("{count} seeds; what is found goes to {}", dir.display());
+    let mut command = Command::new("cargo");
+    command.current_dir(&workspace.root).args(["+nightly", "fuzz", "run", "--fuzz-dir", DIR, name]);
+    command.arg(&corpus).arg(&seeds).arg("--");
+    command.arg(format!("-max_total_time={}", 60 * args.minutes));
+    command.arg(format!("-dict={}", workspace.root.join(DIR).join("mlir.dict").display()));
+    command.args(["-timeout=20", "-rss_limit_mb=4096", "-max_len=16384", "-print_final_stats=1"]);
+    process::run(&mut command)
+}
+
+/// Copies small programs to `seeds`, a file of several programs as several.
+fn collect(workspace: &Workspace, target: Target, seeds: &Path) -> Result<usize> {
+    let mut roots: Vec<PathBuf> =
+        vec![workspace.root.join("tests"), workspace.root.join("crates/stablehlo/tests/data")];
+    roots.extend(shared().into_iter().flat_map(|dir| [dir.join("corpus"), dir.join("conformance")]));
+    let mut count = 0;
+    for root in roots.iter().filter(|root| root.is_dir()) {
+        for extension in target.extensions() {
+            for file in files(root, extension).with_context(|| format!("reading {}", root.display()))? {
+                let bytes = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
+                let parts = match std::str::from_utf8(&bytes) {
+                    Ok(text) => text.split("// -----").map(str::as_bytes).collect(),
+                    Err(_) => vec![&bytes[..]],
+                };
+                for part in parts.into_iter().filter(|part| part.len() as u64 <= MAX_SEED) {
+                    fs::write(seeds.join(count.to_string()), part)
+                        .with_context(|| format!("writing to {}", seeds.display()))?;
+                    count += 1;
+                }
+            }
+        }
+    }
+    Ok(count)
+}

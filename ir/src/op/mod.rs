@@ -1,0 +1,310 @@
+//! Operations: one variant of [`OpKind`] for each, with the attributes that passes read.
+//!
+//! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation.
+//! Matches over [`OpKind`] in passes are exhaustive: a new operation does not compile until each pass has said
+//! what it does with it. Large payloads are boxed so that an [`OpKind`] stays small.
+
+//!
+//! * this file: the list of operations;
+//! * [`specs`]: payloads of computations, [`devices`]: of what is about devices and meshes;
+//! * [`words`]: enumerations; [`names`]: the operations' names.
+
+mod devices;
+mod names;
+mod specs;
+mod words;
+
+use smallvec::SmallVec;
+
+pub use self::devices::*;
+pub use self::specs::*;
+pub use self::words::*;
+pub use crate::opname::{BinaryOp, BroadcastOp, UnaryOp};
+use crate::{Attr, Dense, ShardingId};
+
+/// Dimension numbers.
+pub type DimList = SmallVec<[u32; 4]>;
+
+/// Sizes or positions in elements.
+pub type SizeList = SmallVec<[i64; 4]>;
+
+/// What an operation computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OpKind {
+    /// Elementwise on one operand; `abs`, `exponential`, `chlo.square`, ...
+    Unary(UnaryOp),
+    /// Elementwise on two operands of one shape; `add`, `multiply`, ...
+    Binary(BinaryOp),
+    /// Elementwise comparison.
+    Compare(CompareDirection, Option<CompareType>),
+    /// `select(pred, on_true, on_false)`; the predicate may be a scalar.
+    Select,
+    /// `clamp(min, operand, max)`; the bounds may be scalars.
+    Clamp,
+    /// Elementwise change of element type.
+    Convert,
+    /// Reinterprets the bits; a last dimension appears or vanishes where the widths differ.
+    BitcastConvert,
+    /// Rounds to a format with this many exponent and mantissa bits.
+    ReducePrecision {
+        /// Exponent bits.
+        exponent_bits: u32,
+        /// Mantissa bits.
+        mantissa_bits: u32,
+    },
+    /// A constant.
+    Constant(Dense),
+    /// Counts along dimension `dim`.
+    Iota {
+        /// The dimension that counts.
+        dim: u32,
+    },
+    /// Operand dimension `i` becomes result dimension `dims[i]`; others, and operand dimensions of size one, repeat.
+    BroadcastInDim {
+        /// Result dimension of each operand dimension.
+        dims: DimList,
+    },
+    /// The same elements, row-major, in another shape.
+    Reshape,
+    /// Result dimension `i` is operand dimension `permutation[i]`.
+    Transpose {
+        /// Operand dimension of each result dimension.
+        permutation: DimList,
+    },
+    /// Reverses the order along dimensions.
+    Reverse {
+        /// The dimensions.
+        dims: DimList,
+    },
+    /// A box with static bounds.
+    Slice(Box<SliceSpec>),
+    /// A box of static sizes at dynamic scalar starts (operands 1..).
+    DynamicSlice {
+        /// Size of the box in each dimension.
+        sizes: SizeList,
+    },
+    /// Operand 0 with operand 1 written at dynamic scalar starts (operands 2..).
+    DynamicUpdateSlice,
+    /// Operands side by side along dimension `dim`.
+    Concatenate {
+        /// The dimension.
+        dim: u32,
+    },
+    /// Operand 0 padded with the scalar operand 1.
+    Pad(Box<PadSpec>),
+    /// Generalised matrix product.
+    DotGeneral(Box<DotSpec>),
+    /// Generalised convolution.
+    Convolution(Box<ConvSpec>),
+    /// `n` inputs, then `n` scalar initial values; region 0 combines.
+    Reduce {
+        /// Dimensions that vanish.
+        dims: DimList,
+    },
+    /// `n` inputs, then `n` scalar initial values; region 0 combines the elements of each window.
+    ReduceWindow(Box<WindowSpec>),
+    /// Operand, source, initial value; region 0 selects, region 1 scatters.
+    SelectAndScatter(Box<WindowSpec>),
+    /// Sorts all operands together along `dim`; region 0 compares.
+    Sort {
+        /// The dimension.
+        dim: i64,
+        /// Whether equal elements keep their order.
+        stable: bool,
+    },
+    /// Slices of operand 0 at the start indices in operand 1.
+    Gather(Box<GatherSpec>),
+    /// `n` inputs, the scatter indices, `n` updates; region 0 combines.
+    Scatter(Box<ScatterSpec>),
+    /// State in, new state and random bits out.
+    RngBitGenerator {
+        /// `DEFAULT`, `THREE_FRY` or `PHILOX`.
+        algorithm: Box<str>,
+    },
+    /// Discrete Fourier transform over the last dimensions.
+    Fft {
+        /// `FFT`, `IFFT`, `RFFT` or `IRFFT`.
+        kind: Box<str>,
+        /// Sizes of the transformed dimensions.
+        length: SizeList,
+    },
+    /// Cholesky factor of the last two dimensions.
+    Cholesky {
+        /// Lower or upper triangle.
+        lower: bool,
+    },
+    /// Solves triangular systems in the last two dimensions.
+    TriangularSolve(Box<TriangularSpec>),
+    /// Loop: region 0 is the condition, region 1 the body; both take the loop-carried values.
+    While,
+    /// Region `i` runs, where `i` is operand 0 (the last one if out of range).
+    Case,
+    /// Region 0 runs if operand 0 is true, else region 1.
+    If,
+    /// Keeps its operands from being moved across.
+    OptimizationBarrier,
+    /// Calls a function of the module.
+    Call {
+        /// Name of the function, without `@`.
+        callee: Box<str>,
+    },
+    /// Ends a region. Printed as `return`, `stablehlo.return` or `sdy.return`, as its parent demands.
+    Return,
+    /// Calls something that the back end knows.
+    CustomCall(Box<CustomCallSpec>),
+    /// Builds a tuple.
+    Tuple,
+    /// Takes one item of a tuple.
+    GetTupleElement {
+        /// Which item.
+        index: u32,
+    },
+    /// Joins tokens.
+    AfterAll,
+    /// Reduction over devices; region 0 combines.
+    AllReduce(Box<CollectiveSpec>),
+    /// Concatenation over devices along `dim`.
+    AllGather {
+        /// The dimension that grows.
+        dim: u32,
+        /// Groups and channel.
+        spec: Box<CollectiveSpec>,
+    },
+    /// Reduction over devices, each keeps one block along `dim`; region 0 combines.
+    ReduceScatter {
+        /// The dimension that shrinks.
+        dim: u32,
+        /// Groups and channel.
+        spec: Box<CollectiveSpec>,
+    },
+    /// Splits along one dimension, exchanges, concatenates along another.
+    AllToAll {
+        /// Dimension that is split.
+        split_dim: u32,
+        /// Dimension that is concatenated.
+        concat_dim: u32,
+        /// Number of parts, the size of each group.
+        split_count: u32,
+        /// Groups and channel.
+        spec: Box<CollectiveSpec>,
+    },
+    /// Sends from device to device; `spec.groups` are (source, target) pairs.
+    CollectivePermute(Box<CollectiveSpec>),
+    /// The first device of each group sends to all.
+    CollectiveBroadcast(Box<CollectiveSpec>),
+    /// This device's index among the partitions, a `ui32` scalar.
+    PartitionId,
+    /// This device's index among the replicas, a `ui32` scalar.
+    ReplicaId,
+    /// Normalizes over all dimensions but the feature's, or the gradient of that; `batch_norm_training`, ...
+    BatchNorm(BatchNormKind, BatchNormSpec),
+    /// Region 0 on the scalars of all operands; `dims` lists every dimension in order.
+    Map {
+        /// The dimensions.
+        dims: DimList,
+    },
+    /// Random numbers from a generator that has no state in the program; operand 2 is the shape.
+    Rng(RngDistribution),
+    /// The shape of the result, or what else is an attribute otherwise, is given by operands; `dynamic_reshape`, ...
+    Dynamic(DynamicOp),
+    /// The size of dimension `dim`, an `i32` scalar.
+    GetDimensionSize {
+        /// The dimension.
+        dim: u32,
+    },
+    /// Operand 0 with the size of dimension `dim` as the scalar operand 1 says, up to a bound.
+    SetDimensionSize {
+        /// The dimension.
+        dim: u32,
+    },
+    /// Repeats the operand along new dimensions in front (deprecated).
+    Broadcast {
+        /// Sizes of the new dimensions.
+        sizes: SizeList,
+    },
+    /// Sums of products, as the letters say (deprecated).
+    Einsum {
+        /// `ab,bc->ac`.
+        config: Box<str>,
+    },
+    /// The same with one operand (deprecated).
+    UnaryEinsum {
+        /// `ab->a`.
+        config: Box<str>,
+    },
+    /// Slices of operand 0 along `dim` at the positions in operand 1 (deprecated).
+    TorchIndexSelect {
+        /// The dimension that is selected from.
+        dim: i64,
+        /// How many dimensions in front go along in both operands.
+        batch_dims: i64,
+    },
+    /// Floats to quantized numbers.
+    UniformQuantize,
+    /// Quantized numbers to floats.
+    UniformDequantize,
+    /// Something that `decomposition`, a function, says in terms of other operations.
+    Composite(Box<CompositeSpec>),
+    /// Region 0 begins; the result is a future.
+    AsyncStart,
+    /// Waits for a future.
+    AsyncDone,
+    /// Makes a token.
+    CreateToken,
+    /// Data from the host.
+    Infeed(Box<InfeedSpec>),
+    /// Data to the host.
+    Outfeed {
+        /// What the back end makes of it.
+        config: Box<str>,
+    },
+    /// Data to another device or the host.
+    Send(Box<TransferSpec>),
+    /// Data from another device or the host.
+    Recv(Box<TransferSpec>),
+    /// Reduction over devices whose result is on the first device of each group; region 0 combines.
+    CollectiveReduce(Box<CollectiveSpec>),
+    /// Sum over replicas (deprecated).
+    CrossReplicaSum(Box<CollectiveSpec>),
+    /// An elementwise operation of chlo's whose operands may have different shapes; `chlo.broadcast_add`, ...
+    Broadcasting(Box<BroadcastingSpec>),
+    /// `chlo.constant_like`: one value in the shape of the operand.
+    ConstantLike(Box<Attr>),
+    /// `chlo.top_k`: the largest values of the last dimension, and where they are.
+    TopK {
+        /// How many.
+        k: i64,
+        /// Whether equal values keep their order; `None` where not written (they do).
+        stable: Option<bool>,
+    },
+    /// `chlo.ragged_dot`: a product of which each group of rows has its own right hand side.
+    RaggedDot(Box<RaggedDotSpec>),
+    /// `chlo.scan`: region 0 on each slice along a dimension, with values that are carried along.
+    Scan(Box<ScanSpec>),
+    /// `sdy.sharding_constraint`: the value must be sharded so.
+    ShardingConstraint(ShardingId),
+    /// `sdy.reshard`: the value changes to this sharding.
+    Reshard(ShardingId),
+    /// A collective on a global value, made when a reshard is lowered; the value's global shape stays.
+    MeshCollective(Box<MeshCollective>),
+    /// `sdy.manual_computation`: region 0 is written for local shapes.
+    ManualComputation(Box<ManualSpec>),
+    /// `sdy.propagation_barrier`: shardings pass only in the given direction.
+    PropagationBarrier {
+        /// `NONE`, `FORWARD`, `BACKWARD`.
+        direction: Box<str>,
+    },
+    /// `sdy.sharding_group`: all values of one group share a sharding.
+    ShardingGroup {
+        /// The group.
+        id: i64,
+    },
+    /// `sdy.data_flow_edge`: where a value that goes into or out of regions has its sharding.
+    DataFlowEdge(Option<ShardingId>),
+    /// `sdy.func_data_flow_edge`: the same for values that go into or out of functions.
+    FuncDataFlowEdge,
+    /// `sdy.named_computation`: region 0 was a function.
+    NamedComputation(Box<NamedSpec>),
+    /// An operation that shardc does not know: kept whole.
+    Opaque(Box<OpaqueSpec>),
+}

@@ -1,0 +1,305 @@
+//! Attributes of operations that are more than a list or two.
+
+use smallvec::SmallVec;
+
+use super::{BroadcastOp, CompareDirection, CompareType, DimList, Precision, SizeList};
+use crate::{Attr, AttrDict};
+
+/// Bounds of a slice, per dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SliceSpec {
+    /// First element.
+    pub start: SizeList,
+    /// One past the last element.
+    pub limit: SizeList,
+    /// Step.
+    pub stride: SizeList,
+}
+
+/// Padding, per dimension; negative low and high padding removes elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PadSpec {
+    /// Before the first element.
+    pub low: SizeList,
+    /// After the last element.
+    pub high: SizeList,
+    /// Between elements.
+    pub interior: SizeList,
+}
+
+/// Dimensions of `dot_general`. Result dimensions: batching, then left free, then right free.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct DotSpec {
+    /// Batching dimensions of the left operand.
+    pub lhs_batch: DimList,
+    /// Batching dimensions of the right operand, in the same order.
+    pub rhs_batch: DimList,
+    /// Contracting dimensions of the left operand.
+    pub lhs_contract: DimList,
+    /// Contracting dimensions of the right operand, in the same order.
+    pub rhs_contract: DimList,
+    /// Precision per operand; empty where not written.
+    pub precision: SmallVec<[Precision; 2]>,
+    /// The `algorithm` attribute, verbatim.
+    pub algorithm: Option<Box<str>>,
+}
+
+/// Roles of the dimensions of one tensor of a convolution.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ConvDims {
+    /// Batch of the input and output; input feature of the kernel.
+    pub a: u32,
+    /// Feature of the input and output; output feature of the kernel.
+    pub b: u32,
+    /// Spatial dimensions in order.
+    pub spatial: DimList,
+}
+
+/// Dimensions and window of `convolution`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ConvSpec {
+    /// Input: `a` = batch, `b` = feature.
+    pub input: ConvDims,
+    /// Kernel: `a` = input feature, `b` = output feature.
+    pub kernel: ConvDims,
+    /// Output: `a` = batch, `b` = feature.
+    pub output: ConvDims,
+    /// Stride per spatial dimension; empty where not written (all one).
+    pub strides: SizeList,
+    /// Low and high padding per spatial dimension; empty where not written (all zero).
+    pub padding: SmallVec<[(i64, i64); 2]>,
+    /// Dilation of the input; empty where not written.
+    pub lhs_dilation: SizeList,
+    /// Dilation of the kernel; empty where not written.
+    pub rhs_dilation: SizeList,
+    /// Whether the kernel is reversed, per spatial dimension; empty where not written.
+    pub reversal: SmallVec<[bool; 2]>,
+    /// Number of feature groups.
+    pub feature_group_count: i64,
+    /// Number of batch groups.
+    pub batch_group_count: i64,
+    /// Precision per operand; empty where not written.
+    pub precision: SmallVec<[Precision; 2]>,
+}
+
+/// A window over all dimensions (`reduce_window`, `select_and_scatter`); lists are empty where not written.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct WindowSpec {
+    /// Size per dimension.
+    pub dimensions: SizeList,
+    /// Stride per dimension.
+    pub strides: SizeList,
+    /// Dilation of the input per dimension.
+    pub base_dilations: SizeList,
+    /// Dilation of the window per dimension.
+    pub window_dilations: SizeList,
+    /// Low and high padding per dimension.
+    pub padding: SmallVec<[(i64, i64); 4]>,
+}
+
+/// Dimensions of `gather`; see the specification for the exact meaning of each list.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct GatherSpec {
+    /// Result dimensions that index into a slice.
+    pub offset_dims: DimList,
+    /// Operand dimensions of slice size one that do not appear in the result.
+    pub collapsed_slice_dims: DimList,
+    /// Operand dimensions that go along with `start_indices_batching_dims`.
+    pub operand_batching_dims: DimList,
+    /// Index dimensions that go along with `operand_batching_dims`.
+    pub start_indices_batching_dims: DimList,
+    /// Operand dimension of each component of an index.
+    pub start_index_map: DimList,
+    /// The dimension of the indices that holds the components; their rank for scalars.
+    pub index_vector_dim: u32,
+    /// Size of a slice per operand dimension.
+    pub slice_sizes: SizeList,
+    /// A promise of the user's.
+    pub indices_are_sorted: bool,
+}
+
+/// Dimensions of `scatter`; see the specification for the exact meaning of each list.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ScatterSpec {
+    /// Update dimensions that index into a window.
+    pub update_window_dims: DimList,
+    /// Input dimensions of window size one that do not appear in the updates.
+    pub inserted_window_dims: DimList,
+    /// Input dimensions that go along with `scatter_indices_batching_dims`.
+    pub input_batching_dims: DimList,
+    /// Index dimensions that go along with `input_batching_dims`.
+    pub scatter_indices_batching_dims: DimList,
+    /// Input dimension of each component of an index.
+    pub scatter_dims_to_operand_dims: DimList,
+    /// The dimension of the indices that holds the components; their rank for scalars.
+    pub index_vector_dim: u32,
+    /// A promise of the user's.
+    pub indices_are_sorted: bool,
+    /// A promise of the user's.
+    pub unique_indices: bool,
+}
+
+/// Options of `triangular_solve`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriangularSpec {
+    /// Solve `a x = b` rather than `x a = b`.
+    pub left_side: bool,
+    /// Which triangle of `a` is read.
+    pub lower: bool,
+    /// The diagonal is one.
+    pub unit_diagonal: bool,
+    /// `NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`.
+    pub transpose_a: Box<str>,
+}
+
+/// Target and options of `custom_call`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct CustomCallSpec {
+    /// Name that the back end looks up.
+    pub target: Box<str>,
+    /// All other attributes of the call (`backend_config`, `api_version`, layouts, aliases, ...).
+    pub props: AttrDict,
+}
+
+/// An unknown operation.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct OpaqueSpec {
+    /// Full name, with dialect.
+    pub name: Box<str>,
+    /// Inherent attributes (`<{...}>`), verbatim.
+    pub props: AttrDict,
+}
+
+/// Which of the three batch normalizations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BatchNormKind {
+    /// Operand, scale, offset; gives the output, mean and variance of the batch.
+    Training,
+    /// Operand, scale, offset, mean, variance.
+    Inference,
+    /// Operand, scale, mean, variance, gradient of the output; gives those of operand, scale and offset.
+    Grad,
+}
+
+/// Attributes of the batch normalizations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchNormSpec {
+    /// Added to the variance.
+    pub epsilon: f32,
+    /// The dimension that is not normalized over.
+    pub feature_index: u32,
+}
+
+/// Operations of which operands say what attributes say elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DynamicOp {
+    /// Operand 1 is the shape of the result.
+    Reshape,
+    /// Operand 1 is the shape of the result.
+    BroadcastInDim(Box<DynamicBroadcastSpec>),
+    /// Operand 0 is the shape of the result, which counts along `dim`.
+    Iota {
+        /// The dimension that counts.
+        dim: u32,
+    },
+    /// Operands 2 to 4 are low, high and interior padding.
+    Pad,
+    /// Operands 1 to 3 are starts, limits and strides (deprecated).
+    RealSlice,
+    /// Operand 2 is the sizes of a slice, which the attributes leave empty.
+    Gather(Box<GatherSpec>),
+    /// Operand 2 is the padding, which the attributes leave empty.
+    Convolution(Box<ConvSpec>),
+}
+
+/// Dimensions of `dynamic_broadcast_in_dim`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct DynamicBroadcastSpec {
+    /// Result dimension of each operand dimension.
+    pub dims: DimList,
+    /// Operand dimensions that are known to repeat.
+    pub known_expanding: Option<DimList>,
+    /// Operand dimensions that are known not to repeat.
+    pub known_nonexpanding: Option<DimList>,
+}
+
+/// Name and meaning of a `composite`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct CompositeSpec {
+    /// Its name.
+    pub name: Box<str>,
+    /// Attributes that go with the name; `None` where not written (there are none).
+    pub attributes: Option<AttrDict>,
+    /// The function that does the same.
+    pub decomposition: Box<str>,
+    /// Version of the name's meaning; `None` where not written (zero).
+    pub version: Option<i32>,
+}
+
+/// Attributes of `infeed`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct InfeedSpec {
+    /// What the back end makes of it.
+    pub config: Box<str>,
+    /// Minor-to-major orders of the results' dimensions.
+    pub layout: Option<Attr>,
+}
+
+/// A chlo operation whose operands may have different shapes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BroadcastingSpec {
+    /// What is done to the elements.
+    pub op: BroadcastingOp,
+    /// Dimension of the operand of higher rank for each of the other's; `None`: aligned at the last.
+    pub dims: Option<DimList>,
+}
+
+/// What a [`BroadcastingSpec`] does to the elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BroadcastingOp {
+    /// An operation on two operands.
+    Binary(BroadcastOp),
+    /// A comparison.
+    Compare(CompareDirection, Option<CompareType>),
+    /// Predicate, then what is taken where it holds and where not.
+    Select,
+}
+
+/// Dimensions of `ragged_dot`.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RaggedDotSpec {
+    /// Batching dimensions of the left operand.
+    pub lhs_batch: DimList,
+    /// Batching dimensions of the right operand, in the same order.
+    pub rhs_batch: DimList,
+    /// Contracting dimensions of the left operand.
+    pub lhs_contract: DimList,
+    /// Contracting dimensions of the right operand, in the same order.
+    pub rhs_contract: DimList,
+    /// The dimension of the left operand that is in groups.
+    pub lhs_ragged: DimList,
+    /// The dimension of the right operand that numbers the groups.
+    pub rhs_group: DimList,
+    /// Precision per operand; empty where not written.
+    pub precision: SmallVec<[Precision; 2]>,
+}
+
+/// Attributes of `scan`. Operands: inputs, then initial values of what is carried; results: outputs, then what is
+/// carried at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ScanSpec {
+    /// How many operands are inputs.
+    pub inputs: u32,
+    /// How many values are carried along: the operands and the results that are left.
+    pub carries: u32,
+    /// How many results are outputs.
+    pub outputs: u32,
+    /// The dimension that is walked along.
+    pub dim: u32,
+    /// Its size, where no input tells.
+    pub dim_size: Option<i64>,
+    /// From the last slice to the first; `None` where not written (no).
+    pub reverse: Option<bool>,
+    /// Whether the slices may be combined in any order.
+    pub associative: Option<bool>,
+}

@@ -563,9 +563,16 @@ impl<'a> Parser<'a> {
 
     /// The kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
-        kinds::kind_of(&self.module, name, given).map_err(|problem| {
-            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
-        })
+        let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
+        })?;
+        let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+        if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
+            let message = format!("{name:?} cannot be the name of an operation");
+            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
+        }
+        Ok(kind)
     }
 
     /// Demands that operands have the types written for them.

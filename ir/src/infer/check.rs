@@ -2,8 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{Ctx, Fail, InferError, Res, Ty, distinct_dims, ensure, infer, shape_fits, size_fits, type_fits};
-use crate::{DType, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
+use super::{
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, ensure, infer,
+    shape_fits, size_fits, type_fits,
+};
+use crate::{DType, DYNAMIC, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
 /// (the element type of a product or convolution is free), else within what the specification allows.
@@ -30,6 +33,31 @@ fn accumulates(kind: &OpKind) -> bool {
     matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
 }
 
+/// The written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or
+/// a part of it; returns which dimension that is. The groups do not bind it, for a group of replicas may stand for more devices than it lists.
+fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
+    let (dim, gathers) = match cx.kind {
+        OpKind::AllGather { dim, .. } => (*dim as usize, true),
+        OpKind::ReduceScatter { dim, .. } => (*dim as usize, false),
+        _ => return Ok(None),
+    };
+    for (i, &result) in written.iter().enumerate() {
+        let (operand, Some(result)) = (cx.tensor(i)?, cx.module.types.as_tensor(result)) else { continue };
+        let (Some(&n), Some(&m)) = (operand.shape.get(dim), result.shape.get(dim)) else { continue };
+        if n == DYNAMIC || m == DYNAMIC {
+            continue;
+        }
+        let (small, large) = if gathers { (n, m) } else { (m, n) };
+        ensure!(small != 0, "{} along dimension {dim} of size 0: {operand} gives {result}", cx.name());
+        ensure!(
+            large % small == 0,
+            "{} of {operand} gives {result}: sizes {n} and {m} of dimension {dim} are not multiples",
+            cx.name()
+        );
+    }
+    Ok(Some(dim))
+}
+
 fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
     ensure!(
         inferred.len() == written.len(),
@@ -38,6 +66,11 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
         written.len(),
         inferred.len()
     );
+    let free_dim = exchanged(cx, written)?;
+    let fits_shape = |want: &[i64], have: &[i64]| {
+        want.len() == have.len()
+            && want.iter().zip(have).enumerate().all(|(d, (&n, &m))| Some(d) == free_dim || size_fits(n, m))
+    };
     let types = &cx.module.types;
     for (i, (want, &have)) in inferred.iter().zip(written).enumerate() {
         let (fits, text) = match want {
@@ -45,7 +78,8 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
             Ty::Tensor(want) => match types.get(have) {
                 Type::Tensor(have) => (
                     (want.dtype == have.dtype || accumulates(cx.kind))
-                        && shape_fits(&want.shape, &have.shape),
+                        && fits_shape(&want.shape, &have.shape)
+                        && bounds_fit(want, have),
                     Some(want.to_string()),
                 ),
                 // A quantized result of operands that are not: its element type is the program's choice.
@@ -88,13 +122,22 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         K::Constant(dense) => constant(dense, only(cx, results)?),
         K::Iota { dim } => {
             let result = only(cx, results)?;
+            ensure!(
+                result.is_static(),
+                "iota gives {result}, whose shape is not known (stablehlo.dynamic_iota takes it as an operand)"
+            );
             ensure!((*dim as usize) < result.rank(), "iota along dimension {dim} does not fit {result}");
             ensure!(result.dtype != DType::I1, "iota does not make elements of type i1");
             Ok(())
         }
-        K::BroadcastInDim { dims } => broadcast_in_dim(cx, dims, only(cx, results)?),
+        K::BroadcastInDim { dims } => {
+            let result = only(cx, results)?;
+            known_size(cx, result, "dynamic_broadcast_in_dim")?;
+            broadcast_in_dim(cx, dims, result)
+        }
         K::Reshape => {
             let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
+            known_size(cx, result, "dynamic_reshape")?;
             let counts = (operand.num_elements(), result.num_elements());
             ensure!(
                 operand.dtype == result.dtype && !matches!(counts, (Some(a), Some(b)) if a != b),
@@ -177,6 +220,16 @@ fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
         }
         Dense::Resource(_) | Dense::Raw(_) => {}
     }
+    Ok(())
+}
+
+/// The shape of the result has to be known, but for one size that has a bound.
+fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
+    ensure!(
+        one_bounded_at_most(result),
+        "{} gives {result}, whose shape is not known (stablehlo.{dynamic} takes it as an operand)",
+        cx.name()
+    );
     Ok(())
 }
 

@@ -152,9 +152,10 @@ fn joined_same(cx: &Ctx<'_>, operands: &[usize; 2]) -> Res<Types> {
     if a == b {
         return Ok(smallvec![Ty::Same(a)]);
     }
-    let (a, dtype) = (joined(cx, operands)?, cx.tensor(operands[0])?.dtype);
-    let encoding = cx.tensor(operands[0])?.encoding.clone();
-    Ok(smallvec![Ty::Tensor(TensorType { shape: a, dtype, encoding })])
+    let shape = joined(cx, operands)?;
+    let (a, b) = (cx.tensor(operands[0])?, cx.tensor(operands[1])?);
+    let encoding = super::bounds::joined(cx.name(), a, b, &shape)?;
+    Ok(smallvec![Ty::Tensor(TensorType { shape, dtype: a.dtype, encoding })])
 }
 
 /// The shape that these operands share; their element types have to be equal.

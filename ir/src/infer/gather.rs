@@ -44,7 +44,13 @@ fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     distinct_dims(cx.name(), "mapped and batching dimensions", &joined(dims.map, dims.operand_batch), rank)?;
     distinct_dims(cx.name(), "window dimensions", dims.window, batch.len() + dims.window.len())?;
     distinct_dims(cx.name(), "batching dimensions of the indices", dims.index_batch, dims.indices.rank())?;
-    ensure!(dims.window.is_sorted(), "window dimensions {:?} of {} are not in order", dims.window, cx.name());
+    for (what, list) in [
+        ("window dimensions", dims.window),
+        ("collapsed dimensions", dims.collapsed),
+        ("batching dimensions", dims.operand_batch),
+    ] {
+        ensure!(list.is_sorted(), "{what} {list:?} of {} are not in ascending order", cx.name());
+    }
     ensure!(
         components == DYNAMIC || components == dims.map.len() as i64,
         "an index of {} has {components} components for {} dimensions",

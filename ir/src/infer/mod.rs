@@ -4,6 +4,7 @@
 //! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
 //! ([`Type::Other`], [`Type::Quantized`]), the operation is taken as it is written.
 
+mod bounds;
 mod check;
 mod collective;
 mod elementwise;
@@ -17,9 +18,10 @@ mod window;
 
 use smallvec::{SmallVec, smallvec};
 
+pub(crate) use bounds::{bounds, bounds_fit};
 pub use check::check_result_types;
 
-use crate::{DType, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
 
 /// Why operands do not fit an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -158,18 +160,28 @@ impl<'m> Ctx<'m> {
     }
 
     /// Element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
-    /// region is not there. It may be a wider one of the same family.
+    /// region is not there. It is one of the same family that holds them; among floats, any.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
         let Some(body) = yielded.and_then(|ty| self.module.types.as_tensor(ty)) else { return Ok(dtype) };
         ensure!(
-            body.dtype.class() == dtype.class() && body.dtype.bits() >= dtype.bits(),
+            promotes(dtype, body.dtype),
             "{} combines elements of type {dtype} in {}, which does not hold them",
             self.name(),
             body.dtype
         );
         Ok(body.dtype)
     }
+}
+
+/// Whether a computation in type `to` may take elements of type `from`.
+fn promotes(from: DType, to: DType) -> bool {
+    use DTypeClass as C;
+    let family = |class| match class {
+        C::Bool | C::Signed | C::Unsigned => C::Signed,
+        other => other,
+    };
+    family(from.class()) == family(to.class()) && (from.is_float() || from.bits() <= to.bits())
 }
 
 /// Result types of an operation, not interned.
@@ -329,13 +341,15 @@ pub(crate) fn shape_fits(a: &[i64], b: &[i64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| size_fits(a, b))
 }
 
-/// Whether types may be the same: equal up to dynamic sizes and encodings.
+/// Whether types may be the same: equal up to dynamic sizes, within their bounds, and other encodings.
 pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     if a == b {
         return true;
     }
     match (module.types.get(a), module.types.get(b)) {
-        (Type::Tensor(a), Type::Tensor(b)) => a.dtype == b.dtype && shape_fits(&a.shape, &b.shape),
+        (Type::Tensor(a), Type::Tensor(b)) => {
+            a.dtype == b.dtype && shape_fits(&a.shape, &b.shape) && bounds_fit(a, b)
+        }
         (Type::Quantized(a), Type::Quantized(b)) => a.element == b.element && shape_fits(&a.shape, &b.shape),
         // Unranked types are text: what is dynamic in one may be anything in the other.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),

@@ -1,10 +1,10 @@
 //! Reductions and sorting.
 
-use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, without};
-use crate::{DimList, TensorType};
+use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, without};
+use crate::{DType, DimList, TensorType};
 
-/// Operands are `n` tensors of one shape, then `n` scalars of their element types (the body may work in a wider
-/// one). Returns `n`.
+/// Operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of types
+/// that its type holds. Returns `n`.
 pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let count = cx.operands.len();
     ensure!(
@@ -15,7 +15,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let n = count / 2;
     let first = cx.tensor(0)?;
     for i in 0..n {
-        let (input, init) = (cx.tensor(i)?, cx.scalar(n + i)?);
+        let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
         ensure!(
             shape_fits(&input.shape, &first.shape),
             "inputs of {} have different shapes: {} and {}",
@@ -24,7 +24,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
             shape_text(&input.shape)
         );
         ensure!(
-            input.dtype == init.dtype,
+            input.dtype == init.dtype || cx.yields(0).is_some_and(|types| types.len() == n),
             "{} reduces {input} from an initial value of type {init}",
             cx.name()
         );
@@ -32,15 +32,29 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     Ok(n)
 }
 
+/// Element type of result `i` of a reduction of `n` inputs whose initial values have to fit into the shape
+/// `slice`: bodies that work on more than scalars take some of its dimensions, in order.
+pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DType> {
+    let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
+    let mut sizes = slice.iter();
+    ensure!(
+        init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
+        "operand {} of {}, an initial value, has to be a scalar or of dimensions of {}, it is {init}",
+        n + i,
+        cx.name(),
+        shape_text(slice)
+    );
+    cx.accumulated(0, i, init.dtype)?;
+    cx.accumulated(0, i, input.dtype)
+}
+
 pub(crate) fn reduce(cx: &Ctx<'_>, dims: &DimList) -> Res<Types> {
     let n = pairs(cx)?;
     let first = cx.tensor(0)?;
     distinct_dims(cx.name(), "dimensions", dims, first.rank())?;
-    let result = |i: usize| -> Res<Ty> {
-        let input = cx.tensor(i)?;
-        let dtype = cx.accumulated(0, i, input.dtype)?;
-        Ok(Ty::Tensor(TensorType::new(&without(&first.shape, dims), dtype)))
-    };
+    let shape = without(&first.shape, dims);
+    let result =
+        |i: usize| -> Res<Ty> { Ok(Ty::Tensor(TensorType::new(&shape, reduced(cx, n, i, &shape)?))) };
     (0..n).map(result).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use smallvec::smallvec;
 
+use super::bounds::bound;
 use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, known, on_size, same, size_fits, tensor};
 use crate::{DYNAMIC, DimList, PadSpec, Shape, SizeList, SliceSpec};
 
@@ -31,6 +32,12 @@ pub(crate) fn slice(cx: &Ctx<'_>, spec: &SliceSpec) -> Res<Types> {
             0 <= start && start <= limit && (size == DYNAMIC || limit <= size) && stride > 0,
             "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}"
         );
+        if let Some(bound) = bound(operand, d) {
+            ensure!(
+                limit <= bound,
+                "slice [{start}:{limit}:{stride}] of dimension {d} does not fit {operand}, which has at most {bound} there"
+            );
+        }
         // `limit - start + stride - 1` could overflow with a huge stride.
         let span = limit - start;
         shape.push(span / stride + i64::from(span % stride != 0));
@@ -127,17 +134,18 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
         let (low, high, interior) = (spec.low[d], spec.high[d], spec.interior[d]);
         ensure!(interior >= 0, "interior padding {interior} of dimension {d} is negative");
         let size = operand.shape[d];
-        if size == DYNAMIC {
+        let known = if size == DYNAMIC { bound(operand, d) } else { Some(size) };
+        let Some(known) = known else {
             shape.push(size);
             continue;
-        }
-        let padded = (size - 1)
+        };
+        let padded = (known - 1)
             .max(0)
             .checked_mul(interior)
-            .and_then(|n| n.checked_add(size)?.checked_add(low)?.checked_add(high));
+            .and_then(|n| n.checked_add(known)?.checked_add(low)?.checked_add(high));
         let padded = checked(cx, padded)?;
         ensure!(padded >= 0, "pad of {operand} leaves dimension {d} with a negative size ({padded})");
-        shape.push(padded);
+        shape.push(if size == DYNAMIC { size } else { padded });
     }
     Ok(tensor(&shape, operand.dtype))
 }

@@ -1,6 +1,6 @@
 //! Operations with windows: convolution, `reduce_window`, `select_and_scatter`.
 
-use super::reduction::pairs;
+use super::reduction::{pairs, reduced};
 use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
 use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, TensorType, WindowSpec};
 
@@ -81,8 +81,7 @@ pub(crate) fn reduce_window(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> {
     );
     let shape = windows(cx, spec, &cx.tensor(0)?.shape)?;
     let result = |i: usize| -> Res<Ty> {
-        let dtype = cx.accumulated(0, i, cx.tensor(i)?.dtype)?;
-        Ok(Ty::Tensor(TensorType::new(&shape, dtype)))
+        Ok(Ty::Tensor(TensorType::new(&shape, reduced(cx, n, i, &spec.dimensions)?)))
     };
     (0..n).map(result).collect()
 }

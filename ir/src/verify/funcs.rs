@@ -3,7 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::Report;
-use super::ops::check_types;
+use super::regions::check_types;
 use crate::infer::type_fits;
 use crate::{FuncId, Module, OpId, OpKind};
 

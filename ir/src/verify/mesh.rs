@@ -92,11 +92,50 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
 /// The first fault of a list of axes that one tensor may use.
 fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     if mesh.is_maximal() {
-        let bare = sharding.is_unsplit() && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
+        let bare = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
         return if bare { Ok(()) } else { Err("a mesh of one device has no axes to split along".to_owned()) };
     }
     let axes = sharding.split_axes().chain(sharding.replicated.iter().copied());
-    check_axes(mesh, axes.chain(sharding.unreduced.iter().copied()))
+    check_axes(mesh, axes.chain(sharding.unreduced.iter().copied()))?;
+    for (d, dim) in sharding.dims.iter().enumerate() {
+        check_whole(mesh, &dim.axes)?;
+        if dim.axes.is_empty() && !dim.open && dim.priority.is_some() {
+            return Err(format!("dimension {d} has a priority but neither axes nor room for any"));
+        }
+    }
+    for (what, axes) in [("replicated", &sharding.replicated), ("unreduced", &sharding.unreduced)] {
+        check_whole(mesh, axes)?;
+        check_order(mesh, what, axes)?;
+    }
+    Ok(())
+}
+
+/// Parts of an axis that follow one another have to be written as one.
+pub(super) fn check_whole(mesh: &Mesh, axes: &[AxisRef]) -> Result<(), String> {
+    for pair in axes.windows(2) {
+        let &[a, b] = pair else { continue };
+        if a.axis == b.axis
+            && let (Some(first), Some(next)) = (a.sub, b.sub)
+            && first.pre.checked_mul(first.size) == Some(next.pre)
+        {
+            let (a, b) = (mesh.axis_text(a), mesh.axis_text(b));
+            return Err(format!("{a} and {b} follow one another and have to be written as one"));
+        }
+    }
+    Ok(())
+}
+
+/// Axes whose order means nothing have to stand in that of the mesh.
+pub(super) fn check_order(mesh: &Mesh, what: &str, axes: &[AxisRef]) -> Result<(), String> {
+    for pair in axes.windows(2) {
+        let &[a, b] = pair else { continue };
+        let place = |axis: AxisRef| (axis.axis, axis.sub.map(|sub| sub.pre));
+        if place(a) > place(b) {
+            let (a, b) = (mesh.axis_text(a), mesh.axis_text(b));
+            return Err(format!("the {what} axes {a} and {b} are not in the order of the mesh"));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the axes exist, are well-formed parts, and do not overlap.
@@ -205,29 +244,13 @@ impl Users<'_, '_> {
         let module = self.report.module;
         let sharding = module.shardings.get(id);
         let mesh = &module.meshes[sharding.mesh];
-        let mut message = None;
-        if let Some(fault) = &self.faults[id.index()]
+        let message = if let Some(fault) = &self.faults[id.index()]
             && !std::mem::replace(&mut self.reported[id.index()], true)
         {
-            message = Some(format!("the sharding of {} is not valid: {fault}", what()));
+            Some(format!("the sharding of {} is not valid: {fault}", what()))
         } else {
-            let rank = match module.types.get(ty) {
-                Type::Tensor(tensor) => Some(tensor.rank()),
-                Type::Quantized(tensor) => Some(tensor.rank()),
-                Type::Other(_) => None,
-                Type::Token | Type::Tuple(_) => Some(0),
-            };
-            if let Some(rank) = rank
-                && rank != sharding.rank()
-                && !(sharding.rank() == 0 && mesh.is_maximal())
-            {
-                message = Some(format!(
-                    "the sharding of {} has {} dimensions, the value has {rank}",
-                    what(),
-                    sharding.rank()
-                ));
-            }
-        }
+            misfit(module, ty, sharding, mesh).map(|fault| format!("the sharding of {} {fault}", what()))
+        };
         if let Some(message) = message {
             match op {
                 Some(op) => self.report.at_op("SH0212", op, message),
@@ -235,4 +258,32 @@ impl Users<'_, '_> {
             }
         }
     }
+}
+
+/// Why a sound sharding is not one of a value of this type.
+fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -> Option<String> {
+    // The sharding of a tuple of one is that of its item.
+    let ty = match module.types.get(ty) {
+        Type::Tuple(items) => match items[..] {
+            [item] => item,
+            _ => ty,
+        },
+        _ => ty,
+    };
+    let rank = match module.types.get(ty) {
+        Type::Tensor(tensor) => tensor.rank(),
+        Type::Other(text) if text.starts_with("tensor<*") => {
+            return Some("is of a value whose rank is not known".to_owned());
+        }
+        Type::Quantized(tensor) => tensor.rank(),
+        Type::Other(_) => return None,
+        // The sharding of a tuple of one is that of its item.
+        Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {
+            return Some("has axes, the value is no tensor".to_owned());
+        }
+        Type::Token | Type::Tuple(_) => 0,
+    };
+    let whole = sharding.rank() == 0 && mesh.is_maximal();
+    (rank != sharding.rank() && !whole)
+        .then(|| format!("has {} dimensions, the value has {rank}", sharding.rank()))
 }

@@ -32,17 +32,29 @@
 //! * **I14** (SH0214) Replica groups. Groups have one size (a group filled with `-1` excepted), ids are unique
 //!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
+//! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
+//!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
+//! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known.
+//! * **I18** (SH0218) Shardy. Sharding rules fit the operation that brings them; pending values are completed as
+//!   what they are; attributes of Shardy's are of the kind that their name says.
 
+mod attrs;
+mod custom_call;
 mod funcs;
 mod groups;
 mod handles;
 mod mesh;
 mod ops;
 mod placement;
+mod regions;
+mod rule;
+mod scan;
 mod scope;
+mod sdy;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod types;
 
 use crate::{Diagnostic, Module, OpId, Span};
 
@@ -62,13 +74,16 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
+        types::check(&mut report, &program.order);
         funcs::check(&mut report, &program.order);
         let meshes_ok = mesh::check(&mut report, &program.order);
         for &op in &program.order {
             ops::check(&mut report, op);
             groups::check(&mut report, op);
+            attrs::check(&mut report, op);
             if meshes_ok {
-                placement::check(&mut report, op);
+                sdy::check(&mut report, op);
+                placement::check(&mut report, &program, op);
             }
         }
         if meshes_ok {

@@ -1,20 +1,23 @@
 //! I13: manual computations and collectives between shardings agree with their shardings.
 
+use cranelift_entity::EntityRef;
+
 use super::Report;
-use super::mesh::check_axes;
-use super::ops::yielded;
+use super::mesh::{check_axes, check_order, check_whole};
+use super::regions::yielded;
+use super::structure::Program;
 use crate::infer::{on_size, shape_fits};
 use crate::{
-    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, Shape,
-    SubAxis, TensorSharding, TensorType, ValueId,
+    AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
+    Shape, ShardingId, SubAxis, TensorSharding, TensorType, ValueDef, ValueId,
 };
 
 const CODE: &str = "SH0213";
 
-pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+pub(super) fn check(report: &mut Report<'_>, program: &Program, id: OpId) {
     let fault = match &report.module.ops[id].kind {
         OpKind::ManualComputation(spec) => manual(report, id, spec),
-        OpKind::MeshCollective(spec) => collective(report, id, spec),
+        OpKind::MeshCollective(spec) => collective(report, program, id, spec),
         _ => return,
     };
     if let Err(message) = fault {
@@ -52,8 +55,10 @@ fn manual(report: &Report<'_>, id: OpId, spec: &ManualSpec) -> Result<(), String
         for (i, ((&value, &sharding), &local)) in values.iter().zip(shardings).zip(locals).enumerate() {
             let sharding = module.shardings.get(sharding);
             let mesh = &module.meshes[sharding.mesh];
-            check_axes(mesh, spec.manual_axes.iter().copied())
-                .map_err(|fault| format!("its manual axes are not valid: {fault}"))?;
+            if !mesh.axes.is_empty() {
+                check_axes(mesh, spec.manual_axes.iter().copied())
+                    .map_err(|fault| format!("its manual axes are not valid: {fault}"))?;
+            }
             manual_value(report, mesh, spec, sharding, value, local)
                 .map_err(|fault| format!("{what} {i}: {fault}"))?;
         }
@@ -117,7 +122,7 @@ fn merged(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> AxisList {
     out
 }
 
-fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<(), String> {
+fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshCollective) -> Result<(), String> {
     let module = report.module;
     let (&[operand], &[_]) = (module.ops[id].operands.as_slice(), module.ops[id].results.as_slice()) else {
         return Ok(());
@@ -168,12 +173,38 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
     check_axes(mesh, reduced.iter().copied())?;
     check_axes(mesh, reduced.iter().copied().chain(out.unreduced.iter().copied()))
         .map_err(|fault| format!("its result still waits for the reduction: {fault}"))?;
-    let Some(before) = module.shardings.sharding_of(operand) else { return Ok(()) };
+    check_written(mesh, spec)?;
+    let splits = matches!(
+        spec.kind,
+        MeshCollectiveKind::AllSlice(_)
+            | MeshCollectiveKind::AllReduce(..)
+            | MeshCollectiveKind::ReduceScatter(..)
+    );
+    let whole;
+    let before = match sharding_of(module, program, operand) {
+        Known::Sharding(id) => module.shardings.get(id),
+        // Whole on every device.
+        Known::None if splits => {
+            whole = TensorSharding::replicated(spec.mesh, rank);
+            &whole
+        }
+        Known::None => return Err("its operand has no sharding to change".to_owned()),
+        Known::Elsewhere => return Ok(()),
+    };
     let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
     if before.mesh != spec.mesh {
+        if !permutes {
+            return Err("the sharding of its operand is on another mesh".to_owned());
+        }
         // A permute may go to another order of the same devices.
-        let fault = "the sharding of its operand is on another mesh".to_owned();
-        return if permutes { Ok(()) } else { Err(fault) };
+        let other = &module.meshes[before.mesh];
+        if !mesh.axes.iter().eq(&other.axes) {
+            return Err("its operand and its result are on meshes of different axes".to_owned());
+        }
+        if mesh.device_ids == other.device_ids {
+            return Err("its operand and its result are on two meshes of the same devices".to_owned());
+        }
+        return Ok(());
     }
     if before.rank() != rank || out.rank() != rank {
         // I12 says so.
@@ -213,6 +244,66 @@ fn collective(report: &Report<'_>, id: OpId, spec: &MeshCollective) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What is known of the sharding of a value.
+enum Known {
+    Sharding(ShardingId),
+    /// It has none.
+    None,
+    /// What is around its region says so.
+    Elsewhere,
+}
+
+fn sharding_of(module: &Module, program: &Program, value: ValueId) -> Known {
+    if let Some(id) = module.shardings.of(value) {
+        return Known::Sharding(id);
+    }
+    let op = match module.values[value].def {
+        ValueDef::Result(op, _) => op,
+        ValueDef::Arg(region, _) => {
+            return if program.is_body[region.index()] { Known::None } else { Known::Elsewhere };
+        }
+    };
+    match &module.ops[op].kind {
+        OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Known::Sharding(*id),
+        OpKind::MeshCollective(spec) => Known::Sharding(spec.out),
+        _ if module.ops[op].regions.is_empty() => Known::None,
+        _ => Known::Elsewhere,
+    }
+}
+
+/// Whether the axes that are exchanged are written as they have to be.
+fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
+    match &spec.kind {
+        MeshCollectiveKind::AllGather(lists)
+        | MeshCollectiveKind::AllSlice(lists)
+        | MeshCollectiveKind::ShardedToUnreduced(lists)
+        | MeshCollectiveKind::ReduceScatter(lists, _) => {
+            lists.iter().try_for_each(|axes| check_whole(mesh, axes))
+        }
+        MeshCollectiveKind::AllToAll(moves) => {
+            if moves.is_empty() {
+                return Err("it moves nothing".to_owned());
+            }
+            if let Some(pair) = moves.windows(2).find(|pair| pair[0].from > pair[1].from) {
+                return Err(format!(
+                    "its moves are not in the order of the dimensions that they leave: {} after {}",
+                    pair[1].from, pair[0].from
+                ));
+            }
+            moves.iter().try_for_each(|one| check_whole(mesh, &one.axes))
+        }
+        MeshCollectiveKind::AllReduce(axes, _) => {
+            check_whole(mesh, axes)?;
+            check_order(mesh, "reduced", axes)
+        }
+        MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+            check_whole(mesh, axes)?;
+            check_order(mesh, "unreduced", axes)
+        }
+        MeshCollectiveKind::CollectivePermute => Ok(()),
+    }
 }
 
 fn axes_text(mesh: &Mesh, axes: &AxisList) -> String {

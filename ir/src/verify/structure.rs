@@ -34,6 +34,8 @@ pub(super) struct Program {
     pub(super) scope: Vec<u32>,
     /// The bodies that see nothing of what is around them.
     pub(super) scopes: Vec<Scope>,
+    /// For each region, whether it is the body of a function.
+    pub(super) is_body: Vec<bool>,
 }
 
 /// A body that sees nothing of what is around it.
@@ -57,6 +59,7 @@ pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
             order: Vec::with_capacity(module.ops.len()),
             scope: Vec::with_capacity(module.ops.len()),
             scopes: Vec::new(),
+            is_body: vec![false; module.regions.len()],
         },
         sound: true,
     };
@@ -76,6 +79,7 @@ impl Walk<'_, '_> {
     fn body(&mut self, body: RegionId) {
         let module = self.report.module;
         let mark = self.new_mark(None, 0);
+        self.program.is_body[body.index()] = true;
         let mut stack = Vec::new();
         self.enter(&mut stack, body, mark);
         while let Some(frame) = stack.last_mut() {

@@ -231,13 +231,13 @@ fn i8_region_types() {
     };
     breaks(
         &all_reduce(|m| {
-            let body = region(m, "f32 bf16");
+            let body = region(m, "f32 i32");
             let a = arg(m, body, 0);
             ret(m, body, &[a]);
             body
         }),
         "SH0208",
-        "argument 1 of region 0 of stablehlo.all_reduce is tensor<bf16>, it should be tensor<f32>",
+        "argument 1 of region 0 of stablehlo.all_reduce is tensor<i32>, it should be tensor<f32>",
     );
     breaks(
         &all_reduce(|m| {

@@ -3,6 +3,7 @@
 //! * [`module`]: the top level, functions and meshes; aliases, which may stand before or after the module.
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
+//! * [`records`]: operations that were decoded from bytecode rather than read from text.
 //! * [`types`], [`quant`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
@@ -15,6 +16,7 @@ mod module;
 mod names;
 mod pretty;
 mod quant;
+pub(crate) mod records;
 mod region;
 mod rule;
 mod sdy;
@@ -24,7 +26,7 @@ mod values;
 use std::ops::{Deref, DerefMut};
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Diagnostic, LocId, Module, Span, TypeId, ValueId};
+use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
 use crate::lexer::{Cursor, Failure, Res};
@@ -57,6 +59,8 @@ struct Parser<'a> {
     loc_depths: Vec<u32>,
     /// Type of the `dense` constant that was read last.
     last_dense: Option<TypeId>,
+    /// Constants whose elements did not come as text, by the place that stands for them.
+    decoded: FxHashMap<usize, (Dense, TypeId)>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -103,6 +107,7 @@ impl<'a> Parser<'a> {
             locs: FxHashMap::default(),
             loc_depths: Vec::new(),
             last_dense: None,
+            decoded: FxHashMap::default(),
             errors: Vec::new(),
             depth: 0,
         }

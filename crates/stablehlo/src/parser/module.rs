@@ -149,6 +149,11 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         self.functional_type()?;
         self.module.loc = self.opt_loc()?;
+        self.module_from(attrs)
+    }
+
+    /// Sets what these attributes of a `builtin.module` say.
+    pub(super) fn module_from(&mut self, mut attrs: NamedList<'a>) -> Res<()> {
         if let Some(named) = take(&mut attrs, "sym_name") {
             self.module.name = Some(self.at_value(&named, |p| Ok(p.text_string()?.into()))?);
         }
@@ -228,8 +233,14 @@ impl<'a> Parser<'a> {
     /// `() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> {...} : () -> ()`; the name was read.
     fn generic_mesh(&mut self) -> Res<()> {
         let start = self.pos;
-        let mut attrs = self.generic_header()?;
+        let attrs = self.generic_header()?;
         let span = Span::new(start, self.pos);
+        let name = self.mesh_from(attrs, span)?;
+        self.place_mesh(&name)
+    }
+
+    /// Adds the mesh that these attributes of an `sdy.mesh` describe; its name.
+    pub(super) fn mesh_from(&mut self, mut attrs: NamedList<'a>, span: Span) -> Res<String> {
         let (Some(name), Some(mesh)) = (take(&mut attrs, "sym_name"), take(&mut attrs, "mesh")) else {
             let message = "sdy.mesh needs the attributes `sym_name` and `mesh`";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());
@@ -241,7 +252,7 @@ impl<'a> Parser<'a> {
         })?;
         mesh.attrs = self.carry_all(&attrs)?;
         self.add_mesh(&name, mesh, span)?;
-        self.place_mesh(&name)
+        Ok(name)
     }
 
     /// `() <{...}> {...} : () -> ()`.
@@ -259,7 +270,7 @@ impl<'a> Parser<'a> {
         Ok(attrs)
     }
 
-    fn new_func(&self, name: &str, span: Span) -> Func {
+    pub(super) fn new_func(&self, name: &str, span: Span) -> Func {
         Func {
             name: name.into(),
             visibility: Visibility::Default,
@@ -422,6 +433,11 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         self.functional_type()?;
         func.loc = self.opt_loc()?;
+        self.func_from(func, attrs)
+    }
+
+    /// Adds a function that has its body and place, and whatever else these attributes of a `func.func` say.
+    pub(super) fn func_from(&mut self, mut func: Func, mut attrs: NamedList<'a>) -> Res<()> {
         let Some(name) = take(&mut attrs, "sym_name") else {
             let message = "func.func needs the attribute `sym_name`";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(func.span).into());

@@ -25,7 +25,7 @@ pub(super) struct ArgDecl<'a> {
 }
 
 /// Names that an operation gives to its results: name, number of values, place.
-type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
+pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
 /// An operation that was read but not yet made.
 #[derive(Debug)]
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes the operation and defines its results.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         state: OpState<'a>,
         names: &ResultNames<'a>,
@@ -397,6 +397,23 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let (types, results) = self.functional_type()?;
         self.check_operands(name, span, &operands, &types)?;
+        let mut state = OpState::new(OpKind::Return);
+        state.operands = operands;
+        state.results = results;
+        state.regions = regions;
+        state.attrs = attrs;
+        self.generic_state(state, name, span, props)
+    }
+
+    /// Completes an operation whose inherent attributes may be in `props` or among the discardable ones.
+    pub(super) fn generic_state(
+        &mut self,
+        mut state: OpState<'a>,
+        name: &str,
+        span: Span,
+        mut props: NamedList<'a>,
+    ) -> Res<OpState<'a>> {
+        let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
         let known = row(name);
         if let Some(row) = known {
@@ -414,10 +431,7 @@ impl<'a> Parser<'a> {
         } else {
             attrs.extend(props);
         }
-        let mut state = OpState::new(kind);
-        state.operands = operands;
-        state.results = results;
-        state.regions = regions;
+        state.kind = kind;
         state.attrs = attrs;
         self.check_constant(&mut state, span)?;
         self.respell(&mut state, name);

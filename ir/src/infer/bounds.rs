@@ -1,0 +1,79 @@
+//! Bounds of dynamic sizes: `tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows.
+
+use super::{Res, ensure};
+use crate::{DYNAMIC, Encoding, Shape, TensorType};
+
+/// The bound of each dimension, [`DYNAMIC`] where it has none; `None` where no bounds are written.
+pub(crate) fn bounds(tensor: &TensorType) -> Option<Shape> {
+    tensor.bounds().map(Shape::from_slice)
+}
+
+/// The largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
+fn limit(tensor: &TensorType, bounds: Option<&Shape>, d: usize) -> Option<i64> {
+    let size = *tensor.shape.get(d)?;
+    let limit = if size == DYNAMIC { *bounds?.get(d)? } else { size };
+    (limit != DYNAMIC).then_some(limit)
+}
+
+/// Whether no size that one type gives is beyond the bound that the other gives.
+pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
+    if a.encoding.is_none() && b.encoding.is_none() {
+        return true;
+    }
+    let within = |sizes: &TensorType, other: &TensorType| match bounds(other) {
+        Some(list) => sizes.shape.iter().zip(&list).all(|(&n, &b)| n == DYNAMIC || b == DYNAMIC || n <= b),
+        None => true,
+    };
+    within(a, b) && within(b, a)
+}
+
+/// Whether all sizes are known, or one is not and that one has a bound.
+pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
+    let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
+    match (unknown.next(), unknown.next()) {
+        (None, _) => true,
+        (Some(d), None) => limit(tensor, bounds(tensor).as_ref(), d).is_some(),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// The bound of dimension `d`, if it is dynamic and has one.
+pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
+    if tensor.encoding.is_none() || tensor.shape.get(d) != Some(&DYNAMIC) {
+        return None;
+    }
+    limit(tensor, bounds(tensor).as_ref(), d)
+}
+
+/// The encoding of the type that two operands of one shape share: the smaller bound of each dimension.
+pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
+    if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
+        return Ok(a.encoding.clone());
+    }
+    let (left, right) = (bounds(a), bounds(b));
+    if left.is_none() && right.is_none() {
+        return Ok(a.encoding.clone());
+    }
+    let mut smallest = Shape::new();
+    for (d, &size) in shape.iter().enumerate() {
+        let of =
+            |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
+        let smaller = match (of(&left), of(&right)) {
+            (Some(l), Some(r)) => Some(l.min(r)),
+            (l, r) => l.or(r),
+        };
+        smallest.push(match smaller {
+            Some(bound) if size == DYNAMIC => bound,
+            Some(bound) => {
+                ensure!(
+                    size <= bound,
+                    "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
+                );
+                DYNAMIC
+            }
+            None => DYNAMIC,
+        });
+    }
+    let any = smallest.iter().any(|&bound| bound != DYNAMIC);
+    Ok(any.then_some(Encoding::Bounds(smallest)))
+}

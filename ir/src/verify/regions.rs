@@ -1,0 +1,256 @@
+//! I8: types of regions.
+
+use smallvec::SmallVec;
+
+use super::Report;
+use crate::infer::{shape_fits, type_fits};
+use crate::{DType, Module, OpId, OpKind, RegionId, TensorType, Type, TypeId, ValueId};
+
+/// The type that a region's argument or returned value has to have.
+#[derive(Clone, Copy)]
+enum Expect {
+    /// This type.
+    Type(TypeId),
+    /// A tensor of this element type: a scalar, or of the shape of another value.
+    Element(Element),
+}
+
+#[derive(Clone, Copy)]
+struct Element {
+    dtype: DType,
+    /// The value that has the shape; `None` for a scalar.
+    like: Option<ValueId>,
+    /// Whether any float goes for another.
+    any_float: bool,
+}
+
+impl Expect {
+    fn fits(self, module: &Module, ty: TypeId) -> bool {
+        match self {
+            Expect::Type(want) => type_fits(module, want, ty),
+            Expect::Element(want) => match module.types.get(ty) {
+                Type::Tensor(tensor) => {
+                    let shape = want.like.map_or(&[][..], |value| module.shape(value));
+                    let same = tensor.dtype == want.dtype
+                        || (want.any_float && tensor.dtype.is_float() && want.dtype.is_float());
+                    same && shape_fits(&tensor.shape, shape)
+                }
+                // A scalar of a quantized type.
+                Type::Quantized(_) | Type::Other(_) => true,
+                Type::Token | Type::Tuple(_) => false,
+            },
+        }
+    }
+
+    fn text(self, module: &Module) -> String {
+        match self {
+            Expect::Type(ty) => module.types.display(ty),
+            Expect::Element(want) => {
+                let shape = want.like.map_or(&[][..], |value| module.shape(value));
+                TensorType::new(shape, want.dtype).to_string()
+            }
+        }
+    }
+
+    /// The same, where any float goes for another.
+    fn any_float(self) -> Self {
+        match self {
+            Expect::Type(_) => self,
+            Expect::Element(want) => Expect::Element(Element { any_float: true, ..want }),
+        }
+    }
+}
+
+fn scalar(dtype: DType) -> Expect {
+    Expect::Element(Element { dtype, like: None, any_float: false })
+}
+
+type Expects = SmallVec<[Expect; 4]>;
+
+pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+    use OpKind as K;
+    let module = report.module;
+    let op = &module.ops[id];
+    let types = |values: &[ValueId]| -> Expects {
+        values.iter().map(|&v| Expect::Type(module.values[v].ty)).collect()
+    };
+    // Element types, or nothing where one is not known.
+    let scalars = |values: &[ValueId]| -> Option<Expects> {
+        values.iter().map(|&v| module.tensor(v).map(|t| scalar(t.dtype))).collect()
+    };
+    // What is combined and what it is combined with.
+    let twice = |list: &Expects| -> Expects {
+        list.iter().copied().chain(list.iter().map(|e| e.any_float())).collect()
+    };
+    let boolean: Expects = SmallVec::from_slice(&[scalar(DType::I1)]);
+    let mut expected: SmallVec<[(Expects, Expects); 2]> = SmallVec::new();
+    match &op.kind {
+        K::While => {
+            let carried = types(&op.operands);
+            expected.push((carried.clone(), boolean));
+            expected.push((carried.clone(), carried));
+        }
+        K::Case | K::If => {
+            let results = types(&op.results);
+            expected.extend(op.regions.iter().map(|_| (Expects::new(), results.clone())));
+        }
+        K::Reduce { .. } | K::ReduceWindow(_) => {
+            // Bodies may work on more than scalars: on values like the initial ones.
+            let inits = op.operands.iter().skip(op.results.len());
+            let like = |(&result, &init): (&ValueId, &ValueId)| {
+                let dtype = module.tensor(result)?.dtype;
+                module.tensor(init)?;
+                Some(Expect::Element(Element { dtype, like: Some(init), any_float: false }))
+            };
+            if let Some(elements) = op.results.iter().zip(inits).map(like).collect::<Option<Expects>>() {
+                expected.push((twice(&elements), elements));
+            }
+        }
+        K::Scatter(_) => {
+            if let Some(elements) = scalars(&op.results) {
+                expected.push((twice(&elements), elements));
+            }
+        }
+        K::AllReduce(_) | K::ReduceScatter { .. } => {
+            if let Some(elements) = scalars(&op.results[..1]) {
+                expected.push((twice(&elements), elements));
+            }
+        }
+        K::SelectAndScatter(_) => {
+            if let (Some(inputs), Some(outputs)) = (scalars(&op.operands[..1]), scalars(&op.results)) {
+                let inputs: Expects = inputs.iter().chain(&inputs).map(|e| e.any_float()).collect();
+                expected.push((inputs, boolean));
+                expected.push((twice(&outputs), outputs));
+            }
+        }
+        K::Sort { .. } => {
+            if let Some(elements) = scalars(&op.operands) {
+                expected.push((elements.iter().flat_map(|&e| [e, e]).collect(), boolean));
+            }
+        }
+        // `placement` knows the local types; regions of unknown operations are as they are.
+        K::ManualComputation(_) | K::Opaque(_) => {}
+        // Taken as they are written.
+        K::Map { .. }
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::CollectiveReduce(_)
+        | K::Scan(_)
+        | K::NamedComputation(_) => {}
+        // I6: these have no regions.
+        K::Unary(_)
+        | K::BatchNorm(..)
+        | K::Rng(_)
+        | K::Dynamic(_)
+        | K::GetDimensionSize { .. }
+        | K::SetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::CrossReplicaSum(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::DataFlowEdge(_)
+        | K::FuncDataFlowEdge
+        | K::Binary(_)
+        | K::Compare(..)
+        | K::Select
+        | K::Clamp
+        | K::Convert
+        | K::BitcastConvert
+        | K::ReducePrecision { .. }
+        | K::Constant(_)
+        | K::Iota { .. }
+        | K::BroadcastInDim { .. }
+        | K::Reshape
+        | K::Transpose { .. }
+        | K::Reverse { .. }
+        | K::Slice(_)
+        | K::DynamicSlice { .. }
+        | K::DynamicUpdateSlice
+        | K::Concatenate { .. }
+        | K::Pad(_)
+        | K::DotGeneral(_)
+        | K::Convolution(_)
+        | K::Gather(_)
+        | K::RngBitGenerator { .. }
+        | K::Fft { .. }
+        | K::Cholesky { .. }
+        | K::TriangularSolve(_)
+        | K::OptimizationBarrier
+        | K::Call { .. }
+        | K::Return
+        | K::CustomCall(_)
+        | K::Tuple
+        | K::GetTupleElement { .. }
+        | K::AfterAll
+        | K::AllGather { .. }
+        | K::AllToAll { .. }
+        | K::CollectivePermute(_)
+        | K::CollectiveBroadcast(_)
+        | K::PartitionId
+        | K::ReplicaId
+        | K::ShardingConstraint(_)
+        | K::Reshard(_)
+        | K::MeshCollective(_)
+        | K::PropagationBarrier { .. }
+        | K::ShardingGroup { .. } => {}
+    }
+    for (i, (&region, (args, yields))) in op.regions.iter().zip(&expected).enumerate() {
+        let what = format!("region {i} of {}", op.kind.name());
+        check_values(report, id, &what, "argument", &module.regions[region].args, args);
+        check_values(report, id, &what, "returned value", yielded(module, region), yields);
+    }
+}
+
+/// What a region ends with; I5 reports one without an end.
+pub(super) fn yielded(module: &Module, region: RegionId) -> &[ValueId] {
+    module.terminator(region).map_or(&[], |end| &module.ops[end].operands)
+}
+
+fn check_values(
+    report: &mut Report<'_>,
+    op: OpId,
+    region: &str,
+    what: &str,
+    have: &[ValueId],
+    want: &[Expect],
+) {
+    let module = report.module;
+    if have.len() != want.len() {
+        let message = format!("{region} has {} {what}s, it should have {}", have.len(), want.len());
+        report.at_op("SH0208", op, message);
+        return;
+    }
+    for (i, (&value, want)) in have.iter().zip(want).enumerate() {
+        let ty = module.values[value].ty;
+        if !want.fits(module, ty) {
+            let (have, want) = (module.types.display(ty), want.text(module));
+            report.at_op("SH0208", op, format!("{what} {i} of {region} is {have}, it should be {want}"));
+        }
+    }
+}
+
+/// Like the regions of an operation: values against types.
+pub(super) fn check_types(
+    report: &mut Report<'_>,
+    op: OpId,
+    region: &str,
+    what: &str,
+    have: &[ValueId],
+    want: &[TypeId],
+) {
+    let want: Expects = want.iter().map(|&ty| Expect::Type(ty)).collect();
+    check_values(report, op, region, what, have, &want);
+}

@@ -1,0 +1,193 @@
+//! I16 for `sdy.sharding_rule`: the rule that an operation brings along is one for its operands and results.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+
+use super::scan::Scan;
+use crate::{Module, Op, TensorType, Type, ValueId};
+
+/// The factors of one tensor, per dimension.
+type Mapping = Vec<SmallVec<[usize; 2]>>;
+
+/// A rule as it is written.
+#[derive(Default)]
+struct Rule {
+    operands: Vec<Mapping>,
+    results: Vec<Mapping>,
+    sizes: Vec<i64>,
+    /// Factors that are no plain ones, by kind; then those that propagation passes by.
+    special: Vec<(&'static str, Vec<usize>)>,
+}
+
+const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
+
+/// What is wrong with a rule; `None` also where the text is none that is understood.
+pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
+    let rule = read(text)?;
+    check(module, op, &rule).err()
+}
+
+/// Factors are `i` to `z`, then `z_1`, `z_2`, ...
+fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
+    let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
+    scan.skip(1);
+    if letter == b'z' && scan.eat_here("_").is_some() {
+        return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
+    }
+    Some(usize::from(letter - b'i'))
+}
+
+fn name(factor: usize) -> String {
+    match u8::try_from(factor).ok().filter(|&f| f <= b'z' - b'i') {
+        Some(letter) => char::from(b'i' + letter).to_string(),
+        None => {
+            let mut out = String::from("z_");
+            let _ = write!(out, "{}", factor - usize::from(b'z' - b'i'));
+            out
+        }
+    }
+}
+
+fn mappings(scan: &mut Scan<'_>) -> Option<Vec<Mapping>> {
+    let mut out = Vec::new();
+    scan.eat("(")?;
+    while scan.eat(")").is_none() {
+        if !out.is_empty() {
+            scan.eat(",")?;
+        }
+        scan.eat("[")?;
+        let mut mapping = Mapping::new();
+        while scan.eat("]").is_none() {
+            if !mapping.is_empty() {
+                scan.eat(",")?;
+            }
+            let mut factors = SmallVec::new();
+            while scan.rest().bytes().next().is_some_and(|b| b.is_ascii_lowercase()) {
+                factors.push(symbol(scan)?);
+            }
+            mapping.push(factors);
+        }
+        out.push(mapping);
+    }
+    Some(out)
+}
+
+fn read(text: &str) -> Option<Rule> {
+    let mut scan = Scan::new(text);
+    scan.eat("#sdy.op_sharding_rule<")?;
+    let mut rule = Rule { operands: mappings(&mut scan)?, ..Rule::default() };
+    scan.eat("->")?;
+    rule.results = mappings(&mut scan)?;
+    if scan.eat("{").is_some() {
+        while scan.eat("}").is_none() {
+            if !rule.sizes.is_empty() {
+                scan.eat(",")?;
+            }
+            symbol(&mut scan)?;
+            scan.eat("=")?;
+            rule.sizes.push(scan.int()?);
+        }
+    }
+    for kind in KINDS {
+        if scan.eat(kind).is_none() {
+            continue;
+        }
+        scan.eat("=")?;
+        scan.eat("{")?;
+        let mut factors = Vec::new();
+        while scan.eat("}").is_none() {
+            if !factors.is_empty() {
+                scan.eat(",")?;
+            }
+            factors.push(symbol(&mut scan)?);
+        }
+        rule.special.push((kind, factors));
+    }
+    Some(rule)
+}
+
+fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
+    let count = rule.sizes.len();
+    let mut in_operands = vec![false; count];
+    let mut in_results = vec![false; count];
+    tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
+    tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
+    if let Some(factor) = (0..count).find(|&f| !in_operands[f] && !in_results[f]) {
+        return Err(format!("has the factor {} that no operand and no result has", name(factor)));
+    }
+    let mut taken = vec![false; count];
+    for (kind, factors) in &rule.special {
+        if let Some(&factor) = factors.iter().find(|&&f| f >= count) {
+            return Err(format!("has the {kind} factor {}, which has no size", name(factor)));
+        }
+        if let Some(pair) = factors.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(format!(
+                "has its {kind} factors not in order, each once: {} before {}",
+                name(pair[0]),
+                name(pair[1])
+            ));
+        }
+        if *kind == "blocked_propagation" {
+            continue;
+        }
+        for &factor in factors {
+            if std::mem::replace(&mut taken[factor], true) {
+                return Err(format!("has the factor {} in two kinds, one of which is {kind}", name(factor)));
+            }
+            if *kind == "reduction" && in_results[factor] {
+                return Err(format!("has the reduction factor {} in a result", name(factor)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the factors of all operands or all results are ones of their dimensions.
+fn tensors(
+    module: &Module,
+    what: &str,
+    values: &[ValueId],
+    mappings: &[Mapping],
+    sizes: &[i64],
+    seen: &mut [bool],
+) -> Result<(), String> {
+    if values.len() != mappings.len() {
+        return Err(format!("has factors of {} {what}s, the operation has {}", mappings.len(), values.len()));
+    }
+    for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
+        let rank = match module.types.get(module.values[value].ty) {
+            Type::Tensor(tensor) if TensorType::is_static(tensor) => tensor.rank(),
+            Type::Other(text) if !text.contains(['*', '?']) => mapping.len(),
+            _ => {
+                let ty = module.types.display(module.values[value].ty);
+                return Err(format!("is for tensors of known shape, {what} {i} is {ty}"));
+            }
+        };
+        if mapping.len() != rank {
+            return Err(format!("has factors of {} dimensions of {what} {i}, it has {rank}", mapping.len()));
+        }
+        let mut here = vec![false; sizes.len()];
+        for (d, factors) in mapping.iter().enumerate() {
+            if factors.is_empty() {
+                return Err(format!("has no factor for dimension {d} of {what} {i}"));
+            }
+            for &factor in factors {
+                let Some(&size) = sizes.get(factor) else {
+                    return Err(format!("has the factor {} of {what} {i}, which has no size", name(factor)));
+                };
+                if size == 1 && factors.len() > 1 {
+                    return Err(format!(
+                        "has the factor {} of size 1 next to others in dimension {d} of {what} {i}",
+                        name(factor)
+                    ));
+                }
+                if std::mem::replace(&mut here[factor], true) {
+                    return Err(format!("has the factor {} twice in {what} {i}", name(factor)));
+                }
+                seen[factor] = true;
+            }
+        }
+    }
+    Ok(())
+}

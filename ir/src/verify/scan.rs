@@ -1,0 +1,110 @@
+//! A cursor over the text of an attribute that is carried verbatim.
+
+use smallvec::SmallVec;
+
+/// What is left of a text. Every reader skips blanks first and gives `None` where something else stands there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scan<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Scan { rest: text }
+    }
+
+    /// What is left, without leading blanks.
+    pub(super) fn rest(&mut self) -> &'a str {
+        self.rest = self.rest.trim_start();
+        self.rest
+    }
+
+    /// Takes this very text.
+    pub(super) fn eat(&mut self, token: &str) -> Option<()> {
+        self.rest = self.rest().strip_prefix(token)?;
+        Some(())
+    }
+
+    /// The same, where no blank comes before it.
+    pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(token)?;
+        Some(())
+    }
+
+    /// Passes by so many bytes; by none where there are fewer or a character would be cut.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or(self.rest);
+    }
+
+    /// Digits, with no blank before them.
+    pub(super) fn digits(&mut self) -> Option<&'a str> {
+        let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        (!digits.is_empty()).then_some(digits)
+    }
+
+    /// A name: letters, digits, `_`, `.` and `$`.
+    pub(super) fn word(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '$'));
+        let (word, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// A number as it is written, with its sign.
+    pub(super) fn number(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let mut before = ' ';
+        let end = rest.find(|c: char| {
+            let sign = matches!(c, '-' | '+') && matches!(before, ' ' | 'e' | 'E');
+            before = c;
+            !(sign || c == '.' || c.is_ascii_alphanumeric())
+        });
+        let (number, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        self.rest = rest;
+        (!number.is_empty()).then_some(number)
+    }
+
+    /// An integer.
+    pub(super) fn int(&mut self) -> Option<i64> {
+        self.number()?.parse().ok()
+    }
+
+    /// `[1, 2]`.
+    pub(super) fn ints(&mut self) -> Option<SmallVec<[i64; 6]>> {
+        self.eat("[")?;
+        let mut out = SmallVec::new();
+        while self.eat("]").is_none() {
+            if !out.is_empty() {
+                self.eat(",")?;
+            }
+            out.push(self.int()?);
+        }
+        Some(out)
+    }
+
+    /// `dense<[1, 2]> : tensor<2xindex>`: the elements of a list.
+    pub(super) fn dense_list(&mut self) -> Option<SmallVec<[i64; 6]>> {
+        self.eat("dense<")?;
+        let listed = if self.rest().starts_with('[') {
+            Some(self.ints()?)
+        } else if self.rest().starts_with('>') {
+            Some(SmallVec::new())
+        } else {
+            None
+        };
+        let splat = if listed.is_none() { Some(self.int()?) } else { None };
+        self.eat(">")?;
+        self.eat(":")?;
+        self.eat("tensor<")?;
+        let count = self.word()?.split('x').next()?.parse::<usize>().ok()?;
+        match (listed, splat) {
+            (Some(list), _) => (list.len() == count).then_some(list),
+            // As many as dimensions, of which no tensor has that many.
+            (None, Some(value)) => (count <= 1024).then(|| SmallVec::from_elem(value, count)),
+            (None, None) => None,
+        }
+    }
+}

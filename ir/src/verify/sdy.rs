@@ -1,0 +1,155 @@
+//! I18: what Shardy asks of operations beyond their shardings.
+
+use super::Report;
+use super::rule;
+use crate::{
+    Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId,
+};
+
+const CODE: &str = "SH0218";
+
+pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+    let module = report.module;
+    let op = &module.ops[id];
+    let found = match &op.kind {
+        OpKind::PropagationBarrier { direction } if &**direction == "BOTH" => {
+            Err("bars no direction: use NONE, FORWARD or BACKWARD, or drop it".to_owned())
+        }
+        OpKind::ShardingConstraint(to) | OpKind::Reshard(to) => {
+            pending(module, op.operands.first(), *to, Some(ReductionKind::Add), None)
+        }
+        OpKind::MeshCollective(spec) => match &spec.kind {
+            MeshCollectiveKind::AllReduce(_, kind) | MeshCollectiveKind::ReduceScatter(_, kind) => {
+                pending(module, op.operands.first(), spec.out, None, Some(*kind))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    };
+    if let Err(message) = found {
+        report.at_op(CODE, id, format!("{} {message}", op.kind.name()));
+    }
+    if op.attrs.is_empty() {
+        return;
+    }
+    for (attr, value) in op.attrs.iter() {
+        if let Some(message) = attribute(module, id, attr, value) {
+            report.at_op(CODE, id, format!("{attr} of {} {message}", op.kind.name()));
+        }
+    }
+}
+
+/// What is wrong with an attribute of Shardy's.
+fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<String> {
+    let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
+    let op = &module.ops[id];
+    match name {
+        "sdy.sharding" if !starts(value, "#sdy.sharding_per_value<") => {
+            Some("has to be a #sdy.sharding_per_value<[...]>, one sharding per result".to_owned())
+        }
+        "sdy.sharding_rule" => match value {
+            Attr::Raw(text) if text.starts_with("#sdy.op_sharding_rule<") => rule::fault(module, op, text),
+            _ => Some("has to be a #sdy.op_sharding_rule<...>".to_owned()),
+        },
+        "sdy.propagation_edges" if !starts(value, "#sdy.propagation_edges<") => {
+            Some("has to be a #sdy.propagation_edges<...>".to_owned())
+        }
+        "sdy.result_propagation_edges" | "sdy.block_arg_propagation_edges" => {
+            let fits = matches!(value, Attr::Array(items)
+                if items.iter().all(|item| starts(item, "#sdy.propagation_edges<")));
+            (!fits).then(|| "has to be a list of #sdy.propagation_edges<...>".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an operation may turn what its operand waits for into what its result waits for. What is new waits for
+/// `introduced`, what is gone is completed by `removed`; where none is given, the operation does not ask.
+fn pending(
+    module: &Module,
+    operand: Option<&ValueId>,
+    to: crate::ShardingId,
+    introduced: Option<ReductionKind>,
+    removed: Option<ReductionKind>,
+) -> Result<(), String> {
+    let to = module.shardings.get(to);
+    let Some(from) = operand.and_then(|&v| module.shardings.sharding_of(v)) else {
+        if let Some(want) = introduced
+            && !to.unreduced.is_empty()
+            && to.reduction != want
+        {
+            return Err(starts_to_wait(to.reduction, want));
+        }
+        return Ok(());
+    };
+    if from.mesh != to.mesh {
+        return Ok(());
+    }
+    let mesh = &module.meshes[from.mesh];
+    if let Some(want) = introduced
+        && to.reduction != want
+        && beyond(mesh, &to.unreduced, &from.unreduced)
+    {
+        return Err(starts_to_wait(to.reduction, want));
+    }
+    if let Some(want) = removed
+        && from.reduction != want
+        && beyond(mesh, &from.unreduced, &to.unreduced)
+    {
+        return Err(format!("completes a pending {} by a pending {}", word(from.reduction), word(want)));
+    }
+    let kept = from.unreduced.iter().any(|&a| to.unreduced.iter().any(|&b| overlap(mesh, a, b)));
+    if kept && from.reduction != to.reduction {
+        return Err(format!("makes a pending {} a pending {}", word(from.reduction), word(to.reduction)));
+    }
+    Ok(())
+}
+
+fn starts_to_wait(have: ReductionKind, want: ReductionKind) -> String {
+    format!("makes its result a pending {}, it can make it only a pending {}", word(have), word(want))
+}
+
+fn word(kind: ReductionKind) -> &'static str {
+    match kind {
+        ReductionKind::Add => "sum",
+        ReductionKind::Mul => "product",
+        ReductionKind::Max => "maximum",
+        ReductionKind::Min => "minimum",
+        ReductionKind::And => "and",
+        ReductionKind::Or => "or",
+        ReductionKind::Xor => "exclusive or",
+    }
+}
+
+/// First and last part of an axis.
+fn range(mesh: &Mesh, axis: AxisRef) -> (i64, i64) {
+    match axis.sub {
+        None => (1, mesh.full_size(axis)),
+        Some(sub) => (i64::from(sub.pre), i64::from(sub.pre).saturating_mul(i64::from(sub.size))),
+    }
+}
+
+fn overlap(mesh: &Mesh, a: AxisRef, b: AxisRef) -> bool {
+    let ((from, to), (first, last)) = (range(mesh, a), range(mesh, b));
+    a.axis == b.axis && from < last && first < to
+}
+
+/// Whether `axes` have a part that `others` do not have.
+fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
+    axes.iter().any(|&axis| {
+        let (mut at, end) = range(mesh, axis);
+        // The parts of one axis do not overlap, so that walking along them covers it or does not.
+        while at < end {
+            let next = others
+                .iter()
+                .filter(|other| other.axis == axis.axis)
+                .map(|&other| range(mesh, other))
+                .find(|&(from, to)| from <= at && at < to);
+            match next {
+                Some((_, to)) => at = to,
+                None => return true,
+            }
+        }
+        false
+    })
+}

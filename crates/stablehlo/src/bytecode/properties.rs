@@ -61,7 +61,7 @@ const TABLE: &[(&str, &str)] = &[
     ("stablehlo.broadcast_in_dim", "broadcast_dimensions"),
     ("stablehlo.cbrt", "result_accuracy?"),
     ("stablehlo.cholesky", "lower?"),
-    ("stablehlo.collective_broadcast", "channel_handle? has_dynamic_root? replica_groups"),
+    ("stablehlo.collective_broadcast", "channel_handle? has_dynamic_root? replica_groups|channel_handle? replica_groups"),
     ("stablehlo.collective_permute", "channel_handle? source_target_pairs"),
     (
         "stablehlo.collective_reduce",
@@ -165,7 +165,7 @@ pub(super) fn is_inherent(op: &str, name: &str) -> bool {
 pub(super) fn read<'b>(
     store: &mut Store<'b>,
     op: &str,
-    mut c: ByteCursor<'b>,
+    c: ByteCursor<'b>,
     version: u64,
 ) -> Res<Vec<NamedAttr<'b>>> {
     let Some(names) = names_of(op) else {

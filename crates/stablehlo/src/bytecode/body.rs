@@ -126,7 +126,9 @@ impl<'b> Body<'b> {
         let blocks = (0..blocks).map(|_| self.block(c)).collect::<Res<_>>()?;
         // As many as were claimed, so that no table is longer than the file.
         if let Some(scope) = self.scopes.pop().filter(|scope| scope.defined != count) {
-            return Err(c.malformed(format!("expected {count} values in this region, found {}", scope.defined)));
+            return Err(
+                c.malformed(format!("expected {count} values in this region, found {}", scope.defined))
+            );
         }
         Ok(RegionRecord { blocks })
     }
@@ -187,7 +189,7 @@ impl<'b> Body<'b> {
             let at = *c;
             let dict = self.attr(c)?;
             op.attrs = self.dict(&at, dict)?;
-            if self.file.version < PROPERTIES && properties::is_known(&op.name) {
+            if self.file.version < PROPERTIES {
                 let all = std::mem::take(&mut op.attrs);
                 (op.props, op.attrs) =
                     all.into_iter().partition(|(name, _)| properties::is_inherent(&op.name, name));

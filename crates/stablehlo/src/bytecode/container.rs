@@ -389,13 +389,8 @@ fn attrs_and_types<'b>(
     let types = entries(&mut c, &mut offsets, dialects, counts.1)?;
     offsets.end("the offsets of attributes and types")?;
     let mut store = Store { attrs: Vec::with_capacity(counts.0), types: Vec::with_capacity(counts.1) };
-    let cursor = |entry: &Entry<'b>| DialectCursor {
-        cursor: entry.cursor,
-        strings,
-        resources,
-        types: &[],
-        counts,
-    };
+    let cursor =
+        |entry: &Entry<'b>| DialectCursor { cursor: entry.cursor, strings, resources, types: &[], counts };
     let read_type = |entry: &Entry<'b>, types: &[BType<'b>]| {
         let mut c = DialectCursor { types, ..cursor(entry) };
         let ty = if entry.encoded {

@@ -198,7 +198,7 @@ fn names_of(op: &str) -> Option<&'static str> {
 }
 
 /// Dialects whose operations are known for certain to have been known to the writer of a file.
-const COMMON: &[&str] = &["builtin", "chlo", "func", "sdy", "stablehlo"];
+const COMMON: &[&str] = &["builtin", "check", "chlo", "func", "sdy", "stablehlo"];
 
 /// Whether operations called `op` have an inherent attribute of this name, in a file too old to say.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {

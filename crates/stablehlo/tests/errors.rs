@@ -79,7 +79,6 @@ const CASES: &[(&str, &str)] = &[
          func.func @other(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return\n}\n",
     ),
     ("never_closed", "module @m {\n  func.func @main() {\n    return\n"),
-    ("branches", "func.func @main() {\n  \"cf.br\"()[^bb1] : () -> ()\n^bb1:\n  return\n}\n"),
 ];
 
 #[test]

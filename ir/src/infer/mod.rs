@@ -272,6 +272,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         }
         K::Call { callee } => match cx.module.func_names.get(callee) {
             Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
+            None if cx.module.kept_symbol(callee).is_some() => Err(Fail::Free),
             None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
         },
         K::Return | K::ShardingGroup { .. } => Ok(smallvec![]),

@@ -1,8 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
 use shardc_ir::{
-    Attr, AttrDict, Dense, Diagnostic, DimList, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span,
-    TypeId,
+    Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -130,15 +130,12 @@ impl<'a> Parser<'a> {
                     .into());
             }
             if self.byte(0) == b'^' {
-                let span = self.token_span();
-                return Err(Diagnostic::unsupported(codes::NOT_READ, "a region may have one block only")
-                    .at(span)
-                    .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks")
-                    .into());
+                return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
             let start = self.pos;
             match self.op() {
                 Ok(op) => ops.push(op),
+                Err(failure @ Failure::Keep(..)) => return Err(failure),
                 Err(failure) => {
                     self.report(failure);
                     if self.too_many_errors() {
@@ -215,7 +212,7 @@ impl<'a> Parser<'a> {
         self.finish(state, names, span, loc)
     }
 
-    fn result_names(&mut self) -> Res<ResultNames<'a>> {
+    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
         let mut names = ResultNames::new();
         if self.peek() != b'%' {
             return Ok(names);
@@ -372,9 +369,7 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         if self.peek() == b'[' {
-            return Err(Diagnostic::unsupported(codes::NOT_READ, "branches between blocks cannot be read")
-                .at(span)
-                .into());
+            return Err(Failure::Keep(KeptKind::Branches, span));
         }
         let mut props = NamedList::new();
         if self.eat("<") {

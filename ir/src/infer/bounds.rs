@@ -69,31 +69,38 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     if left.is_none() && right.is_none() {
         return Ok(a.encoding.clone());
     }
-    let mut text = String::from("#stablehlo.bounds<");
-    let mut any = false;
+    let mut smaller = Shape::new();
     for (d, &size) in shape.iter().enumerate() {
-        let of =
-            |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
-        let smaller = match (of(&left), of(&right)) {
+        let of = |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
+        let bound = match (of(&left), of(&right)) {
             (Some(l), Some(r)) => Some(l.min(r)),
             (l, r) => l.or(r),
         };
+        if let Some(bound) = bound.filter(|_| size != DYNAMIC) {
+            ensure!(
+                size <= bound,
+                "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
+            );
+        }
+        smaller.push(bound.filter(|_| size == DYNAMIC).unwrap_or(DYNAMIC));
+    }
+    Ok(encoding(&smaller))
+}
+
+/// The encoding of these bounds; none where no dimension has one.
+pub(crate) fn encoding(bounds: &[i64]) -> Option<Box<str>> {
+    if bounds.iter().all(|&b| b == DYNAMIC) {
+        return None;
+    }
+    let mut text = String::from("#stablehlo.bounds<");
+    for (d, &bound) in bounds.iter().enumerate() {
         text.push_str(if d == 0 { "" } else { ", " });
-        match smaller {
-            Some(bound) if size == DYNAMIC => {
-                any = true;
-                let _ = write!(text, "{bound}");
-            }
-            Some(bound) => {
-                ensure!(
-                    size <= bound,
-                    "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
-                );
-                text.push('?');
-            }
-            None => text.push('?'),
+        if bound == DYNAMIC {
+            text.push('?');
+        } else {
+            let _ = write!(text, "{bound}");
         }
     }
     text.push('>');
-    Ok(any.then(|| text.into_boxed_str()))
+    Some(text.into_boxed_str())
 }

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::{
-    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, ensure, infer,
-    shape_fits, size_fits, type_fits,
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure, infer,
+    shape_fits, size_fits, transfer, type_fits,
 };
-use crate::{DType, DYNAMIC, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
+use crate::{DType, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
 /// (the element type of a product or convolution is free), else within what the specification allows.
@@ -160,6 +160,23 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             );
             Ok(())
         }
+        K::Dynamic(op) => {
+            let result = only(cx, results)?;
+            match op {
+                DynamicOp::Reshape => dynamic::reshape(cx, result),
+                DynamicOp::BroadcastInDim(spec) => dynamic::broadcast_in_dim(cx, spec, result),
+                DynamicOp::Iota { dim } => dynamic::iota(cx, *dim, result),
+                DynamicOp::Pad => dynamic::pad(cx, result),
+                DynamicOp::RealSlice => dynamic::real_slice(cx, result),
+                // Inferred, but for the dimensions that a padding which is not known makes.
+                DynamicOp::Gather(_) | DynamicOp::Convolution(_) => Ok(()),
+            }
+        }
+        K::Infeed(spec) => transfer::infeed(cx, spec, results),
+        K::Recv(spec) => transfer::recv(cx, spec, results),
+        K::AsyncStart => transfer::async_start(cx, results),
+        K::AsyncDone => transfer::async_done(cx, results),
+        K::NamedComputation(_) => transfer::body_like(cx, results),
         // The back end or the region decides.
         _ => Ok(()),
     }
@@ -233,18 +250,21 @@ fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     Ok(())
 }
 
-fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
+/// Whether `result` is the operand along these dimensions of it.
+pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
     let operand = cx.tensor(0)?;
     ensure!(
         dims.len() == operand.rank() && operand.dtype == result.dtype,
-        "broadcast_in_dim of {operand} along dimensions {dims:?} gives {result}"
+        "{} of {operand} along dimensions {dims:?} gives {result}",
+        cx.name()
     );
     distinct_dims(cx.name(), "dimensions", dims, result.rank())?;
     for (i, &d) in dims.iter().enumerate() {
         let (n, m) = (operand.shape[i], result.shape[d as usize]);
         ensure!(
             n == 1 || size_fits(n, m),
-            "broadcast_in_dim of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}"
+            "{} of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}",
+            cx.name()
         );
     }
     Ok(())

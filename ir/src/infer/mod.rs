@@ -6,14 +6,18 @@
 
 mod bounds;
 mod check;
+mod chlo;
 mod collective;
+mod dynamic;
 mod elementwise;
 mod gather;
 mod linalg;
+mod norm;
 mod reduction;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod window;
 
 use smallvec::{SmallVec, smallvec};
@@ -21,7 +25,7 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) use bounds::{bounds, bounds_fit};
 pub use check::check_result_types;
 
-use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+use crate::{DType, DTypeClass, DYNAMIC, DynamicOp, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
 
 /// Why operands do not fit an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -208,13 +212,6 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         | K::RngBitGenerator { .. }
         | K::CustomCall(_)
         | K::ManualComputation(_)
-        | K::BatchNorm(..)
-        | K::Map { .. }
-        | K::Rng(_)
-        | K::Dynamic(_)
-        | K::GetDimensionSize { .. }
-        | K::SetDimensionSize { .. }
-        | K::Broadcast { .. }
         | K::Einsum { .. }
         | K::UnaryEinsum { .. }
         | K::TorchIndexSelect { .. }
@@ -223,22 +220,35 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         | K::Composite(_)
         | K::AsyncStart
         | K::AsyncDone
-        | K::CreateToken
         | K::Infeed(_)
-        | K::Outfeed { .. }
-        | K::Send(_)
         | K::Recv(_)
-        | K::CollectiveReduce(_)
-        | K::CrossReplicaSum(_)
-        | K::Broadcasting(_)
-        | K::ConstantLike(_)
-        | K::TopK { .. }
-        | K::RaggedDot(_)
-        | K::Scan(_)
-        | K::DataFlowEdge(_)
-        | K::FuncDataFlowEdge
         | K::NamedComputation(_)
         | K::Opaque(_) => Err(Fail::Free),
+        K::Dynamic(DynamicOp::Gather(spec)) => gather::gather(cx, spec, cx.constant(2).as_deref()),
+        K::Dynamic(DynamicOp::Convolution(spec)) => window::dynamic_convolution(cx, spec),
+        K::Dynamic(
+            DynamicOp::Reshape
+            | DynamicOp::BroadcastInDim(_)
+            | DynamicOp::Iota { .. }
+            | DynamicOp::Pad
+            | DynamicOp::RealSlice,
+        ) => Err(Fail::Free),
+        K::BatchNorm(kind, spec) => norm::batch_norm(cx, *kind, *spec),
+        K::Map { dims } => norm::map(cx, dims),
+        K::Rng(distribution) => dynamic::rng(cx, *distribution),
+        K::GetDimensionSize { dim } => dynamic::get_dimension_size(cx, *dim),
+        K::SetDimensionSize { dim } => dynamic::set_dimension_size(cx, *dim),
+        K::Broadcast { sizes } => dynamic::broadcast(cx, sizes),
+        K::CreateToken => Ok(smallvec![Ty::Token]),
+        K::Outfeed { .. } => transfer::outfeed(cx),
+        K::Send(spec) => transfer::send(cx, spec),
+        K::CollectiveReduce(spec) => transfer::with_root(cx, spec.has_dynamic_root),
+        K::CrossReplicaSum(_) | K::DataFlowEdge(_) | K::FuncDataFlowEdge => same(cx, 0),
+        K::Broadcasting(spec) => chlo::broadcasting(cx, spec),
+        K::ConstantLike(value) => chlo::constant_like(cx, value),
+        K::TopK { k, .. } => chlo::top_k(cx, *k),
+        K::RaggedDot(spec) => chlo::ragged_dot(cx, spec),
+        K::Scan(spec) => chlo::scan(cx, spec),
         K::Transpose { permutation } => shape::transpose(cx, permutation),
         K::Reverse { dims } => {
             let tensor = cx.tensor(0)?;
@@ -256,7 +266,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::ReduceWindow(spec) => window::reduce_window(cx, spec),
         K::SelectAndScatter(spec) => window::select_and_scatter(cx, spec),
         K::Sort { dim, .. } => reduction::sort(cx, *dim),
-        K::Gather(spec) => gather::gather(cx, spec),
+        K::Gather(spec) => gather::gather(cx, spec, Some(&spec.slice_sizes)),
         K::Scatter(spec) => gather::scatter(cx, spec),
         K::Fft { kind, length } => linalg::fft(cx, kind, length),
         K::Cholesky { .. } => linalg::cholesky(cx),
@@ -296,8 +306,8 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::AllToAll { split_dim, concat_dim, split_count, spec } => {
             collective::all_to_all(cx, *split_dim, *concat_dim, *split_count, spec)
         }
-        K::CollectiveBroadcast(_) if cx.operands.len() > 1 => Err(Fail::Free),
-        K::CollectivePermute(_) | K::CollectiveBroadcast(_) => {
+        K::CollectiveBroadcast(spec) => transfer::with_root(cx, spec.has_dynamic_root),
+        K::CollectivePermute(_) => {
             cx.tensor(0)?;
             same(cx, 0)
         }

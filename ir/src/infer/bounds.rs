@@ -71,7 +71,8 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     }
     let mut smaller = Shape::new();
     for (d, &size) in shape.iter().enumerate() {
-        let of = |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
+        let of =
+            |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
         let bound = match (of(&left), of(&right)) {
             (Some(l), Some(r)) => Some(l.min(r)),
             (l, r) => l.or(r),

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure, infer,
-    shape_fits, size_fits, transfer, type_fits,
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
+    infer, shape_fits, size_fits, transfer, type_fits,
 };
 use crate::{DType, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
 
@@ -30,7 +30,13 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
 
 /// Whether the element type of the result is the program's choice.
 fn accumulates(kind: &OpKind) -> bool {
-    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
+    matches!(
+        kind,
+        OpKind::DotGeneral(_)
+            | OpKind::Convolution(_)
+            | OpKind::RaggedDot(_)
+            | OpKind::Dynamic(DynamicOp::Convolution(_))
+    )
 }
 
 /// The written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or
@@ -48,7 +54,11 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
             continue;
         }
         let (small, large) = if gathers { (n, m) } else { (m, n) };
-        ensure!(small != 0, "{} along dimension {dim} of size 0: {operand} gives {result}", cx.name());
+        ensure!(
+            small != 0 && large != 0,
+            "{} along dimension {dim} of size 0: {operand} gives {result}",
+            cx.name()
+        );
         ensure!(
             large % small == 0,
             "{} of {operand} gives {result}: sizes {n} and {m} of dimension {dim} are not multiples",

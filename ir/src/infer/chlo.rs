@@ -6,8 +6,8 @@ use super::bounds::{bounds, encoding};
 use super::elementwise::{check_binary, complex_of};
 use super::{Ctx, Fail, Res, Ty, Types, ensure, on_size, size_fits, tensor};
 use crate::{
-    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, RaggedDotSpec, ScanSpec, Shape,
-    TensorType,
+    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, RaggedDotSpec, ScanSpec,
+    Shape, TensorType,
 };
 
 /// The size that two sizes broadcast to, where they do. One that is not known may be one.
@@ -61,11 +61,10 @@ fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };
     let fits = dims.len() == small.rank() && dims.iter().all(|&d| (d as usize) < large.rank());
-    ensure!(
-        fits,
-        "broadcast_dimensions {dims:?} of {} do not put {small} into {large}",
-        cx.name()
-    );
+    if !fits {
+        // MLIR leaves it to the lowering to say that nothing is put into anything here.
+        return Err(Fail::Free);
+    }
     let mut shape = large.shape.clone();
     for (&d, &n) in dims.iter().zip(&small.shape) {
         let to = &mut shape[d as usize];
@@ -84,14 +83,14 @@ pub(crate) fn broadcasting(cx: &Ctx<'_>, spec: &BroadcastingSpec) -> Res<Types> 
     let select = spec.op == BroadcastingOp::Select;
     let (first, last) = if select { (1, 2) } else { (0, 1) };
     let (a, b) = (cx.tensor(first)?, cx.tensor(last)?);
-    ensure!(
-        a.dtype == b.dtype,
-        "operands of {} have different element types: {a} and {b}",
-        cx.name()
-    );
+    ensure!(a.dtype == b.dtype, "operands of {} have different element types: {a} and {b}", cx.name());
     let dtype = match spec.op {
         BroadcastingOp::Binary(op) => {
-            check_binary(cx, op.op(), a.dtype)?;
+            // That a shift is of integers, nobody asks before it is made one of operands of one shape.
+            let logic = matches!(op.op(), BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+            if logic {
+                check_binary(cx, op.op(), a.dtype)?;
+            }
             if op.op() == BinaryOp::Complex { complex_of(cx, a.dtype)? } else { a.dtype }
         }
         BroadcastingOp::Compare(..) => DType::I1,
@@ -221,10 +220,7 @@ pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
         let input = cx.tensor(i)?;
         ensure!(dim < input.rank(), "scan along dimension {dim} does not fit operand {i}, {input}");
         let n = input.shape[dim];
-        ensure!(
-            size_fits(size, n),
-            "scan along dimension {dim} of size {size}: operand {i} is {input}"
-        );
+        ensure!(size_fits(size, n), "scan along dimension {dim} of size {size}: operand {i} is {input}");
         size = if size == DYNAMIC { n } else { size };
     }
     let Some(yields) = cx.yields(0) else { return Err(Fail::Free) };
@@ -239,7 +235,10 @@ pub(crate) fn scan(cx: &Ctx<'_>, spec: &ScanSpec) -> Res<Types> {
         if i >= outputs {
             return Ok(Ty::Same(ty));
         }
-        ensure!(dim <= item.rank(), "scan along dimension {dim} does not fit its output {i}, slices of {item}");
+        ensure!(
+            dim <= item.rank(),
+            "scan along dimension {dim} does not fit its output {i}, slices of {item}"
+        );
         let mut shape = item.shape.clone();
         shape.insert(dim, on_size(size, |n| n));
         Ok(Ty::Tensor(TensorType::new(&shape, item.dtype)))

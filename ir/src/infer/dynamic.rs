@@ -4,7 +4,9 @@
 use smallvec::smallvec;
 
 use super::bounds::bounds;
-use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, on_size, shape_fits, shape_text, size_fits, tensor};
+use super::{
+    Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, on_size, shape_fits, shape_text, size_fits, tensor,
+};
 use crate::{
     DType, DYNAMIC, Dense, DynamicBroadcastSpec, OpKind, RngDistribution, Shape, SizeList, TensorType,
 };

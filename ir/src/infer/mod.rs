@@ -25,7 +25,9 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) use bounds::{bounds, bounds_fit};
 pub use check::check_result_types;
 
-use crate::{DType, DTypeClass, DYNAMIC, DynamicOp, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+use crate::{
+    DType, DTypeClass, DYNAMIC, DynamicOp, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId,
+};
 
 /// Why operands do not fit an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -242,7 +244,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::CreateToken => Ok(smallvec![Ty::Token]),
         K::Outfeed { .. } => transfer::outfeed(cx),
         K::Send(spec) => transfer::send(cx, spec),
-        K::CollectiveReduce(spec) => transfer::with_root(cx, spec.has_dynamic_root),
+        K::CollectiveReduce(spec) => transfer::collective_reduce(cx, spec.has_dynamic_root),
         K::CrossReplicaSum(_) | K::DataFlowEdge(_) | K::FuncDataFlowEdge => same(cx, 0),
         K::Broadcasting(spec) => chlo::broadcasting(cx, spec),
         K::ConstantLike(value) => chlo::constant_like(cx, value),

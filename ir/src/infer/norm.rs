@@ -7,11 +7,7 @@ pub(crate) fn batch_norm(cx: &Ctx<'_>, kind: BatchNormKind, spec: BatchNormSpec)
     let operand = cx.tensor(0)?;
     ensure!(operand.dtype.is_float(), "{} takes floats, not {}", cx.name(), operand.dtype);
     let feature = spec.feature_index as usize;
-    ensure!(
-        feature < operand.rank(),
-        "feature_index {feature} of {} does not fit {operand}",
-        cx.name()
-    );
+    ensure!(feature < operand.rank(), "feature_index {feature} of {} does not fit {operand}", cx.name());
     let count = operand.shape[feature];
     let full = match kind {
         BatchNormKind::Grad => 4,

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::{Ctx, Res, Ty, Types, ensure, type_fits};
-use crate::{Attr, InfeedSpec, OpKind, TransferSpec, Type, TypeId};
+use crate::{Attr, InfeedSpec, OpKind, TensorType, TransferSpec, Type, TypeId};
 
 fn is_token(cx: &Ctx<'_>, ty: TypeId) -> bool {
     matches!(cx.module.types.get(ty), Type::Token)
@@ -148,7 +148,10 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let (count, first) = (yields.len(), yields.next());
     ensure!(count == 1, "the region of async_start has to return one value, it returns {count}");
     let (Some(first), &[result]) = (first, results) else {
-        return Err(super::Fail::Wrong(format!("async_start has {} results, it should have 1", results.len())));
+        return Err(super::Fail::Wrong(format!(
+            "async_start has {} results, it should have 1",
+            results.len()
+        )));
     };
     let want = module.types.display(first);
     ensure!(
@@ -168,7 +171,10 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         )));
     };
     let &[result] = results else {
-        return Err(super::Fail::Wrong(format!("async_done has {} results, it should have 1", results.len())));
+        return Err(super::Fail::Wrong(format!(
+            "async_done has {} results, it should have 1",
+            results.len()
+        )));
     };
     let have = cx.module.types.display(result);
     ensure!(have == text, "async_done of {} gives {have}", cx.module.types.display(ty));
@@ -179,7 +185,11 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
-        ensure!(count >= 2, "{} with a dynamic root takes data and the root, it has {count} operand", cx.name());
+        ensure!(
+            count >= 2,
+            "{} with a dynamic root takes data and the root, it has {count} operand",
+            cx.name()
+        );
         let root = cx.tensor(count - 1)?;
         ensure!(
             root.dtype == crate::DType::I32 && root.shape.as_slice() == [count as i64 - 1],
@@ -193,6 +203,16 @@ pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
         count
     };
     (0..data).map(|i| cx.ty(i).map(Ty::Same)).collect()
+}
+
+/// Reductions to one device of each group; the region may combine in a wider type.
+pub(crate) fn collective_reduce(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
+    let data = with_root(cx, has_root)?.len();
+    let result = |i: usize| -> Res<Ty> {
+        let operand = cx.tensor(i)?;
+        Ok(Ty::Tensor(TensorType::new(&operand.shape, cx.accumulated(0, 0, operand.dtype)?)))
+    };
+    (0..data).map(result).collect()
 }
 
 /// Results like the operands, one each.

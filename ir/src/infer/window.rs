@@ -2,7 +2,9 @@
 
 use super::reduction::{pairs, reduced};
 use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
-use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, TensorType, WindowSpec};
+use smallvec::SmallVec;
+
+use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, SizeList, TensorType, WindowSpec};
 
 /// A window along one dimension.
 struct Window {
@@ -126,7 +128,15 @@ pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
             convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
         }
         None => {
-            convolution(cx, spec)?;
+            // What the window is, is of use only together with the padding.
+            let numbers = ConvSpec {
+                strides: SizeList::new(),
+                lhs_dilation: SizeList::new(),
+                rhs_dilation: SizeList::new(),
+                reversal: SmallVec::new(),
+                ..spec.clone()
+            };
+            convolution(cx, &numbers)?;
             Err(Fail::Free)
         }
     }

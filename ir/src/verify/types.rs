@@ -53,7 +53,8 @@ fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<St
 fn fault(module: &Module, ty: TypeId) -> Option<String> {
     match module.types.get(ty) {
         Type::Tensor(tensor) => tensor_fault(tensor),
-        Type::Other(text) => future_fault(text),
+        Type::Other(text) if text.starts_with("!stablehlo.future<") => future_fault(text),
+        Type::Other(text) => text.starts_with("!stablehlo.").then(|| format!("there is no type {text}")),
         Type::Token | Type::Tuple(_) => None,
     }
 }

@@ -271,6 +271,16 @@ impl<'a> Parser<'a> {
             let text = self.slice(start, self.pos);
             return Ok(Val::Groups(groups, Some(evenly_spaced(&self.expand_text(text)?).into())));
         }
+        let start = self.peek_pos();
+        let rows = self.elsewhere(start, |p| {
+            let (_, ty) = p.dense()?;
+            Ok(p.module.types.as_tensor(ty).map(shardc_ir::TensorType::rank))
+        })?;
+        if rows != Some(2) {
+            return Err(self.expected(
+                "a matrix, one row per group or pair, as in `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`",
+            ));
+        }
         Ok(Val::Groups(self.matrix()?, None))
     }
 }

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::{
-    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
+    quant, Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
     infer, shape_fits, size_fits, transfer, type_fits,
 };
-use crate::{DType, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
+use crate::{DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
 /// (the element type of a product or convolution is free), else within what the specification allows.
@@ -15,8 +15,24 @@ use crate::{DType, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, 
 /// What does not fit.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
-    let cx = Ctx { module, kind: &data.kind, operands: &data.operands, regions: &data.regions };
+    let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);
+    let quantized = types().any(|ty| matches!(module.types.get(ty), Type::Quantized(_)));
+    let stand_ins: Vec<Option<TensorType>> =
+        if quantized { types().map(|ty| quant::stand_in(module, ty)).collect() } else { Vec::new() };
+    let cx = Ctx {
+        module,
+        kind: &data.kind,
+        operands: &data.operands,
+        regions: &data.regions,
+        stand_ins: &stand_ins,
+    };
     let results: SmallVec<[TypeId; 2]> = data.results.iter().map(|&v| module.values[v].ty).collect();
+    if quantized {
+        match quant::check(&cx, &results) {
+            Err(Fail::Wrong(message)) => return Err(InferError(message)),
+            Ok(()) | Err(Fail::Free | Fail::Unknown) => {}
+        }
+    }
     let checked = match infer(&cx) {
         Ok(types) => compare(&cx, &types, &results),
         Err(Fail::Free) => free(&cx, &results),
@@ -92,7 +108,7 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
                         && bounds_fit(want, have),
                     Some(want.to_string()),
                 ),
-                // A quantized result of operands that are not: its element type is the program's choice.
+                Type::Quantized(have) => (fits_shape(&want.shape, &have.shape), Some(want.to_string())),
                 Type::Other(_) => (true, None),
                 Type::Token | Type::Tuple(_) => (false, Some(want.to_string())),
             },
@@ -128,8 +144,8 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             ensure!(shape_fits(&operand.shape, &result.shape), "convert of {operand} gives {result}");
             Ok(())
         }
-        K::BitcastConvert => bitcast_convert(cx.tensor(0)?, only(cx, results)?),
-        K::Constant(dense) => constant(dense, only(cx, results)?),
+        K::BitcastConvert => bitcast_convert(cx, results),
+        K::Constant(dense) => constant(cx, dense, results),
         K::Iota { dim } => {
             let result = only(cx, results)?;
             ensure!(
@@ -199,6 +215,9 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     };
     match cx.module.types.get(result) {
         Type::Tensor(tensor) => Ok(tensor),
+        Type::Quantized(_) => {
+            cx.stand_ins.get(cx.operands.len()).and_then(Option::as_ref).ok_or(Fail::Unknown)
+        }
         Type::Other(_) => Err(Fail::Unknown),
         Type::Token | Type::Tuple(_) => {
             Err(Fail::Wrong(format!("{} gives {}", cx.name(), cx.module.types.display(result))))
@@ -206,8 +225,25 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     }
 }
 
-fn bitcast_convert(operand: &TensorType, result: &TensorType) -> Res<()> {
-    let (from, to) = (i64::from(operand.dtype.bits()), i64::from(result.dtype.bits()));
+/// Bits of one element, of what is stored where it is quantized.
+fn width(cx: &Ctx<'_>, ty: TypeId) -> Option<i64> {
+    match cx.module.types.get(ty) {
+        Type::Tensor(tensor) => Some(i64::from(tensor.dtype.bits())),
+        Type::Quantized(tensor) => Some(i64::from(tensor.element.storage?.bits)),
+        Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+    }
+}
+
+fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
+    let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
+    let complex = |t: &TensorType| t.dtype.class() == DTypeClass::Complex;
+    ensure!(
+        complex(operand) == complex(result),
+        "bitcast_convert of {operand} gives {result}: one is complex, the other is not"
+    );
+    let (Some(from), Some(to)) = (width(cx, cx.ty(0)?), results.first().and_then(|&ty| width(cx, ty))) else {
+        return Err(Fail::Unknown);
+    };
     // The narrower side has one more dimension, which counts the narrow elements of a wide one.
     let fits = match from.cmp(&to) {
         std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
@@ -227,8 +263,13 @@ fn split_fits(wide: &[i64], wide_bits: i64, narrow: &[i64], narrow_bits: i64) ->
     }
 }
 
-fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
+fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
+    let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant has a dynamic type, {result}");
+    if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
+        // What is stored is not of the type that it stands for.
+        return Ok(());
+    }
     match dense {
         Dense::Splat(bytes) => {
             ensure!(
@@ -245,7 +286,7 @@ fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
                 result.num_bytes().unwrap_or(0)
             );
         }
-        Dense::Resource(_) => {}
+        Dense::Resource(_) | Dense::Raw(_) => {}
     }
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use smallvec::smallvec;
 
-use super::bounds::{bounds, encoding};
+use super::bounds::encoding;
 use super::elementwise::{check_binary, complex_of};
 use super::{Ctx, Fail, Res, Ty, Types, ensure, on_size, size_fits, tensor};
 use crate::{
-    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, RaggedDotSpec, ScanSpec,
+    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, Encoding, RaggedDotSpec, ScanSpec,
     Shape, TensorType,
 };
 
@@ -20,7 +20,7 @@ fn broadcast_size(a: i64, b: i64) -> Option<i64> {
 }
 
 /// The shape that these operands broadcast to, aligned at the last dimension.
-fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option<Box<str>>)> {
+fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option<Encoding>)> {
     let mut rank = 0;
     for i in operands.clone() {
         rank = rank.max(cx.tensor(i)?.rank());
@@ -29,7 +29,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     let mut limits = Shape::from_elem(DYNAMIC, rank);
     for i in operands {
         let operand = cx.tensor(i)?;
-        let bounds = bounds(operand);
+        let bounds = operand.bounds();
         let first = rank - operand.rank();
         for (d, &n) in operand.shape.iter().enumerate() {
             let at = first + d;
@@ -41,7 +41,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
                 )));
             };
             shape[at] = size;
-            if let Some(&bound) = bounds.as_ref().and_then(|list| list.get(d))
+            if let Some(&bound) = bounds.and_then(|list| list.get(d))
                 && bound != DYNAMIC
             {
                 limits[at] = if limits[at] == DYNAMIC { bound } else { limits[at].min(bound) };

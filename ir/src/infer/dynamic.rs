@@ -3,7 +3,6 @@
 
 use smallvec::smallvec;
 
-use super::bounds::bounds;
 use super::{
     Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, on_size, shape_fits, shape_text, size_fits, tensor,
 };
@@ -37,7 +36,7 @@ impl Ctx<'_> {
         match dense {
             Dense::Splat(bytes) => Some(SizeList::from_elem(int(bytes), count as usize)),
             Dense::Elements(bytes) => Some(bytes.chunks_exact(width).map(int).collect()),
-            Dense::Resource(_) => None,
+            Dense::Resource(_) | Dense::Raw(_) => None,
         }
     }
 
@@ -196,7 +195,8 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     ensure!(size.dtype == DType::I32, "the size for set_dimension_size has to be i32, it is {size}");
     let dim = dim_of(cx, dim)?;
     let mut shape = operand.shape.clone();
-    let mut limits = bounds(operand).unwrap_or_else(|| Shape::from_elem(DYNAMIC, shape.len()));
+    let mut limits =
+        operand.bounds().map_or_else(|| Shape::from_elem(DYNAMIC, shape.len()), Shape::from_slice);
     if limits.len() != shape.len() {
         // I17 says so.
         return Err(Fail::Unknown);

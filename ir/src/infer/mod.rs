@@ -2,7 +2,7 @@
 //!
 //! Source: StableHLO specification, section "Ops"; the constraints are quoted by meaning, not by number. Sizes
 //! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
-//! ([`Type::Other`], e.g. a quantized tensor), the operation is taken as it is written.
+//! ([`Type::Other`], [`Type::Quantized`]), the operation is taken as it is written.
 
 mod bounds;
 mod check;
@@ -13,6 +13,7 @@ mod elementwise;
 mod gather;
 mod linalg;
 mod norm;
+mod quant;
 mod reduction;
 mod shape;
 #[cfg(test)]
@@ -22,7 +23,7 @@ mod window;
 
 use smallvec::{SmallVec, smallvec};
 
-pub(crate) use bounds::{bounds, bounds_fit};
+pub(crate) use bounds::bounds_fit;
 pub use check::check_result_types;
 
 use crate::{
@@ -49,7 +50,7 @@ pub fn infer_types(
     operands: &[ValueId],
     regions: &[RegionId],
 ) -> Result<SmallVec<[TypeId; 2]>, InferError> {
-    let types = infer(&Ctx { module, kind, operands, regions }).map_err(|fail| match fail {
+    let types = infer(&Ctx { module, kind, operands, regions, stand_ins: &[] }).map_err(|fail| match fail {
         Fail::Wrong(message) => InferError(message),
         Fail::Free => {
             InferError(format!("the result type of {} does not follow from its operands", kind.name()))
@@ -117,6 +118,9 @@ pub(crate) struct Ctx<'m> {
     pub(crate) kind: &'m OpKind,
     pub(crate) operands: &'m [ValueId],
     pub(crate) regions: &'m [RegionId],
+    /// For each operand, then each result, that is quantized, the numbers that it stands for; empty where none is,
+    /// or where they are not to be looked at.
+    pub(crate) stand_ins: &'m [Option<TensorType>],
 }
 
 impl<'m> Ctx<'m> {
@@ -137,6 +141,7 @@ impl<'m> Ctx<'m> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
+            Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
             Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
                 "operand {i} of {} has to be a tensor, it is {}",
@@ -296,7 +301,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
                 Some(&item) => Ok(smallvec![Ty::Same(item)]),
                 None => Err(Fail::Wrong(format!("a tuple of {} has no item {index}", items.len()))),
             },
-            Type::Other(_) => Err(Fail::Unknown),
+            Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
             Type::Tensor(_) | Type::Token => {
                 Err(Fail::Wrong("get_tuple_element takes a tuple as operand".to_owned()))
             }
@@ -362,7 +367,10 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Tensor(a), Type::Tensor(b)) => {
             a.dtype == b.dtype && shape_fits(&a.shape, &b.shape) && bounds_fit(a, b)
         }
-        // Quantized and unranked types are text: what is dynamic in one may be anything in the other.
+        (Type::Quantized(a), Type::Quantized(b)) => {
+            quant::element_fits(&a.element, &b.element) && shape_fits(&a.shape, &b.shape)
+        }
+        // Unranked types are text: what is dynamic in one may be anything in the other.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))

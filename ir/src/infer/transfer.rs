@@ -34,7 +34,7 @@ fn tensors_then_token(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     );
     for (i, &ty) in rest.iter().enumerate() {
         ensure!(
-            matches!(cx.module.types.get(ty), Type::Tensor(_) | Type::Other(_)),
+            matches!(cx.module.types.get(ty), Type::Tensor(_) | Type::Quantized(_) | Type::Other(_)),
             "result {i} of {} has to be a tensor, it is {}",
             cx.name(),
             cx.module.types.display(ty)
@@ -101,7 +101,7 @@ pub(crate) fn recv(cx: &Ctx<'_>, spec: &TransferSpec, results: &[TypeId]) -> Res
 fn promised<'m>(cx: &Ctx<'m>, ty: TypeId) -> Option<&'m str> {
     match cx.module.types.get(ty) {
         Type::Other(text) => text.strip_prefix("!stablehlo.future<")?.strip_suffix('>'),
-        Type::Tensor(_) | Type::Token | Type::Tuple(_) => None,
+        Type::Tensor(_) | Type::Quantized(_) | Type::Token | Type::Tuple(_) => None,
     }
 }
 

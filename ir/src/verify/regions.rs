@@ -37,7 +37,7 @@ impl Expect {
                         || (want.any_float && tensor.dtype.is_float() && want.dtype.is_float());
                     same && shape_fits(&tensor.shape, shape)
                 }
-                // A scalar of a quantized type.
+                Type::Quantized(_) => true,
                 Type::Other(text) => text.starts_with("tensor<"),
                 Type::Token | Type::Tuple(_) => false,
             },
@@ -45,7 +45,7 @@ impl Expect {
                 Type::Tensor(tensor) => {
                     tensor.dtype == dtype && shape_fits(&tensor.shape, &without(module.shape(value), &[dim]))
                 }
-                Type::Other(_) => true,
+                Type::Quantized(_) | Type::Other(_) => true,
                 Type::Token | Type::Tuple(_) => false,
             },
         }

@@ -3,7 +3,7 @@
 //! * [`module`]: the top level, functions and meshes; aliases, which may stand before or after the module.
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
-//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
+//! * [`types`], [`quant`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
@@ -14,6 +14,7 @@ mod loc;
 mod module;
 mod names;
 mod pretty;
+mod quant;
 mod region;
 mod rule;
 mod sdy;

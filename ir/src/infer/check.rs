@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    quant, Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
-    infer, shape_fits, size_fits, transfer, type_fits,
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
+    infer, quant, shape_fits, size_fits, transfer, type_fits,
 };
 use crate::{DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
 
@@ -16,7 +16,19 @@ use crate::{DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, 
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
     let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);
-    let quantized = types().any(|ty| matches!(module.types.get(ty), Type::Quantized(_)));
+    let (mut quantized, mut foreign) = (false, None);
+    for ty in types() {
+        match module.types.get(ty) {
+            Type::Quantized(_) => quantized = true,
+            Type::Other(text) if text.starts_with("tensor<") => foreign = foreign.or(Some(text)),
+            Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
+        }
+    }
+    if let Some(ty) = foreign
+        && computes(&data.kind)
+    {
+        return Err(InferError(format!("{} does not take or give {ty}", data.kind.name())));
+    }
     let stand_ins: Vec<Option<TensorType>> =
         if quantized { types().map(|ty| quant::stand_in(module, ty)).collect() } else { Vec::new() };
     let cx = Ctx {
@@ -28,7 +40,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     };
     let results: SmallVec<[TypeId; 2]> = data.results.iter().map(|&v| module.values[v].ty).collect();
     if quantized {
-        match quant::check(&cx, &results) {
+        match quant::check(&cx, &results, &data.attrs) {
             Err(Fail::Wrong(message)) => return Err(InferError(message)),
             Ok(()) | Err(Fail::Free | Fail::Unknown) => {}
         }
@@ -42,6 +54,27 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
         Ok(()) | Err(Fail::Free | Fail::Unknown) => Ok(()),
         Err(Fail::Wrong(message)) => Err(InferError(message)),
     }
+}
+
+/// Whether an operation computes with elements, so that it has to know what they are.
+fn computes(kind: &OpKind) -> bool {
+    use OpKind as K;
+    let carries = matches!(
+        kind,
+        K::Call { .. }
+            | K::Return
+            | K::CustomCall(_)
+            | K::Opaque(_)
+            | K::Composite(_)
+            | K::While
+            | K::Case
+            | K::If
+            | K::Tuple
+            | K::GetTupleElement { .. }
+            | K::OptimizationBarrier
+            | K::Constant(_)
+    );
+    !carries && kind.name().starts_with("stablehlo.")
 }
 
 /// Whether the element type of the result is the program's choice.

@@ -6,8 +6,8 @@ use super::bounds::encoding;
 use super::elementwise::{check_binary, complex_of};
 use super::{Ctx, Fail, Res, Ty, Types, ensure, on_size, size_fits, tensor};
 use crate::{
-    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, Encoding, RaggedDotSpec, ScanSpec,
-    Shape, TensorType,
+    Attr, BinaryOp, BroadcastingOp, BroadcastingSpec, DType, DYNAMIC, DimList, Encoding, RaggedDotSpec,
+    ScanSpec, Shape, TensorType,
 };
 
 /// The size that two sizes broadcast to, where they do. One that is not known may be one.

@@ -179,7 +179,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
             shape_text(&limit)
         );
         let dtype = cx.accumulated(0, i, input.dtype)?;
-        if dtype == input.dtype {
+        if dtype == input.dtype && cx.stand_ins.is_empty() {
             return Ok(Ty::Same(cx.ty(i)?));
         }
         Ok(Ty::Tensor(TensorType::new(&input.shape, dtype)))

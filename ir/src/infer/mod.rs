@@ -50,15 +50,16 @@ pub fn infer_types(
     operands: &[ValueId],
     regions: &[RegionId],
 ) -> Result<SmallVec<[TypeId; 2]>, InferError> {
-    let types = infer(&Ctx { module, kind, operands, regions, stand_ins: &[] }).map_err(|fail| match fail {
-        Fail::Wrong(message) => InferError(message),
-        Fail::Free => {
-            InferError(format!("the result type of {} does not follow from its operands", kind.name()))
-        }
-        Fail::Unknown => {
-            InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
-        }
-    })?;
+    let types =
+        infer(&Ctx { module, kind, operands, regions, stand_ins: &[] }).map_err(|fail| match fail {
+            Fail::Wrong(message) => InferError(message),
+            Fail::Free => {
+                InferError(format!("the result type of {} does not follow from its operands", kind.name()))
+            }
+            Fail::Unknown => {
+                InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
+            }
+        })?;
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::{Ctx, Res, ensure, size_fits};
 use crate::{
-    BinaryOp, DType, DimList, DynamicOp, Module, OpKind, Quant, QuantKind, QuantParams, QuantTensor, TensorType,
-    Type, TypeId, UnaryOp,
+    Attr, AttrDict, BinaryOp, DType, DimList, DynamicOp, Module, OpKind, Quant, QuantKind, QuantParams,
+    QuantTensor, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
 };
 
 /// The tensor of real numbers that a quantized one stands for.
@@ -117,9 +117,9 @@ fn takes(kind: &OpKind) -> Takes {
         | K::Einsum { .. }
         | K::UnaryEinsum { .. }
         | K::TorchIndexSelect { .. }
-        | K::Dynamic(
-            DynamicOp::Iota { .. } | DynamicOp::Pad | DynamicOp::RealSlice | DynamicOp::Gather(_),
-        ) => Takes::PerTensor,
+        | K::Dynamic(DynamicOp::Iota { .. } | DynamicOp::Pad | DynamicOp::RealSlice | DynamicOp::Gather(_)) => {
+            Takes::PerTensor
+        }
         K::Binary(BinaryOp::Add)
         | K::BitcastConvert
         | K::Constant(_)
@@ -174,7 +174,9 @@ fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     match kind {
         K::Unary(op) if !matches!(op, UnaryOp::IsFinite) => 0..1,
         K::Binary(BinaryOp::Add) => 0..0,
-        K::Binary(_) | K::Compare(..) | K::DynamicUpdateSlice | K::Pad(_) | K::Dynamic(DynamicOp::Pad) => 0..2,
+        K::Binary(_) | K::Compare(..) | K::DynamicUpdateSlice | K::Pad(_) | K::Dynamic(DynamicOp::Pad) => {
+            0..2
+        }
         K::Broadcasting(_) | K::Clamp | K::Concatenate { .. } | K::BatchNorm(..) => 0..count,
         K::Select => 1..3,
         K::Slice(_)
@@ -197,17 +199,21 @@ fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
 }
 
 /// Checks the quantized elements of an operation that has any.
-pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
+pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<()> {
     let module = cx.module;
     let operands: SmallVec<[TypeId; 4]> = cx.operands.iter().map(|&v| module.values[v].ty).collect();
     let values = || operands.iter().chain(results).copied();
     match takes(cx.kind) {
         Takes::All => {}
         takes => {
-            if let Some(ty) = values().find(|&ty| {
-                element(module, ty).is_some_and(|q| takes == Takes::None || q.axis().is_some())
-            }) {
-                let which = if takes == Takes::None { "quantized elements" } else { "elements with scales along a dimension" };
+            if let Some(ty) = values()
+                .find(|&ty| element(module, ty).is_some_and(|q| takes == Takes::None || q.axis().is_some()))
+            {
+                let which = if takes == Takes::None {
+                    "quantized elements"
+                } else {
+                    "elements with scales along a dimension"
+                };
                 return Err(super::Fail::Wrong(format!(
                     "{} does not take {which}, here {}",
                     cx.name(),
@@ -231,7 +237,10 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         }
         (OpKind::Dynamic(DynamicOp::BroadcastInDim(spec)), &[a, _], &[c]) => broadcast(cx, &spec.dims, a, c),
         (OpKind::DotGeneral(spec), &[a, b], &[c]) => {
-            if let Some(rhs) = element(module, b) {
+            // The older form says nothing of the zero points.
+            let is_dot =
+                matches!(attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "stablehlo.dot");
+            if let Some(rhs) = element(module, b).filter(|_| !is_dot) {
                 ensure!(
                     rhs.params().iter().all(|p| p.zero_point == 0),
                     "the right operand of {} has to have zero points of zero, it is {}",
@@ -351,13 +360,18 @@ fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<(
 fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let types = &cx.module.types;
     let show = || format!("add of {} and {} gives {}", types.display(a), types.display(b), types.display(c));
-    let (Some(l), Some(r), Some(out)) = (element(cx.module, a), element(cx.module, b), element(cx.module, c)) else {
+    let (Some(l), Some(r), Some(out)) = (element(cx.module, a), element(cx.module, b), element(cx.module, c))
+    else {
         return Err(super::Fail::Wrong(format!("{}: either all are quantized or none", show())));
     };
     // The range within the storage type may differ.
     let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
     ensure!(storage(l) == storage(r) && storage(l) == storage(out), "{}: the stored integers differ", show());
-    ensure!(l.expressed == r.expressed && l.expressed == out.expressed, "{}: the expressed types differ", show());
+    ensure!(
+        l.expressed == r.expressed && l.expressed == out.expressed,
+        "{}: the expressed types differ",
+        show()
+    );
     for q in [l, r] {
         ensure!(
             q.axis().is_none() || q.axis() == out.axis(),
@@ -464,8 +478,9 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
 /// Products: either all is quantized, or the right operand alone (its numbers are multiplied).
 fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let types = &cx.module.types;
-    let show =
-        || format!("{} of {} and {} gives {}", cx.name(), types.display(a), types.display(b), types.display(c));
+    let show = || {
+        format!("{} of {} and {} gives {}", cx.name(), types.display(a), types.display(b), types.display(c))
+    };
     let (lhs, rhs, out) = (element(cx.module, a), element(cx.module, b), element(cx.module, c));
     ensure!(
         lhs.is_none_or(|q| q.axis().is_none()),

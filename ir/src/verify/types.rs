@@ -88,7 +88,10 @@ fn quant_fault(tensor: &QuantTensor) -> Option<String> {
     }
     let axis = element.axis()?;
     let Some(&size) = usize::try_from(axis).ok().and_then(|axis| tensor.shape.get(axis)) else {
-        return Some(format!("{tensor} has scales along dimension {axis}, it has {} dimensions", tensor.rank()));
+        return Some(format!(
+            "{tensor} has scales along dimension {axis}, it has {} dimensions",
+            tensor.rank()
+        ));
     };
     let count = element.params().len();
     (size != DYNAMIC && size != count as i64)

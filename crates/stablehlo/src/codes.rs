@@ -26,3 +26,13 @@ pub const CONSTANT: &str = "SH0111";
 pub const UNKNOWN_ALIAS: &str = "SH0112";
 /// Something that MLIR allows and shardc does not read.
 pub const NOT_READ: &str = "SH0113";
+/// Bytecode that does not follow the format.
+pub const MALFORMED: &str = "SH0120";
+/// Bytecode that ends too early.
+pub const TRUNCATED: &str = "SH0121";
+/// Bytecode of a version that shardc does not know.
+pub const VERSION: &str = "SH0122";
+/// An encoding of a dialect that shardc does not know.
+pub const ENCODING: &str = "SH0123";
+/// Bytecode that stands for more text than a program can have.
+pub const TOO_LARGE: &str = "SH0124";

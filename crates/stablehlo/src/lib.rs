@@ -20,6 +20,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod bytecode;
 pub mod codes;
 mod diagnostics;
 mod floats;
@@ -32,6 +33,7 @@ use std::borrow::Cow;
 
 use shardc_ir::{Module, OpId, OpKind};
 
+pub use bytecode::{is_bytecode, parse_bytecode};
 pub use diagnostics::render;
 pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op};

@@ -21,9 +21,23 @@ struct Nest {
 impl<'a> Parser<'a> {
     /// `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
-        let (dense, ty) = self.untracked_dense()?;
+        let (dense, ty) = match self.decoded_dense()? {
+            Some(decoded) => decoded,
+            None => self.untracked_dense()?,
+        };
         self.last_dense = Some(ty);
         Ok((dense, ty))
+    }
+
+    /// The constant at the cursor if its elements did not come as text.
+    fn decoded_dense(&mut self) -> Res<Option<(Dense, TypeId)>> {
+        if self.decoded.is_empty() {
+            return Ok(None);
+        }
+        let at = self.peek_pos();
+        let Some(decoded) = self.decoded.get(&at).cloned() else { return Ok(None) };
+        self.skip_attr()?;
+        Ok(Some(decoded))
     }
 
     fn untracked_dense(&mut self) -> Res<(Dense, TypeId)> {

@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Interns a location unless it is nested too deeply for those who walk it.
-    fn intern_loc(&mut self, loc: Loc) -> Res<LocId> {
+    pub(super) fn intern_loc(&mut self, loc: Loc) -> Res<LocId> {
         let depth_of = |id: &LocId| self.loc_depths.get(id.as_u32() as usize).copied().unwrap_or(0);
         let depth = 1 + match &loc {
             Loc::Unknown | Loc::File { .. } | Loc::Raw(_) => 0,

@@ -1,8 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
 use shardc_ir::{
-    Attr, AttrDict, Dense, Diagnostic, DimList, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span,
-    TypeId,
+    Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -25,7 +25,7 @@ pub(super) struct ArgDecl<'a> {
 }
 
 /// Names that an operation gives to its results: name, number of values, place.
-type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
+pub(super) type ResultNames<'a> = SmallVec<[(&'a str, u32, Span); 2]>;
 
 /// An operation that was read but not yet made.
 #[derive(Debug)]
@@ -130,15 +130,12 @@ impl<'a> Parser<'a> {
                     .into());
             }
             if self.byte(0) == b'^' {
-                let span = self.token_span();
-                return Err(Diagnostic::unsupported(codes::NOT_READ, "a region may have one block only")
-                    .at(span)
-                    .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks")
-                    .into());
+                return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
             let start = self.pos;
             match self.op() {
                 Ok(op) => ops.push(op),
+                Err(failure @ Failure::Keep(..)) => return Err(failure),
                 Err(failure) => {
                     self.report(failure);
                     if self.too_many_errors() {
@@ -215,7 +212,7 @@ impl<'a> Parser<'a> {
         self.finish(state, names, span, loc)
     }
 
-    fn result_names(&mut self) -> Res<ResultNames<'a>> {
+    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
         let mut names = ResultNames::new();
         if self.peek() != b'%' {
             return Ok(names);
@@ -248,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes the operation and defines its results.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         state: OpState<'a>,
         names: &ResultNames<'a>,
@@ -371,9 +368,7 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         if self.peek() == b'[' {
-            return Err(Diagnostic::unsupported(codes::NOT_READ, "branches between blocks cannot be read")
-                .at(span)
-                .into());
+            return Err(Failure::Keep(KeptKind::Branches, span));
         }
         let mut props = NamedList::new();
         if self.eat("<") {
@@ -396,6 +391,23 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let (types, results) = self.functional_type()?;
         self.check_operands(name, span, &operands, &types)?;
+        let mut state = OpState::new(OpKind::Return);
+        state.operands = operands;
+        state.results = results;
+        state.regions = regions;
+        state.attrs = attrs;
+        self.generic_state(state, name, span, props)
+    }
+
+    /// Completes an operation whose inherent attributes may be in `props` or among the discardable ones.
+    pub(super) fn generic_state(
+        &mut self,
+        mut state: OpState<'a>,
+        name: &str,
+        span: Span,
+        mut props: NamedList<'a>,
+    ) -> Res<OpState<'a>> {
+        let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
         let known = row(name);
         if let Some(row) = known {
@@ -413,10 +425,7 @@ impl<'a> Parser<'a> {
         } else {
             attrs.extend(props);
         }
-        let mut state = OpState::new(kind);
-        state.operands = operands;
-        state.results = results;
-        state.regions = regions;
+        state.kind = kind;
         state.attrs = attrs;
         self.check_constant(&mut state, span)?;
         self.respell(&mut state, name);
@@ -553,9 +562,16 @@ impl<'a> Parser<'a> {
 
     /// The kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
-        kinds::kind_of(&self.module, name, given).map_err(|problem| {
-            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
-        })
+        let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
+        })?;
+        let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+        if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
+            let message = format!("{name:?} cannot be the name of an operation");
+            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
+        }
+        Ok(kind)
     }
 
     /// Demands that operands have the types written for them.

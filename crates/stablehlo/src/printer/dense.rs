@@ -18,6 +18,20 @@ pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<
     };
     let dtype = dtype.unwrap_or(DType::I64);
     let shape = ty.and_then(|ty| module.types.shape_of(ty)).map_or(&[][..], |shape| shape);
+    push_value(out, dtype, shape, dense);
+    if matches!(dense, Dense::Raw(_)) {
+        return;
+    }
+    if quantized.is_some() {
+        push_int(out, format_args!(" : {}", TensorType::new(shape, dtype)));
+    } else if let Some(ty) = ty {
+        out.push_str(" : ");
+        out.push_str(&module.types.display(ty));
+    }
+}
+
+/// Appends the constant without its type.
+pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &Dense) {
     match dense {
         Dense::Raw(text) => {
             out.push_str(text);
@@ -41,12 +55,6 @@ pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<
         }
     }
     out.push('>');
-    if quantized.is_some() {
-        push_int(out, format_args!(" : {}", TensorType::new(shape, dtype)));
-    } else if let Some(ty) = ty {
-        out.push_str(" : ");
-        out.push_str(&module.types.display(ty));
-    }
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

@@ -175,7 +175,8 @@ fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
     let _ = write!(out, "> : tensor<{}x{width}xi64>", rows.len());
 }
 
-fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
+/// Appends `name = [1, 2], index = 3`, leaving out empty lists and an index of 0.
+pub(crate) fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Option<(&str, u32)>) {
     let mut first = true;
     let mut name = |out: &mut String, name: &str| {
         if !std::mem::take(&mut first) {

@@ -153,9 +153,9 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         | "sdy.all_to_all"
         | "sdy.collective_permute"
         | "sdy.all_reduce"
+        | "sdy.reduce_scatter"
         | "sdy.sharded_to_unreduced"
-        | "sdy.replicated_to_unreduced"
-        | "sdy.reduce_scatter" => given.mesh_collective(module, name)?,
+        | "sdy.replicated_to_unreduced" => given.mesh_collective(module, name)?,
         "sdy.manual_computation" if given.0.iter().any(|(_, val)| matches!(val, Val::Raw(_))) => {
             K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: axes_of_no_mesh(given) }))
         }

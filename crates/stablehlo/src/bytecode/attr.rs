@@ -1,0 +1,397 @@
+//! Attributes and types as decoded from bytecode, before they become text or parts of a module.
+//!
+//! An entry names others by index ([`AttrRef`], [`TypeRef`]), also ones that stand behind it: decoding never follows
+//! them, so it needs no order and no recursion. Whoever follows them bounds the depth, which also catches cycles.
+//!
+//! What is peculiar to a dialect is kept as [`Piece`]s of its text in MLIR's generic form.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+/// The number of an attribute in a [`Store`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct AttrRef(pub(crate) u32);
+
+/// The number of a type in a [`Store`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TypeRef(pub(crate) u32);
+
+/// The bits of an integer or float, 64 to a word, the lowest first. Bits above the width are zero;
+/// so are words that are missing.
+pub(crate) type Words = SmallVec<[u64; 1]>;
+
+/// A part of the text of an attribute or type of a dialect.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Piece<'b> {
+    /// Text as it stands.
+    Text(Cow<'b, str>),
+    /// The text of an attribute.
+    Attr(AttrRef),
+    /// The text of a type.
+    Type(TypeRef),
+    /// The text of an attribute of the same dialect, without its name.
+    Nested(AttrRef),
+    /// The mesh of a sharding: a symbol, or `mesh<...>`.
+    Mesh(AttrRef),
+    /// A string in quotes, escaped.
+    Quoted(&'b [u8]),
+}
+
+/// An attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BAttr<'b> {
+    /// `unit`.
+    Unit,
+    /// `8 : i32`, `true`.
+    Int {
+        /// Its type: an integer type or `index`.
+        ty: TypeRef,
+        /// Its value.
+        words: Words,
+    },
+    /// `1.0 : f32`.
+    Float {
+        /// Its type.
+        ty: TypeRef,
+        /// Its bits.
+        words: Words,
+    },
+    /// `"text"`, any bytes.
+    Str {
+        /// The string, not escaped.
+        bytes: Cow<'b, [u8]>,
+        /// Its type, where it has one.
+        ty: Option<TypeRef>,
+    },
+    /// `[a, b]`.
+    Array(Vec<AttrRef>),
+    /// `{name = value}`: names are [`BAttr::Str`].
+    Dict(Vec<(AttrRef, AttrRef)>),
+    /// `@root::@nested`.
+    Symbol(Vec<Cow<'b, [u8]>>),
+    /// A reference to a symbol by way of other entries: the root is a [`BAttr::Str`], the others [`BAttr::Symbol`].
+    SymbolPath {
+        /// The root.
+        root: AttrRef,
+        /// What stands behind it.
+        nested: Vec<AttrRef>,
+    },
+    /// A type as an attribute.
+    Type(TypeRef),
+    /// `dense<...>`: elements as MLIR stores them. One element stands for all; `i1` may be packed.
+    Dense {
+        /// The type: a tensor or vector.
+        ty: TypeRef,
+        /// The elements.
+        bytes: Cow<'b, [u8]>,
+    },
+    /// `dense<["a", "b"]>`: one string stands for all.
+    DenseStrings {
+        /// The type.
+        ty: TypeRef,
+        /// The strings.
+        items: Vec<&'b [u8]>,
+    },
+    /// `dense_resource<key>`.
+    DenseResource {
+        /// The type.
+        ty: TypeRef,
+        /// The name of the resource.
+        key: &'b [u8],
+    },
+    /// `array<i64: 1, 2>`: elements of whole bytes, `i1` one byte each.
+    DenseArray {
+        /// Type of the elements.
+        element: TypeRef,
+        /// Number of elements.
+        count: u64,
+        /// The elements.
+        bytes: Cow<'b, [u8]>,
+    },
+    /// `sparse<indices, values>`.
+    Sparse {
+        /// The type.
+        ty: TypeRef,
+        /// A [`BAttr::Dense`] of indices.
+        indices: AttrRef,
+        /// A [`BAttr::Dense`] of values.
+        values: AttrRef,
+    },
+    /// `distinct[0]<attribute>`.
+    Distinct(AttrRef),
+    /// A location.
+    Loc(BLoc),
+    /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
+    Pieces(Vec<Piece<'b>>),
+    /// The same with what is left out where it is part of another attribute: `#sdy<axis_ref"x">`.
+    Nestable {
+        /// What stands before.
+        head: &'static str,
+        /// What is always written.
+        body: Vec<Piece<'b>>,
+        /// What stands behind.
+        tail: &'static str,
+    },
+}
+
+impl<'b> BAttr<'b> {
+    /// An attribute from its text.
+    pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
+        BAttr::Pieces(vec![Piece::Text(text.into())])
+    }
+
+    /// A string.
+    pub(crate) fn string(text: impl Into<Cow<'b, [u8]>>) -> Self {
+        BAttr::Str { bytes: text.into(), ty: None }
+    }
+}
+
+/// A location. Parts are attributes that are locations or strings.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BLoc {
+    /// `unknown`.
+    Unknown,
+    /// `"file":1:2`, and where a range ends.
+    File {
+        /// A [`BAttr::Str`].
+        file: AttrRef,
+        /// Line of the start.
+        line: u64,
+        /// Column of the start.
+        col: u64,
+        /// Line and column of the end.
+        end: Option<(u64, u64)>,
+    },
+    /// `"name"(child)`.
+    Name {
+        /// A [`BAttr::Str`].
+        name: AttrRef,
+        /// The location that has the name.
+        child: AttrRef,
+    },
+    /// `callsite(callee at caller)`.
+    CallSite {
+        /// The place in the called function.
+        callee: AttrRef,
+        /// The place of the call.
+        caller: AttrRef,
+    },
+    /// `fused<metadata>[a, b]`.
+    Fused {
+        /// The metadata.
+        metadata: Option<AttrRef>,
+        /// The locations.
+        children: Vec<AttrRef>,
+    },
+}
+
+/// Whether an integer type says how its sign is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// `i8`.
+    Signless,
+    /// `si8`.
+    Signed,
+    /// `ui8`.
+    Unsigned,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BType<'b> {
+    /// `i8`.
+    Int {
+        /// Bits.
+        width: u32,
+        /// How the sign is read.
+        sign: Sign,
+    },
+    /// `index`.
+    Index,
+    /// `f32`, `bf16`, ...: MLIR's name.
+    Float(&'static str),
+    /// `complex<f32>`.
+    Complex(TypeRef),
+    /// `none`.
+    None,
+    /// `(T) -> U`.
+    Function {
+        /// Types of the parameters.
+        inputs: Vec<TypeRef>,
+        /// Types of the results.
+        results: Vec<TypeRef>,
+    },
+    /// `tensor<2x?xf32, encoding>`; dynamic sizes are [`shardc_ir::DYNAMIC`].
+    Tensor {
+        /// Sizes.
+        shape: Vec<i64>,
+        /// Element type.
+        element: TypeRef,
+        /// Encoding.
+        encoding: Option<AttrRef>,
+    },
+    /// `tensor<*xf32>`.
+    UnrankedTensor(TypeRef),
+    /// `tuple<T, U>`.
+    Tuple(Vec<TypeRef>),
+    /// `vector<2x[4]xf32>`.
+    Vector {
+        /// Sizes.
+        shape: Vec<i64>,
+        /// Which sizes are scalable; empty if none is.
+        scalable: Vec<bool>,
+        /// Element type.
+        element: TypeRef,
+    },
+    /// `memref<2x?xf32, layout, space>`.
+    MemRef {
+        /// Sizes.
+        shape: Vec<i64>,
+        /// Element type.
+        element: TypeRef,
+        /// Layout.
+        layout: AttrRef,
+        /// Memory space.
+        space: Option<AttrRef>,
+    },
+    /// `memref<*xf32, space>`.
+    UnrankedMemRef {
+        /// Element type.
+        element: TypeRef,
+        /// Memory space.
+        space: Option<AttrRef>,
+    },
+    /// A type of a dialect, as pieces of its text: `!stablehlo.token`.
+    Pieces(Vec<Piece<'b>>),
+}
+
+impl<'b> BType<'b> {
+    /// A type from its text.
+    pub(crate) fn text(text: impl Into<Cow<'b, str>>) -> Self {
+        BType::Pieces(vec![Piece::Text(text.into())])
+    }
+
+    /// The text of a type that is nothing but text.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            BType::Pieces(pieces) => match &pieces[..] {
+                [Piece::Text(text)] => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Attributes and types by number.
+#[derive(Debug, Default)]
+pub(crate) struct Store<'b> {
+    /// The attributes.
+    pub(crate) attrs: Vec<BAttr<'b>>,
+    /// The types.
+    pub(crate) types: Vec<BType<'b>>,
+}
+
+#[allow(dead_code)]
+impl<'b> Store<'b> {
+    /// An attribute; `unit` where there is no such number.
+    pub(crate) fn attr(&self, at: AttrRef) -> &BAttr<'b> {
+        self.attrs.get(at.0 as usize).unwrap_or(&BAttr::Unit)
+    }
+
+    /// A type; `none` where there is no such number.
+    pub(crate) fn ty(&self, at: TypeRef) -> &BType<'b> {
+        self.types.get(at.0 as usize).unwrap_or(&BType::None)
+    }
+
+    /// Adds an attribute.
+    pub(crate) fn add_attr(&mut self, attr: BAttr<'b>) -> AttrRef {
+        self.attrs.push(attr);
+        AttrRef(u32::try_from(self.attrs.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a type.
+    pub(crate) fn add_type(&mut self, ty: BType<'b>) -> TypeRef {
+        self.types.push(ty);
+        TypeRef(u32::try_from(self.types.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The bytes of a string attribute.
+    pub(crate) fn string(&self, at: AttrRef) -> Option<&[u8]> {
+        match self.attr(at) {
+            BAttr::Str { bytes, .. } => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The text of a string attribute.
+    pub(crate) fn text(&self, at: AttrRef) -> Option<&str> {
+        std::str::from_utf8(self.string(at)?).ok()
+    }
+
+    /// The value of an integer attribute of at most 64 bits, sign extended unless its type is unsigned or `i1`.
+    pub(crate) fn int(&self, at: AttrRef) -> Option<i64> {
+        let BAttr::Int { ty, words } = self.attr(at) else { return None };
+        let word = words.first().copied().unwrap_or(0);
+        match *self.ty(*ty) {
+            BType::Int { width: 1, .. } => Some((word & 1) as i64),
+            BType::Int { width, sign: Sign::Unsigned } if width <= 64 => i64::try_from(word).ok(),
+            BType::Int { width: width @ 1..=64, .. } => {
+                let shift = 64 - width;
+                Some(((word << shift) as i64) >> shift)
+            }
+            BType::Index => Some(word as i64),
+            _ => None,
+        }
+    }
+
+    /// The elements of a dense integer constant or array, sign extended unless unsigned or `i1`.
+    pub(crate) fn ints(&self, at: AttrRef) -> Option<Vec<i64>> {
+        let (element, count, bytes) = match self.attr(at) {
+            BAttr::DenseArray { element, count, bytes } => (*element, usize::try_from(*count).ok()?, bytes),
+            BAttr::Dense { ty, bytes } => {
+                let BType::Tensor { shape, element, .. } = self.ty(*ty) else { return None };
+                let count = shape.iter().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n >= 0));
+                (*element, usize::try_from(count?).ok()?, bytes)
+            }
+            _ => return None,
+        };
+        let (width, signed) = match *self.ty(element) {
+            BType::Int { width, sign } => (width as usize, width > 1 && sign != Sign::Unsigned),
+            BType::Index => (64, true),
+            _ => return None,
+        };
+        let size = width.div_ceil(8);
+        if size == 0 || size > 8 {
+            return None;
+        }
+        if width == 1 && bytes.len() != count {
+            let bit = |at: usize| Some(i64::from(bytes.get(at / 8)? >> (at % 8) & 1));
+            return match **bytes {
+                [only @ (0 | 0xFF)] => self.filled(count, i64::from(only & 1)),
+                _ if bytes.len() == count.div_ceil(8) => (0..count).map(bit).collect(),
+                _ => None,
+            };
+        }
+        let int = |chunk: &[u8]| {
+            let mut wide = [0; 8];
+            wide.get_mut(..size)?.copy_from_slice(chunk);
+            let shift = 64 - width;
+            let word = u64::from_le_bytes(wide) << shift;
+            Some(if signed { (word as i64) >> shift } else { (word >> shift) as i64 })
+        };
+        if bytes.len() == size && count != 1 {
+            return self.filled(count, int(bytes)?);
+        }
+        if bytes.len() != count.checked_mul(size)? {
+            return None;
+        }
+        bytes.chunks_exact(size).map(int).collect()
+    }
+
+    /// A splat as a list, unless it would be out of all proportion for a list of dimensions or devices.
+    fn filled(&self, count: usize, value: i64) -> Option<Vec<i64>> {
+        (count <= 1 << 24).then(|| vec![value; count])
+    }
+}

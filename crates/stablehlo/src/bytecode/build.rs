@@ -1,0 +1,363 @@
+//! Records to a module. Attributes and types become text, each once, and the text reader's own code makes the
+//! operations: a module is the same whether it came as bytecode or as text. The elements of constants do not become
+//! text; they are handed over as they are.
+
+use shardc_ir::{Dense, Diagnostic, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
+
+use super::attr::{AttrRef, BAttr, BType, TypeRef};
+use super::elements;
+use super::ir::{Ir, NamedAttr, OpRecord, OpRef, RegionRef};
+use super::locs::Locs;
+use super::text::Pool;
+use crate::codes;
+use crate::lexer::{Failure, Res};
+use crate::parser::records::{Entry, Maker, Record, without_place};
+use crate::syntax::{AttrType, row};
+
+/// Bytes of text that attributes may take for each byte of the file.
+const MAX_GROWTH: usize = 64;
+
+/// Bytes of text that attributes may always take.
+const MIN_LIMIT: usize = 64 << 20;
+
+/// Most failures that are told.
+const MAX_ERRORS: usize = 20;
+
+/// Makes a module from the records of a file of `size` bytes.
+pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>> {
+    let limit = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT).min(u32::MAX as usize - 1);
+    let mut texts = Texts::new(ir, limit);
+    for op in &ir.ops {
+        let done = texts.op(op);
+        done.map_err(|failure| vec![told(failure, op, None)])?;
+    }
+    for &(ty, _) in ir.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.args) {
+        texts.pool.ty(ty).map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())?;
+    }
+    let locs = Locs::new(&ir.store, &mut texts.pool)
+        .map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())?;
+    let Texts { pool, ops, constants, .. } = texts;
+    let (text, types) = pool.finish();
+    let mut builder = Builder {
+        ir,
+        maker: Maker::new(&text),
+        texts: ops,
+        type_places: types,
+        types: vec![None; ir.store.types.len()],
+        locs,
+        values: vec![None; ir.values as usize],
+        errors: Vec::new(),
+    };
+    for (at, dense, ty) in constants {
+        if let Ok(ty) = builder.ty(ty) {
+            builder.maker.constant(at, dense, ty);
+        }
+    }
+    builder.top();
+    builder.maker.module().resources = ir.resources.as_deref().map(Into::into);
+    if builder.errors.is_empty() { Ok(builder.maker.finish()) } else { Err(builder.errors) }
+}
+
+/// A failure with the operation in which it happened.
+fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagnostic {
+    let mut diagnostic = without_place(failure).unwrap_or_else(|| {
+        Diagnostic::invalid(codes::MALFORMED, "an operation whose operands could not be read")
+    });
+    if diagnostic.user_loc.is_none() {
+        diagnostic.user_loc = user_loc;
+    }
+    diagnostic.note(shardc_ir::Span::NONE, format!("in the {} at byte {}", op.name, op.offset))
+}
+
+/// Where the attributes of an operation stand in the text.
+struct OpText<'a> {
+    props: Vec<Entry<'a>>,
+    attrs: Vec<Entry<'a>>,
+}
+
+/// The text of everything that becomes text.
+struct Texts<'a, 'b> {
+    ir: &'a Ir<'b>,
+    pool: Pool<'a, 'b>,
+    ops: Vec<Option<OpText<'a>>>,
+    /// Constants that do not become text, the places that stand for them, and their types.
+    constants: Vec<(usize, Dense, TypeRef)>,
+    /// Bytes of text that operations carry.
+    carried: usize,
+    limit: usize,
+}
+
+impl<'a, 'b> Texts<'a, 'b> {
+    fn new(ir: &'a Ir<'b>, limit: usize) -> Self {
+        Texts {
+            ir,
+            pool: Pool::new(&ir.store, limit),
+            ops: Vec::with_capacity(ir.ops.len()),
+            constants: Vec::new(),
+            carried: 0,
+            limit,
+        }
+    }
+
+    fn op(&mut self, op: &'a OpRecord<'b>) -> Res<()> {
+        let props = self.entries(op, &op.props)?;
+        let attrs = self.entries(op, &op.attrs)?;
+        if self.carried > self.limit {
+            let message =
+                format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
+            return Err(Diagnostic::unsupported(codes::TOO_LARGE, message).into());
+        }
+        for &ty in &op.results {
+            self.pool.ty(ty)?;
+        }
+        self.ops.push(Some(OpText { props, attrs }));
+        Ok(())
+    }
+
+    fn entries(&mut self, op: &OpRecord<'b>, named: &'a [NamedAttr<'b>]) -> Res<Vec<Entry<'a>>> {
+        let mut entries = Vec::with_capacity(named.len());
+        for (name, value) in named {
+            let range = match self.ir.store.attr(*value) {
+                BAttr::Unit => None,
+                BAttr::Dense { ty, bytes } if is_constant(op, name) => match self.elements(*ty, bytes) {
+                    Some(dense) => {
+                        let place = self.pool.placeholder();
+                        self.constants.push((place.start, dense, *ty));
+                        Some(place)
+                    }
+                    None => Some(self.pool.attr(*value)?),
+                },
+                _ => Some(self.pool.attr(*value)?),
+            };
+            self.carried = self.carried.saturating_add(range.as_ref().map_or(0, ExactSizeIterator::len));
+            entries.push((&**name, range));
+        }
+        Ok(entries)
+    }
+
+    fn elements(&mut self, ty: TypeRef, bytes: &[u8]) -> Option<Dense> {
+        let BType::Tensor { shape, element, .. } = self.ir.store.ty(ty) else { return None };
+        let dtype = elements::dtype(&self.ir.store, *element)?;
+        self.pool.ty(ty).ok()?;
+        elements::dense(dtype, shape, bytes)
+    }
+}
+
+/// Whether the attribute is the value of a constant, whose elements a module keeps as bytes.
+fn is_constant(op: &OpRecord<'_>, name: &str) -> bool {
+    row(&op.name).and_then(|row| row.attr(name)).is_some_and(|(_, ty)| ty == AttrType::Dense)
+}
+
+struct Builder<'a, 'b> {
+    ir: &'a Ir<'b>,
+    maker: Maker<'a>,
+    texts: Vec<Option<OpText<'a>>>,
+    /// Where the text of each type starts.
+    type_places: Vec<Option<usize>>,
+    types: Vec<Option<TypeId>>,
+    locs: Locs,
+    values: Vec<Option<ValueId>>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'a, 'b> Builder<'a, 'b> {
+    fn ty(&mut self, at: TypeRef) -> Res<TypeId> {
+        let index = at.0 as usize;
+        if let Some(Some(ty)) = self.types.get(index) {
+            return Ok(*ty);
+        }
+        let Some(Some(place)) = self.type_places.get(index).copied() else {
+            return Err(Diagnostic::internal(codes::MALFORMED, "a type without text").into());
+        };
+        let ty = self.maker.ty(place)?;
+        if let Some(slot) = self.types.get_mut(index) {
+            *slot = Some(ty);
+        }
+        Ok(ty)
+    }
+
+    fn loc(&mut self, at: AttrRef) -> Res<LocId> {
+        self.locs.get(&self.ir.store, &mut self.maker, at)
+    }
+
+    /// The operations at the top: one module, or what stands in one.
+    fn top(&mut self) {
+        let ir = self.ir;
+        if let [only] = ir.top[..]
+            && let Some(op) = ir.ops.get(only.0 as usize)
+            && op.name == "builtin.module"
+        {
+            let done = self.module(only, op);
+            self.tell(done, op);
+            return;
+        }
+        self.items(&ir.top);
+    }
+
+    /// Notes an error in an operation.
+    fn tell<T>(&mut self, done: Res<T>, op: &OpRecord<'_>) {
+        let Err(failure) = done else { return };
+        if matches!(failure, Failure::Silent) && !self.errors.is_empty() {
+            return;
+        }
+        let place = self.loc(op.loc).ok().and_then(|loc| {
+            let (file, line, col) = self.maker.module().locs.file_position(loc)?;
+            Some(format!("{file}:{line}:{col}"))
+        });
+        self.errors.push(told(failure, op, place));
+    }
+
+    fn module(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<()> {
+        let record = self.record(at, op)?;
+        self.maker.describe(record)?;
+        let [region] = op.regions[..] else {
+            return Err(Diagnostic::invalid(codes::COUNT, "a module has one region").into());
+        };
+        let ir = self.ir;
+        let blocks = ir.regions.get(region.0 as usize).map_or(&[][..], |region| &region.blocks);
+        for block in blocks {
+            self.items(&block.ops);
+        }
+        Ok(())
+    }
+
+    /// Functions and meshes. Meshes come first, as functions above them may use them.
+    fn items(&mut self, items: &[OpRef]) {
+        let ir = self.ir;
+        let ops = || items.iter().filter_map(|&at| Some((at, ir.ops.get(at.0 as usize)?)));
+        let mut meshes = Vec::new();
+        for (at, op) in ops().filter(|(_, op)| op.name == "sdy.mesh") {
+            let made = self.record(at, op).and_then(|record| {
+                let loc = record.loc;
+                Ok((at, self.maker.mesh(record)?, loc))
+            });
+            match made {
+                Ok(mesh) => meshes.push(mesh),
+                Err(failure) => self.tell::<()>(Err(failure), op),
+            }
+        }
+        for (at, op) in ops() {
+            if self.errors.len() >= MAX_ERRORS {
+                return;
+            }
+            match &*op.name {
+                "sdy.mesh" => {
+                    if let Some((_, name, loc)) = meshes.iter().find(|(mesh, ..)| *mesh == at) {
+                        self.maker.place_mesh(name, *loc);
+                    }
+                }
+                "func.func" => {
+                    let errors = self.errors.len();
+                    let done = self.func(at, op);
+                    if self.errors.len() == errors {
+                        self.tell(done, op);
+                    }
+                }
+                _ => {
+                    let message = format!("expected `func.func` or `sdy.mesh`, found `{}`", op.name);
+                    self.tell::<()>(Err(Diagnostic::unsupported(codes::NOT_READ, message).into()), op);
+                }
+            }
+        }
+    }
+
+    fn func(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<()> {
+        let [body] = op.regions[..] else {
+            return Err(Diagnostic::invalid(codes::COUNT, "a function has one region").into());
+        };
+        let mut record = self.record(at, op)?;
+        let empty = self.ir.regions.get(body.0 as usize).is_none_or(|region| region.blocks.is_empty());
+        if !empty {
+            record.regions.push(self.region(body)?);
+        }
+        self.maker.func(record)
+    }
+
+    /// What is known of an operation without its regions.
+    fn record(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<Record<'a>> {
+        let text = self.texts.get_mut(at.0 as usize).and_then(Option::take);
+        let (props, attrs) = text.map_or_else(Default::default, |text| (text.props, text.attrs));
+        let mut operands = Vec::with_capacity(op.operands.len());
+        for &value in &op.operands {
+            match self.values.get(value as usize).copied().flatten() {
+                Some(value) => operands.push(value),
+                None => {
+                    let message = "an operand is used before the operation that makes it";
+                    return Err(Diagnostic::invalid(codes::UNKNOWN_VALUE, message).into());
+                }
+            }
+        }
+        let results = op.results.iter().map(|&ty| self.ty(ty)).collect::<Res<_>>()?;
+        let loc = Some(self.loc(op.loc)?);
+        Ok(Record { name: &op.name, props, attrs, operands, results, regions: Vec::new(), loc })
+    }
+
+    fn region(&mut self, at: RegionRef) -> Res<RegionId> {
+        let ir = self.ir;
+        let blocks = ir.regions.get(at.0 as usize).map_or(&[][..], |region| &region.blocks);
+        let region = self.maker.module().add_region(&[]);
+        let [block] = blocks else {
+            if blocks.is_empty() {
+                return Ok(region);
+            }
+            let message = "a region may have one block only";
+            let hint = "StableHLO's control flow is `while`, `case` and `if`, not branches between blocks";
+            return Err(Diagnostic::unsupported(codes::NOT_READ, message).hint(hint).into());
+        };
+        let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());
+        for (number, &(ty, loc)) in (block.first_value..).zip(&block.args) {
+            let ty = self.ty(ty)?;
+            let value = self.maker.module().add_arg(region, ty);
+            self.define(number, value);
+            locs.push(match loc {
+                Some(loc) => self.loc(loc)?.into(),
+                None => self.maker.loc(shardc_ir::Loc::Unknown)?.into(),
+            });
+        }
+        self.maker.arg_locs(region, locs);
+        let mut ops = Vec::with_capacity(block.ops.len());
+        for &at in &block.ops {
+            let Some(op) = ir.ops.get(at.0 as usize) else { continue };
+            let errors = self.errors.len();
+            match self.op(at, op) {
+                Ok(op) => ops.push(op),
+                Err(failure) => {
+                    // What went wrong in a region was told there.
+                    if self.errors.len() == errors {
+                        self.tell::<()>(Err(failure), op);
+                    }
+                    return Err(Failure::Silent);
+                }
+            }
+        }
+        self.maker.module().regions[region].ops = ops;
+        Ok(region)
+    }
+
+    fn define(&mut self, number: u32, value: ValueId) {
+        if let Some(slot) = self.values.get_mut(number as usize) {
+            *slot = Some(value);
+        }
+    }
+
+    fn op(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<OpId> {
+        if matches!(&*op.name, "func.func" | "builtin.module" | "sdy.mesh") {
+            let message = format!("{} may stand at the top level only", op.name);
+            return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
+        }
+        if !op.successors.is_empty() {
+            let message = "branches between blocks cannot be read";
+            return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
+        }
+        let mut record = self.record(at, op)?;
+        for &region in &op.regions {
+            record.regions.push(self.region(region)?);
+        }
+        let id = self.maker.op(record)?;
+        let results = self.maker.module().ops[id].results.clone();
+        for (number, value) in (op.first_value..).zip(results) {
+            self.define(number, value);
+        }
+        Ok(id)
+    }
+}

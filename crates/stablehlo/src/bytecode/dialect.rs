@@ -1,0 +1,170 @@
+//! How dialects encode their attributes and types: a table of functions, one row per dialect that has an encoding
+//! of its own. Entries of all others are kept in files as text.
+
+use crate::lexer::Res;
+
+use super::attr::{AttrRef, BAttr, BType, TypeRef, Words};
+use super::reader::ByteCursor;
+use super::{builtin, chlo, quant, sdy, stablehlo, vhlo};
+
+/// What a dialect reads.
+pub(crate) struct DialectReader {
+    /// The name of the dialect.
+    pub(crate) name: &'static str,
+    /// Reads an attribute.
+    pub(crate) attr: for<'c, 'b> fn(&mut DialectCursor<'c, 'b>) -> Res<BAttr<'b>>,
+    /// Reads a type.
+    pub(crate) ty: for<'c, 'b> fn(&mut DialectCursor<'c, 'b>) -> Res<BType<'b>>,
+}
+
+/// Every dialect with an encoding of its own.
+const DIALECTS: &[DialectReader] =
+    &[builtin::DIALECT, stablehlo::DIALECT, chlo::DIALECT, quant::DIALECT, sdy::DIALECT, vhlo::DIALECT];
+
+/// The row of a dialect.
+pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
+    DIALECTS.iter().find(|dialect| dialect.name == name)
+}
+
+/// The version of a dialect that a file names: major, minor, patch.
+pub(crate) type DialectVersion = [u64; 3];
+
+/// Widest integer whose value is read.
+const MAX_WIDTH: u32 = 1 << 16;
+
+/// A cursor over one entry, with what entries refer to.
+#[derive(Debug)]
+pub(crate) struct DialectCursor<'c, 'b> {
+    /// The bytes of the entry.
+    pub(crate) cursor: ByteCursor<'b>,
+    /// The strings of the file.
+    pub(crate) strings: &'c [&'b [u8]],
+    /// The keys of the dialect resources of the file.
+    pub(crate) resources: &'c [&'b [u8]],
+    /// The types decoded so far: all of them where an attribute is read.
+    pub(crate) types: &'c [BType<'b>],
+    /// Number of attributes and of types in the file.
+    pub(crate) counts: (usize, usize),
+    /// The version of the dialect, where the file names one.
+    pub(crate) version: Option<DialectVersion>,
+}
+
+#[allow(dead_code)]
+impl<'b> DialectCursor<'_, 'b> {
+    /// An unsigned integer.
+    pub(crate) fn varint(&mut self) -> Res<u64> {
+        self.cursor.varint()
+    }
+
+    /// A signed integer.
+    pub(crate) fn svarint(&mut self) -> Res<i64> {
+        self.cursor.svarint()
+    }
+
+    /// A byte as a flag.
+    pub(crate) fn bool(&mut self) -> Res<bool> {
+        self.cursor.bool()
+    }
+
+    /// A list of signed integers with its length.
+    pub(crate) fn svarints(&mut self) -> Res<Vec<i64>> {
+        self.list("integers", Self::svarint)
+    }
+
+    /// A list with its length.
+    pub(crate) fn list<T>(&mut self, what: &str, mut item: impl FnMut(&mut Self) -> Res<T>) -> Res<Vec<T>> {
+        let count = self.cursor.count(what)?;
+        (0..count).map(|_| item(self)).collect()
+    }
+
+    /// A reference to an attribute.
+    pub(crate) fn attr(&mut self) -> Res<AttrRef> {
+        self.cursor.index(self.counts.0, "an attribute").map(AttrRef)
+    }
+
+    /// A reference to an attribute that may be absent.
+    pub(crate) fn opt_attr(&mut self) -> Res<Option<AttrRef>> {
+        let place = self.cursor;
+        let (value, present) = self.cursor.flagged()?;
+        if !present {
+            return Ok(None);
+        }
+        place.indexed(value, self.counts.0, "an attribute").map(|at| Some(AttrRef(at)))
+    }
+
+    /// A list of attributes.
+    pub(crate) fn attrs(&mut self) -> Res<Vec<AttrRef>> {
+        self.list("attributes", Self::attr)
+    }
+
+    /// A reference to a type.
+    pub(crate) fn ty(&mut self) -> Res<TypeRef> {
+        self.cursor.index(self.counts.1, "a type").map(TypeRef)
+    }
+
+    /// A list of types.
+    pub(crate) fn tys(&mut self) -> Res<Vec<TypeRef>> {
+        self.list("types", Self::ty)
+    }
+
+    /// A string of the string section.
+    pub(crate) fn string(&mut self) -> Res<&'b [u8]> {
+        let at = self.cursor.index(self.strings.len(), "a string")?;
+        Ok(self.strings.get(at as usize).copied().unwrap_or(&[]))
+    }
+
+    /// A string that must be UTF-8.
+    pub(crate) fn text(&mut self) -> Res<&'b str> {
+        let place = self.cursor;
+        let bytes = self.string()?;
+        std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a string of UTF-8 characters"))
+    }
+
+    /// The key of a dialect resource.
+    pub(crate) fn resource(&mut self) -> Res<&'b [u8]> {
+        let at = self.cursor.index(self.resources.len(), "a resource")?;
+        Ok(self.resources.get(at as usize).copied().unwrap_or(&[]))
+    }
+
+    /// Bytes with their number.
+    pub(crate) fn blob(&mut self) -> Res<&'b [u8]> {
+        let size = self.cursor.varint()?;
+        self.cursor.bytes(size)
+    }
+
+    /// The bits of an integer or float of a known width; zero words at the end may be missing.
+    pub(crate) fn words(&mut self, width: u32) -> Res<Words> {
+        let mut words = Words::new();
+        match width {
+            0 => {
+                // One byte all the same.
+                self.cursor.byte()?;
+                words.push(0);
+            }
+            1..=8 => words.push(u64::from(self.cursor.byte()?) & (u64::MAX >> (64 - width))),
+            9..=64 => words.push(self.cursor.svarint()? as u64 & (u64::MAX >> (64 - width))),
+            _ => {
+                let place = self.cursor;
+                let count = self.cursor.count("words")?;
+                if count > width.div_ceil(64) as usize || width > MAX_WIDTH {
+                    let message = format!("expected a number of at most {} bits", width.min(MAX_WIDTH));
+                    return Err(place.malformed(message));
+                }
+                for _ in 0..count {
+                    words.push(self.cursor.svarint()? as u64);
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// The type of an attribute that is being read.
+    pub(crate) fn type_at(&self, at: super::attr::TypeRef) -> &BType<'b> {
+        self.types.get(at.0 as usize).unwrap_or(&BType::None)
+    }
+
+    /// An error: there is no attribute or type with this code.
+    pub(crate) fn unknown<T>(&self, what: &str, code: u64) -> Res<T> {
+        Err(self.cursor.malformed(format!("expected the code of {what}, found {code}")))
+    }
+}

@@ -1,0 +1,112 @@
+//! Elements of constants: from the form in which MLIR keeps them to that of a module.
+
+use shardc_ir::{DType, DTypeClass, Dense};
+
+use super::attr::{BType, Sign, Store, TypeRef};
+
+/// The element type that a type is; `None` for types that are no element types of tensors in a module.
+pub(super) fn dtype(store: &Store<'_>, ty: TypeRef) -> Option<DType> {
+    match store.ty(ty) {
+        BType::Int { width, sign: Sign::Signless } => DType::parse(match width {
+            1 => "i1",
+            2 => "i2",
+            4 => "i4",
+            8 => "i8",
+            16 => "i16",
+            32 => "i32",
+            64 => "i64",
+            _ => return None,
+        }),
+        BType::Int { width, sign: Sign::Unsigned } => DType::parse(match width {
+            2 => "ui2",
+            4 => "ui4",
+            8 => "ui8",
+            16 => "ui16",
+            32 => "ui32",
+            64 => "ui64",
+            _ => return None,
+        }),
+        BType::Index => Some(DType::Index),
+        BType::Float(name) => DType::parse(name),
+        BType::Complex(part) => match dtype_of_part(store.ty(*part))? {
+            DType::F32 => Some(DType::C64),
+            DType::F64 => Some(DType::C128),
+            _ => None,
+        },
+        ty => DType::parse(ty.as_text()?),
+    }
+}
+
+fn dtype_of_part(ty: &BType<'_>) -> Option<DType> {
+    match ty {
+        BType::Float(name) => DType::parse(name),
+        ty => DType::parse(ty.as_text()?),
+    }
+}
+
+/// The elements of a constant of this element type and shape. `None` where the bytes do not fit.
+pub(super) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
+    let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;
+    if count == 0 {
+        return Some(Dense::elements(Vec::new()));
+    }
+    // MLIR keeps the bits of a `tf32` in as many bytes as they need.
+    let stored = if dtype == DType::TF32 { 3 } else { dtype.bytes() };
+    if dtype == DType::I1 {
+        return booleans(count, bytes);
+    }
+    if bytes.len() == stored && count > 1 {
+        return Some(Dense::splat(&element(dtype, bytes)));
+    }
+    if Some(bytes.len()) != count.checked_mul(stored) {
+        return None;
+    }
+    let first = bytes.get(..stored)?;
+    if bytes.chunks_exact(stored).all(|chunk| chunk == first) {
+        return Some(Dense::splat(&element(dtype, first)));
+    }
+    if stored == dtype.bytes() && dtype.bits() >= 8 {
+        return Some(Dense::Elements(bytes.into()));
+    }
+    Some(Dense::elements(bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect()))
+}
+
+/// The bytes of one element: those of less than a byte are sign extended in theirs.
+fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
+    let mut bytes = smallvec::SmallVec::from_slice(stored);
+    bytes.resize(dtype.bytes(), 0);
+    if dtype.bits() < 8
+        && let Some(byte) = bytes.first_mut()
+    {
+        let shift = 8 - dtype.bits();
+        let shifted = *byte << shift;
+        *byte = match dtype.class() {
+            DTypeClass::Signed => ((shifted as i8) >> shift) as u8,
+            _ => shifted >> shift,
+        };
+    }
+    bytes
+}
+
+/// Booleans, eight to a byte or one each: the length tells. One byte may stand for all.
+fn booleans(count: usize, bytes: &[u8]) -> Option<Dense> {
+    let unpacked: Vec<u8> = if bytes.len() == count && count != 1 {
+        bytes.iter().map(|&b| u8::from(b != 0)).collect()
+    } else if let &[only] = bytes {
+        match only {
+            0 => return Some(Dense::splat(&[0])),
+            0xFF => return Some(Dense::splat(&[1])),
+            _ if count <= 8 => (0..count).map(|i| only >> i & 1).collect(),
+            _ => return Some(Dense::splat(&[1])),
+        }
+    } else if bytes.len() == count.div_ceil(8) {
+        (0..count).map(|i| bytes.get(i / 8).map_or(0, |b| b >> (i % 8) & 1)).collect()
+    } else {
+        return None;
+    };
+    let first = *unpacked.first()?;
+    if unpacked.iter().all(|&b| b == first) {
+        return Some(Dense::splat(&[first]));
+    }
+    Some(Dense::elements(unpacked))
+}

@@ -1,0 +1,99 @@
+//! The operations of a file as they stand in it: names, attributes and types by number, values by number.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use super::attr::{AttrRef, Store, TypeRef};
+
+/// The number of a region in [`Ir::regions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RegionRef(pub(crate) u32);
+
+/// The number of an operation in [`Ir::ops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpRef(pub(crate) u32);
+
+/// A name and a value.
+pub(crate) type NamedAttr<'b> = (Cow<'b, str>, AttrRef);
+
+/// An operation.
+#[derive(Clone, Debug)]
+pub(crate) struct OpRecord<'b> {
+    /// Full name, with dialect.
+    pub(crate) name: Cow<'b, str>,
+    /// Where it stands in the file.
+    pub(crate) offset: usize,
+    /// Its location.
+    pub(crate) loc: AttrRef,
+    /// Its attributes; in old versions of the format the inherent ones are among them.
+    pub(crate) attrs: Vec<NamedAttr<'b>>,
+    /// Its inherent attributes.
+    pub(crate) props: Vec<NamedAttr<'b>>,
+    /// Types of its results.
+    pub(crate) results: SmallVec<[TypeRef; 1]>,
+    /// Its operands: numbers of values.
+    pub(crate) operands: SmallVec<[u32; 3]>,
+    /// Blocks that it branches to: numbers in its region.
+    pub(crate) successors: SmallVec<[u32; 1]>,
+    /// Its regions.
+    pub(crate) regions: SmallVec<[RegionRef; 1]>,
+    /// Number of its first result; the others follow.
+    pub(crate) first_value: u32,
+}
+
+impl OpRecord<'_> {
+    /// The value of an attribute, inherent or not.
+    #[allow(dead_code)]
+    pub(crate) fn attr(&self, name: &str) -> Option<AttrRef> {
+        self.props.iter().chain(&self.attrs).find(|(n, _)| n == name).map(|&(_, at)| at)
+    }
+
+    /// Removes an attribute, inherent or not, and returns its value.
+    #[allow(dead_code)]
+    pub(crate) fn take_attr(&mut self, name: &str) -> Option<AttrRef> {
+        for list in [&mut self.props, &mut self.attrs] {
+            if let Some(at) = list.iter().position(|(n, _)| n == name) {
+                return Some(list.remove(at).1);
+            }
+        }
+        None
+    }
+}
+
+/// A block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BlockRecord {
+    /// Types and locations of its arguments.
+    pub(crate) args: Vec<(TypeRef, Option<AttrRef>)>,
+    /// Number of the first argument; the others follow.
+    pub(crate) first_value: u32,
+    /// Its operations.
+    pub(crate) ops: Vec<OpRef>,
+}
+
+/// A region: its blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RegionRecord {
+    /// The blocks, entry first.
+    pub(crate) blocks: Vec<BlockRecord>,
+    /// Whether values from around it are out of reach.
+    pub(crate) isolated: bool,
+}
+
+/// A whole file.
+#[derive(Debug, Default)]
+pub(crate) struct Ir<'b> {
+    /// Attributes and types.
+    pub(crate) store: Store<'b>,
+    /// All operations.
+    pub(crate) ops: Vec<OpRecord<'b>>,
+    /// All regions.
+    pub(crate) regions: Vec<RegionRecord>,
+    /// The operations at the top level: the module, as a rule.
+    pub(crate) top: Vec<OpRef>,
+    /// Number of values.
+    pub(crate) values: u32,
+    /// Keys and contents of resources: `{-# ... #-}`.
+    pub(crate) resources: Option<String>,
+}

@@ -1,0 +1,144 @@
+//! Locations. They nest as deeply as a program's stack of calls, so they are made without recursion.
+
+use std::ops::Range;
+
+use shardc_ir::{Diagnostic, Loc, LocId};
+
+use super::attr::{AttrRef, BAttr, BLoc, Store};
+use super::text::{Pool, range_end};
+use crate::codes;
+use crate::lexer::Res;
+use crate::parser::records::Maker;
+
+/// Locations of a file that were made so far.
+pub(super) struct Locs {
+    made: Vec<State>,
+    /// Text of the metadata of fused locations, by number of the location.
+    metadata: Vec<(AttrRef, Range<usize>)>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    New,
+    /// Its parts are being made.
+    Open,
+    Made(LocId),
+}
+
+impl Locs {
+    /// No locations; the metadata of all go into the text.
+    pub(super) fn new(store: &Store<'_>, pool: &mut Pool<'_, '_>) -> Res<Self> {
+        let mut metadata = Vec::new();
+        for (at, attr) in (0..).zip(&store.attrs) {
+            if let BAttr::Loc(BLoc::Fused { metadata: Some(data), .. }) = attr {
+                metadata.push((AttrRef(at), pool.attr(*data)?));
+            }
+        }
+        Ok(Locs { made: vec![State::New; store.attrs.len()], metadata })
+    }
+
+    /// The location that an attribute is.
+    pub(super) fn get(&mut self, store: &Store<'_>, maker: &mut Maker<'_>, at: AttrRef) -> Res<LocId> {
+        let mut stack = vec![at];
+        loop {
+            let Some(&top) = stack.last() else {
+                return Err(Diagnostic::internal(codes::MALFORMED, "a location that was not made").into());
+            };
+            let state = self.made.get(top.0 as usize).copied().unwrap_or(State::New);
+            if let State::Made(id) = state {
+                stack.pop();
+                if stack.is_empty() {
+                    return Ok(id);
+                }
+                continue;
+            }
+            let BAttr::Loc(loc) = store.attr(top) else {
+                return Err(malformed("expected a location, found another attribute"));
+            };
+            let depth = stack.len();
+            for part in parts(loc) {
+                match self.made.get(part.0 as usize) {
+                    Some(State::Made(_)) => {}
+                    Some(State::Open) => {
+                        return Err(malformed("expected locations, found one that is part of itself"));
+                    }
+                    _ => stack.push(part),
+                }
+            }
+            let made = if stack.len() == depth {
+                let loc = self.convert(store, maker, top, loc)?;
+                State::Made(maker.loc(loc)?)
+            } else if matches!(state, State::Open) {
+                // All parts were made when it was opened.
+                return Err(malformed("expected locations, found one that is part of itself"));
+            } else {
+                State::Open
+            };
+            if let Some(slot) = self.made.get_mut(top.0 as usize) {
+                *slot = made;
+            }
+        }
+    }
+
+    fn made(&self, at: AttrRef) -> Option<LocId> {
+        match self.made.get(at.0 as usize) {
+            Some(State::Made(id)) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// A location whose parts were made.
+    fn convert(&self, store: &Store<'_>, maker: &mut Maker<'_>, at: AttrRef, loc: &BLoc) -> Res<Loc> {
+        let name = |at: AttrRef| match store.string(at) {
+            Some(bytes) => Ok(Box::from(String::from_utf8_lossy(bytes))),
+            None => Err(malformed("expected a string in a location, found another attribute")),
+        };
+        let number = |value: u64| {
+            u32::try_from(value).map_err(|_| malformed(&format!("expected a line or column, found {value}")))
+        };
+        Ok(match loc {
+            BLoc::Unknown => Loc::Unknown,
+            BLoc::File { file, line, col, end } => Loc::File {
+                file: name(*file)?,
+                line: number(*line)?,
+                col: number(*col)?,
+                to: range_end((*line, *col), *end).map(Into::into),
+            },
+            BLoc::Name { name: text, child } => {
+                let known = !matches!(store.attr(*child), BAttr::Loc(BLoc::Unknown));
+                Loc::Name { name: name(*text)?, child: if known { self.made(*child) } else { None } }
+            }
+            BLoc::CallSite { callee, caller } => match (self.made(*callee), self.made(*caller)) {
+                (Some(callee), Some(caller)) => Loc::CallSite { callee, caller },
+                _ => Loc::Unknown,
+            },
+            BLoc::Fused { metadata, children } => Loc::Fused {
+                metadata: match metadata {
+                    Some(_) => {
+                        let found = self.metadata.binary_search_by_key(&at, |(loc, _)| *loc).ok();
+                        let range = found.and_then(|found| self.metadata.get(found));
+                        range.map(|(_, range)| maker.text(range.clone()).into())
+                    }
+                    None => None,
+                },
+                children: children.iter().filter_map(|&child| self.made(child)).collect(),
+            },
+        })
+    }
+}
+
+/// The locations that a location consists of.
+fn parts(loc: &BLoc) -> impl Iterator<Item = AttrRef> {
+    let (first, second, list) = match loc {
+        BLoc::Unknown | BLoc::File { .. } => (None, None, &[][..]),
+        BLoc::Name { child, .. } => (Some(*child), None, &[][..]),
+        BLoc::CallSite { callee, caller } => (Some(*callee), Some(*caller), &[][..]),
+        BLoc::Fused { children, .. } => (None, None, &children[..]),
+    };
+    first.into_iter().chain(second).chain(list.iter().copied())
+}
+
+fn malformed(what: &str) -> crate::lexer::Failure {
+    let message = format!("malformed bytecode: {what}");
+    Diagnostic::invalid(codes::MALFORMED, message).into()
+}

@@ -1,0 +1,296 @@
+//! The encoding of the `stablehlo` dialect.
+
+use std::fmt::Write as _;
+
+use shardc_ir::{ConvDims, DType};
+use smallvec::SmallVec;
+
+use super::attr::{BAttr, BType, Piece};
+use super::dialect::{DialectCursor, DialectReader};
+use crate::floats;
+use crate::lexer::Res;
+use crate::syntax::values::{push_conv, push_ints, push_list, push_members};
+
+/// The row of the dialect.
+pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
+
+/// Directions of a comparison by number.
+pub(super) const COMPARISONS: &[&str] = &["EQ", "NE", "GE", "GT", "LE", "LT"];
+
+/// Types of a comparison by number.
+pub(super) const COMPARISON_TYPES: &[&str] = &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"];
+
+/// Precisions by number.
+pub(super) const PRECISIONS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
+
+/// Kinds of Fourier transforms by number.
+pub(super) const FFT_TYPES: &[&str] = &["FFT", "IFFT", "RFFT", "IRFFT"];
+
+/// Algorithms of random bits by number.
+pub(super) const RNG_ALGORITHMS: &[&str] = &["DEFAULT", "THREE_FRY", "PHILOX"];
+
+/// Distributions of random numbers by number; there is no 0.
+pub(super) const RNG_DISTRIBUTIONS: &[&str] = &["", "UNIFORM", "NORMAL"];
+
+/// Transpositions by number.
+pub(super) const TRANSPOSES: &[&str] = &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"];
+
+/// Modes of result accuracy by number.
+pub(super) const ACCURACIES: &[&str] = &["DEFAULT", "HIGHEST", "TOLERANCE"];
+
+/// A word of an enumeration by its number.
+pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]) -> Res<&'static str> {
+    let place = c.cursor;
+    let at = c.varint()?;
+    match usize::try_from(at).ok().and_then(|at| words.get(at)) {
+        Some(word) if !word.is_empty() => Ok(word),
+        _ => {
+            let known: Vec<_> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+            Err(place.malformed(format!("expected the number of one of {}, found {at}", known.join(", "))))
+        }
+    }
+}
+
+/// `#stablehlo<kind WORD>`.
+pub(super) fn enumeration<'b>(
+    c: &mut DialectCursor<'_, 'b>,
+    kind: &str,
+    words: &'static [&'static str],
+) -> Res<BAttr<'b>> {
+    Ok(BAttr::text(format!("#stablehlo<{kind} {}>", word(c, words)?)))
+}
+
+/// A list of dimension numbers with its length.
+fn dims(c: &mut DialectCursor<'_, '_>) -> Res<SmallVec<[u32; 4]>> {
+    let count = c.cursor.count("dimension numbers")?;
+    (0..count).map(|_| dim(c)).collect()
+}
+
+fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
+    let place = c.cursor;
+    let value = c.svarint()?;
+    u32::try_from(value).map_err(|_| {
+        place.malformed(format!("expected a dimension number from 0 to 4294967295, found {value}"))
+    })
+}
+
+fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<ConvDims> {
+    let (a, b) = (dim(c)?, dim(c)?);
+    Ok(ConvDims { a, b, spatial: dims(c)?.into_iter().collect() })
+}
+
+/// `#stablehlo.kind<name = [...], ..., index = 1>` from as many lists as there are names, then the index.
+fn members<'b>(
+    c: &mut DialectCursor<'_, 'b>,
+    kind: &str,
+    names: &[&str],
+    index: Option<&str>,
+) -> Res<BAttr<'b>> {
+    let lists = names.iter().map(|_| dims(c)).collect::<Res<Vec<_>>>()?;
+    let named: Vec<(&str, &[u32])> = names.iter().copied().zip(lists.iter().map(|list| &list[..])).collect();
+    let index = match index {
+        Some(name) => Some((name, dim(c)?)),
+        None => None,
+    };
+    let mut text = format!("#stablehlo.{kind}<");
+    push_members(&mut text, &named, index);
+    text.push('>');
+    Ok(BAttr::text(text))
+}
+
+fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
+    let piece = |text: &str| Piece::Text(text.to_owned().into());
+    Ok(match c.varint()? {
+        1 => {
+            let handle = c.svarint()?;
+            let kind = c.svarint()?;
+            BAttr::text(format!("#stablehlo.channel_handle<handle = {handle}, type = {kind}>"))
+        }
+        2 => enumeration(c, "comparison_direction", COMPARISONS)?,
+        3 => enumeration(c, "comparison_type", COMPARISON_TYPES)?,
+        4 => {
+            let all = [conv_dims(c)?, conv_dims(c)?, conv_dims(c)?];
+            let mut text = String::from("#stablehlo.conv<");
+            push_conv(&mut text, &all);
+            text.push('>');
+            BAttr::text(text)
+        }
+        5 => {
+            let names = [
+                "lhs_batching_dimensions",
+                "rhs_batching_dimensions",
+                "lhs_contracting_dimensions",
+                "rhs_contracting_dimensions",
+            ];
+            members(c, "dot", &names, None)?
+        }
+        6 => enumeration(c, "fft_type", FFT_TYPES)?,
+        7 => {
+            let names = [
+                "offset_dims",
+                "collapsed_slice_dims",
+                "operand_batching_dims",
+                "start_indices_batching_dims",
+                "start_index_map",
+            ];
+            members(c, "gather", &names, Some("index_vector_dim"))?
+        }
+        8 => enumeration(c, "precision", PRECISIONS)?,
+        9 => enumeration(c, "rng_algorithm", RNG_ALGORITHMS)?,
+        10 => enumeration(c, "rng_distribution", RNG_DISTRIBUTIONS)?,
+        11 => {
+            let names = [
+                "update_window_dims",
+                "inserted_window_dims",
+                "input_batching_dims",
+                "scatter_indices_batching_dims",
+                "scatter_dims_to_operand_dims",
+            ];
+            members(c, "scatter", &names, Some("index_vector_dim"))?
+        }
+        12 => enumeration(c, "transpose", TRANSPOSES)?,
+        13 => BAttr::text(bounds(&c.svarints()?)),
+        14 => {
+            let outputs = c.svarints()?;
+            let operand = c.svarint()?;
+            BAttr::text(output_operand_alias(&outputs, operand, &c.svarints()?))
+        }
+        15 => {
+            let types = [c.ty()?, c.ty()?, c.ty()?];
+            let numbers = [c.svarint()?, c.svarint()?, c.svarint()?];
+            dot_algorithm(types, numbers, c.bool()?)
+        }
+        16 => BAttr::text(accuracy_mode(word(c, ACCURACIES)?)),
+        17 => {
+            let mut text = String::from("#stablehlo.result_accuracy<");
+            let (atol, rtol) = (c.words(64)?, c.words(64)?);
+            let ulps = c.svarint()?;
+            push_tolerances(&mut text, atol[0], rtol[0], ulps);
+            text.push_str("mode = ");
+            BAttr::Pieces(vec![Piece::Text(text.into()), Piece::Attr(c.attr()?), piece(">")])
+        }
+        18 => {
+            let mut pieces =
+                vec![piece("#stablehlo.replica_group_mesh_axes<mesh = "), Piece::Attr(c.attr()?)];
+            pieces.push(piece(", axes = ["));
+            separated(&mut pieces, c.attrs()?.into_iter().map(Piece::Attr));
+            pieces.push(piece("]>"));
+            BAttr::Pieces(pieces)
+        }
+        19 => {
+            let before = c.svarint()?;
+            let body = vec![Piece::Text(format!("({before}){}", c.svarint()?).into())];
+            BAttr::Nestable { head: "#stablehlo<sub_axis_info", body, tail: ">" }
+        }
+        20 => {
+            let mut pieces = vec![piece("#stablehlo.axis_ref<name = "), Piece::Quoted(c.string()?)];
+            if c.bool()? {
+                pieces.push(piece(", sub_axis_info = "));
+                pieces.push(Piece::Nested(c.attr()?));
+            }
+            pieces.push(piece(">"));
+            BAttr::Pieces(pieces)
+        }
+        21 => {
+            let mut pieces = vec![piece("#stablehlo.mesh_axis<name = "), Piece::Quoted(c.string()?)];
+            pieces.push(Piece::Text(format!(", size = {}>", c.svarint()?).into()));
+            BAttr::Pieces(pieces)
+        }
+        22 => {
+            let mut pieces = vec![piece("#stablehlo.mesh<axes = "), Piece::Attr(c.attr()?)];
+            if c.bool()? {
+                pieces.push(piece(", device_ids = "));
+                pieces.push(Piece::Attr(c.attr()?));
+            }
+            pieces.push(piece(">"));
+            BAttr::Pieces(pieces)
+        }
+        code => return c.unknown("a stablehlo attribute (1 to 22)", code),
+    })
+}
+
+/// `#stablehlo.bounds<4, ?>`: the encoding of a type with bounds.
+pub(super) fn bounds(sizes: &[i64]) -> String {
+    let mut text = String::from("#stablehlo.bounds<");
+    push_list(&mut text, sizes, |out, &size| match size {
+        shardc_ir::DYNAMIC => out.push('?'),
+        _ => {
+            let _ = write!(out, "{size}");
+        }
+    });
+    text.push('>');
+    text
+}
+
+/// `#stablehlo.output_operand_alias<...>`.
+pub(super) fn output_operand_alias(outputs: &[i64], operand: i64, operands: &[i64]) -> String {
+    let mut text = String::from("#stablehlo.output_operand_alias<output_tuple_indices = ");
+    push_ints(&mut text, outputs);
+    let _ = write!(text, ", operand_index = {operand}, operand_tuple_indices = ");
+    push_ints(&mut text, operands);
+    text.push('>');
+    text
+}
+
+/// `#stablehlo.dot_algorithm<...>`: precisions of left, right and sum; components of left and right, operations.
+pub(super) fn dot_algorithm<'b>(
+    [lhs, rhs, sum]: [super::attr::TypeRef; 3],
+    [lhs_count, rhs_count, operations]: [i64; 3],
+    imprecise: bool,
+) -> BAttr<'b> {
+    let counts = format!(
+        ", lhs_component_count = {lhs_count}, rhs_component_count = {rhs_count}, \
+         num_primitive_operations = {operations}, allow_imprecise_accumulation = {imprecise}>"
+    );
+    BAttr::Pieces(vec![
+        Piece::Text("#stablehlo.dot_algorithm<lhs_precision_type = ".into()),
+        Piece::Type(lhs),
+        Piece::Text(", rhs_precision_type = ".into()),
+        Piece::Type(rhs),
+        Piece::Text(", accumulation_type = ".into()),
+        Piece::Type(sum),
+        Piece::Text(counts.into()),
+    ])
+}
+
+/// `#stablehlo.result_accuracy_mode<HIGHEST>`.
+pub(super) fn accuracy_mode(word: &str) -> String {
+    format!("#stablehlo.result_accuracy_mode<{word}>")
+}
+
+/// Appends `atol = ..., rtol = ..., ulps = ..., `; what is zero is left out.
+pub(super) fn push_tolerances(out: &mut String, atol: u64, rtol: u64, ulps: i64) {
+    for (name, bits) in [("atol", atol), ("rtol", rtol)] {
+        if f64::from_bits(bits) != 0.0 {
+            let _ = write!(out, "{name} = ");
+            floats::push(out, DType::F64, bits);
+            out.push_str(", ");
+        }
+    }
+    if ulps != 0 {
+        let _ = write!(out, "ulps = {ulps}, ");
+    }
+}
+
+/// Appends pieces with commas between them.
+pub(super) fn separated<'b>(out: &mut Vec<Piece<'b>>, items: impl IntoIterator<Item = Piece<'b>>) {
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(Piece::Text(", ".into()));
+        }
+        out.push(item);
+    }
+}
+
+fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
+    Ok(match c.varint()? {
+        0 => BType::text("!stablehlo.token"),
+        1 => {
+            let mut pieces = vec![Piece::Text("!stablehlo.future<".into())];
+            separated(&mut pieces, c.tys()?.into_iter().map(Piece::Type));
+            pieces.push(Piece::Text(">".into()));
+            BType::Pieces(pieces)
+        }
+        code => return c.unknown("a stablehlo type (0 or 1)", code),
+    })
+}

@@ -1,0 +1,633 @@
+//! Attributes and types as text in MLIR's generic form, all of them in one buffer.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use shardc_ir::{DType, DYNAMIC, Diagnostic};
+
+use super::attr::{AttrRef, BAttr, BLoc, BType, Piece, Sign, Store, TypeRef, Words};
+use super::container::{push_escaped, push_hex};
+use super::elements;
+use crate::codes;
+use crate::floats;
+use crate::lexer::Res;
+use crate::printer;
+use crate::syntax::values::is_bare;
+
+/// Deepest nesting of attributes and types. A cycle ends here too.
+const MAX_DEPTH: u32 = 64;
+
+/// Whether a number leaves out its type where readers assume it: `i64` and `f64` in lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elide {
+    Never,
+    May,
+}
+
+/// Text of attributes and types, each written once.
+pub(super) struct Pool<'s, 'b> {
+    store: &'s Store<'b>,
+    /// The text so far.
+    text: String,
+    limit: usize,
+    depth: u32,
+    attrs: Vec<Option<Range<usize>>>,
+    types: Vec<Option<usize>>,
+}
+
+impl<'s, 'b> Pool<'s, 'b> {
+    /// An empty pool that takes at most `limit` bytes.
+    pub(super) fn new(store: &'s Store<'b>, limit: usize) -> Self {
+        Pool {
+            store,
+            text: String::new(),
+            limit,
+            depth: 0,
+            attrs: vec![None; store.attrs.len()],
+            types: vec![None; store.types.len()],
+        }
+    }
+
+    /// Where the text of an attribute stands.
+    pub(super) fn attr(&mut self, at: AttrRef) -> Res<Range<usize>> {
+        if let Some(Some(range)) = self.attrs.get(at.0 as usize) {
+            return Ok(range.clone());
+        }
+        let start = self.text.len();
+        self.push_attr(at, Elide::Never)?;
+        let range = start..self.text.len();
+        self.text.push('\n');
+        if let Some(slot) = self.attrs.get_mut(at.0 as usize) {
+            *slot = Some(range.clone());
+        }
+        Ok(range)
+    }
+
+    /// Where the text of a type starts.
+    pub(super) fn ty(&mut self, at: TypeRef) -> Res<usize> {
+        if let Some(Some(start)) = self.types.get(at.0 as usize) {
+            return Ok(*start);
+        }
+        let start = self.text.len();
+        self.push_type(at)?;
+        self.text.push('\n');
+        if let Some(slot) = self.types.get_mut(at.0 as usize) {
+            *slot = Some(start);
+        }
+        Ok(start)
+    }
+
+    /// The text, and where each type starts in it.
+    pub(super) fn finish(self) -> (String, Vec<Option<usize>>) {
+        (self.text, self.types)
+    }
+
+    /// A place that stands for a constant whose elements are not written.
+    pub(super) fn placeholder(&mut self) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str("dense<>\n");
+        start..start + "dense<>".len()
+    }
+
+    fn enter(&mut self) -> Res<()> {
+        if self.depth >= MAX_DEPTH {
+            let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
+            return Err(Diagnostic::unsupported(codes::NESTING, message).into());
+        }
+        if self.text.len() > self.limit {
+            let message =
+                format!("the attributes of this bytecode take more than {} bytes as text", self.limit);
+            return Err(Diagnostic::unsupported(codes::TOO_LARGE, message).into());
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    fn push_attr(&mut self, at: AttrRef, elide: Elide) -> Res<()> {
+        self.enter()?;
+        let done = self.push_attr_inner(at, elide);
+        self.depth -= 1;
+        done
+    }
+
+    fn push_type(&mut self, at: TypeRef) -> Res<()> {
+        self.enter()?;
+        let done = self.push_type_inner(at);
+        self.depth -= 1;
+        done
+    }
+
+    /// Appends items with commas between them.
+    fn separated<T: Copy>(&mut self, items: &[T], mut push: impl FnMut(&mut Self, T) -> Res<()>) -> Res<()> {
+        for (i, &item) in items.iter().enumerate() {
+            if i > 0 {
+                self.text.push_str(", ");
+            }
+            push(self, item)?;
+        }
+        Ok(())
+    }
+
+    fn colon_type(&mut self, ty: TypeRef) -> Res<()> {
+        self.text.push_str(" : ");
+        self.push_type(ty)
+    }
+
+    fn quoted(&mut self, bytes: &[u8]) {
+        self.text.push('"');
+        push_escaped(&mut self.text, bytes);
+        self.text.push('"');
+    }
+
+    fn push_attr_inner(&mut self, at: AttrRef, elide: Elide) -> Res<()> {
+        let store = self.store;
+        match store.attr(at) {
+            BAttr::Unit => self.text.push_str("unit"),
+            BAttr::Int { ty, words } => {
+                let plain = match *store.ty(*ty) {
+                    BType::Int { width: 1, sign: Sign::Signless } => {
+                        self.text.push_str(if words.first() == Some(&1) { "true" } else { "false" });
+                        return Ok(());
+                    }
+                    BType::Int { width, sign } => {
+                        push_int(&mut self.text, words, width, sign != Sign::Unsigned);
+                        width == 64 && sign == Sign::Signless
+                    }
+                    _ => {
+                        push_int(&mut self.text, words, 64, true);
+                        false
+                    }
+                };
+                if !(plain && elide == Elide::May) {
+                    self.colon_type(*ty)?;
+                }
+            }
+            BAttr::Float { ty, words } => {
+                let start = self.text.len();
+                self.push_float(*ty, words);
+                let double = matches!(store.ty(*ty), BType::Float("f64"));
+                let hex = self.text.get(start..).is_some_and(|text| text.starts_with("0x"));
+                if !double || hex || elide == Elide::Never {
+                    self.colon_type(*ty)?;
+                }
+            }
+            BAttr::Str { bytes, ty } => {
+                self.quoted(bytes);
+                if let Some(ty) = ty {
+                    self.colon_type(*ty)?;
+                }
+            }
+            BAttr::Array(items) => {
+                self.text.push('[');
+                self.separated(items, |p, item| p.push_attr(item, Elide::May))?;
+                self.text.push(']');
+            }
+            BAttr::Dict(entries) => {
+                self.text.push('{');
+                self.separated(entries, Self::named)?;
+                self.text.push('}');
+            }
+            BAttr::Symbol(path) => {
+                for (i, name) in path.iter().enumerate() {
+                    self.text.push_str(if i > 0 { "::@" } else { "@" });
+                    self.name(name);
+                }
+            }
+            BAttr::SymbolPath { root, nested } => {
+                self.text.push('@');
+                self.name(store.string(*root).unwrap_or(b""));
+                for &part in nested {
+                    self.text.push_str("::");
+                    self.push_attr(part, Elide::Never)?;
+                }
+            }
+            BAttr::Type(ty) => self.push_type(*ty)?,
+            BAttr::Dense { ty, bytes } => {
+                self.text.push_str("dense");
+                self.push_elements(*ty, bytes);
+                self.colon_type(*ty)?;
+            }
+            BAttr::DenseStrings { ty, items } => {
+                self.push_strings(*ty, items);
+                self.colon_type(*ty)?;
+            }
+            BAttr::DenseResource { ty, key } => {
+                self.text.push_str("dense_resource<");
+                self.name(key);
+                self.text.push('>');
+                self.colon_type(*ty)?;
+            }
+            BAttr::DenseArray { element, bytes, .. } => self.push_array(*element, bytes)?,
+            BAttr::Sparse { ty, indices, values } => {
+                self.text.push_str("sparse");
+                for (i, part) in [*indices, *values].into_iter().enumerate() {
+                    self.text.push_str(if i > 0 { ", " } else { "<" });
+                    let BAttr::Dense { ty, bytes } = store.attr(part) else { continue };
+                    let start = self.text.len();
+                    self.push_elements(*ty, bytes);
+                    // The brackets are those of the whole.
+                    self.text.pop();
+                    if self.text.len() > start {
+                        self.text.remove(start);
+                    }
+                }
+                self.text.push('>');
+                self.colon_type(*ty)?;
+            }
+            BAttr::Distinct(inner) => {
+                let _ = write!(self.text, "distinct[{}]<", at.0);
+                self.push_attr(*inner, Elide::Never)?;
+                self.text.push('>');
+            }
+            BAttr::Loc(loc) => {
+                self.text.push_str("loc(");
+                self.push_loc(loc)?;
+                self.text.push(')');
+            }
+            BAttr::Pieces(pieces) => self.push_pieces(pieces)?,
+            BAttr::Nestable { head, body, tail } => {
+                self.text.push_str(head);
+                self.push_pieces(body)?;
+                self.text.push_str(tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends an attribute that is part of another one of its dialect.
+    fn push_nested(&mut self, at: AttrRef) -> Res<()> {
+        let store = self.store;
+        let BAttr::Nestable { body, .. } = store.attr(at) else { return self.push_attr(at, Elide::Never) };
+        self.enter()?;
+        let done = self.push_pieces(body);
+        self.depth -= 1;
+        done
+    }
+
+    fn push_pieces(&mut self, pieces: &[Piece<'b>]) -> Res<()> {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => self.text.push_str(text),
+                Piece::Attr(at) => self.push_attr(*at, Elide::Never)?,
+                Piece::Type(at) => self.push_type(*at)?,
+                Piece::Nested(at) => self.push_nested(*at)?,
+                Piece::Mesh(at) => {
+                    if matches!(self.store.attr(*at), BAttr::Nestable { .. }) {
+                        self.text.push_str("mesh");
+                    }
+                    self.push_nested(*at)?;
+                }
+                Piece::Quoted(bytes) => self.quoted(bytes),
+            }
+        }
+        Ok(())
+    }
+
+    /// `name = value`, or the name alone of a unit attribute.
+    fn named(&mut self, (name, value): (AttrRef, AttrRef)) -> Res<()> {
+        self.name(self.store.string(name).unwrap_or(b""));
+        if matches!(self.store.attr(value), BAttr::Unit) {
+            return Ok(());
+        }
+        self.text.push_str(" = ");
+        self.push_attr(value, Elide::Never)
+    }
+
+    /// A name, quoted where it must be.
+    fn name(&mut self, name: &[u8]) {
+        match std::str::from_utf8(name) {
+            Ok(name) if is_bare(name) => self.text.push_str(name),
+            _ => self.quoted(name),
+        }
+    }
+
+    fn push_float(&mut self, ty: TypeRef, words: &Words) {
+        match self.dtype(ty) {
+            Some(dtype) if dtype.is_float() => {
+                floats::push(&mut self.text, dtype, words.first().copied().unwrap_or(0));
+            }
+            _ => {
+                self.text.push_str("0x");
+                for word in words.iter().rev() {
+                    let _ = write!(self.text, "{word:016X}");
+                }
+            }
+        }
+    }
+
+    /// The element type that a type is, if it is one.
+    fn dtype(&self, ty: TypeRef) -> Option<DType> {
+        elements::dtype(self.store, ty)
+    }
+
+    /// `<elements>`.
+    fn push_elements(&mut self, ty: TypeRef, bytes: &[u8]) {
+        let (BType::Tensor { shape, element, .. } | BType::Vector { shape, element, .. }) = self.store.ty(ty)
+        else {
+            self.push_hex_elements(bytes);
+            return;
+        };
+        let dense =
+            self.dtype(*element).and_then(|dtype| Some((dtype, elements::dense(dtype, shape, bytes)?)));
+        match dense {
+            Some((dtype, dense)) => {
+                let start = self.text.len();
+                printer::dense::push_value(&mut self.text, dtype, shape, &dense);
+                self.text.replace_range(start..start + "dense".len(), "");
+            }
+            None => self.push_hex_elements(bytes),
+        }
+    }
+
+    fn push_hex_elements(&mut self, bytes: &[u8]) {
+        self.text.push_str("<\"0x");
+        push_hex(&mut self.text, bytes);
+        self.text.push_str("\">");
+    }
+
+    /// `dense<["a", "b"]>`.
+    fn push_strings(&mut self, ty: TypeRef, items: &[&'b [u8]]) {
+        self.text.push_str("dense<");
+        let shape: Vec<usize> = match self.store.ty(ty) {
+            BType::Tensor { shape, .. } | BType::Vector { shape, .. } => {
+                shape.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
+            }
+            _ => vec![items.len()],
+        };
+        match items {
+            [only] => self.quoted(only),
+            _ if items.is_empty() => {}
+            _ => {
+                // A bracket opens before an item for each dimension that starts there, and closes alike.
+                let mut strides = vec![1usize; shape.len()];
+                for i in (0..shape.len().saturating_sub(1)).rev() {
+                    strides[i] = strides[i + 1].saturating_mul(shape[i + 1]);
+                }
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        self.text.push_str(", ");
+                    }
+                    for (size, stride) in shape.iter().zip(&strides) {
+                        if at % size.saturating_mul(*stride).max(1) == 0 {
+                            self.text.push('[');
+                        }
+                    }
+                    self.quoted(item);
+                    for (size, stride) in shape.iter().zip(&strides) {
+                        if (at + 1) % size.saturating_mul(*stride).max(1) == 0 {
+                            self.text.push(']');
+                        }
+                    }
+                }
+            }
+        }
+        self.text.push('>');
+    }
+
+    /// `array<i64: 1, 2>`.
+    fn push_array(&mut self, element: TypeRef, bytes: &[u8]) -> Res<()> {
+        self.text.push_str("array<");
+        self.push_type(element)?;
+        let (width, signed, float) = match *self.store.ty(element) {
+            BType::Int { width, sign } => (width, width > 1 && sign != Sign::Unsigned, None),
+            _ => match self.dtype(element) {
+                Some(dtype) => (dtype.bits(), true, dtype.is_float().then_some(dtype)),
+                None => (8, false, None),
+            },
+        };
+        let size = width.div_ceil(8).clamp(1, 8) as usize;
+        for (i, chunk) in bytes.chunks_exact(size).enumerate() {
+            self.text.push_str(if i > 0 { ", " } else { ": " });
+            let mut wide = [0; 8];
+            for (to, from) in wide.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            let word = u64::from_le_bytes(wide);
+            match float {
+                Some(dtype) => floats::push(&mut self.text, dtype, word),
+                None if width == 1 => self.text.push_str(if word & 1 == 1 { "true" } else { "false" }),
+                None => push_int(&mut self.text, &Words::from_slice(&[word]), width.clamp(1, 64), signed),
+            }
+        }
+        self.text.push('>');
+        Ok(())
+    }
+
+    /// What stands in `loc(...)`.
+    fn push_loc(&mut self, loc: &BLoc) -> Res<()> {
+        match loc {
+            BLoc::Unknown => self.text.push_str("unknown"),
+            BLoc::File { file, line, col, end } => {
+                self.quoted(self.store.string(*file).unwrap_or(b""));
+                let _ = write!(self.text, ":{line}:{col}");
+                if let Some(to) = range_end((*line, *col), *end) {
+                    let _ = write!(self.text, " {to}");
+                }
+            }
+            BLoc::Name { name, child } => {
+                self.quoted(self.store.string(*name).unwrap_or(b""));
+                if !matches!(self.store.attr(*child), BAttr::Loc(BLoc::Unknown)) {
+                    self.text.push('(');
+                    self.nested_loc(*child)?;
+                    self.text.push(')');
+                }
+            }
+            BLoc::CallSite { callee, caller } => {
+                self.text.push_str("callsite(");
+                self.nested_loc(*callee)?;
+                self.text.push_str(" at ");
+                self.nested_loc(*caller)?;
+                self.text.push(')');
+            }
+            BLoc::Fused { metadata, children } => {
+                self.text.push_str("fused");
+                if let Some(metadata) = metadata {
+                    self.text.push('<');
+                    self.push_attr(*metadata, Elide::Never)?;
+                    self.text.push('>');
+                }
+                self.text.push('[');
+                self.separated(children, Self::nested_loc)?;
+                self.text.push(']');
+            }
+        }
+        Ok(())
+    }
+
+    fn nested_loc(&mut self, at: AttrRef) -> Res<()> {
+        let store = self.store;
+        let BAttr::Loc(loc) = store.attr(at) else {
+            self.text.push_str("unknown");
+            return Ok(());
+        };
+        self.enter()?;
+        let done = self.push_loc(loc);
+        self.depth -= 1;
+        done
+    }
+
+    fn sizes(&mut self, shape: &[i64], scalable: &[bool]) {
+        for (i, &size) in shape.iter().enumerate() {
+            let scalable = scalable.get(i) == Some(&true);
+            if scalable {
+                self.text.push('[');
+            }
+            match size {
+                DYNAMIC => self.text.push('?'),
+                _ => {
+                    let _ = write!(self.text, "{size}");
+                }
+            }
+            self.text.push_str(if scalable { "]x" } else { "x" });
+        }
+    }
+
+    fn opt_attr(&mut self, at: Option<AttrRef>) -> Res<()> {
+        if let Some(at) = at {
+            self.text.push_str(", ");
+            self.push_attr(at, Elide::Never)?;
+        }
+        self.text.push('>');
+        Ok(())
+    }
+
+    fn push_type_inner(&mut self, at: TypeRef) -> Res<()> {
+        let store = self.store;
+        match store.ty(at) {
+            BType::Int { width, sign } => {
+                let prefix = match sign {
+                    Sign::Signless => "i",
+                    Sign::Signed => "si",
+                    Sign::Unsigned => "ui",
+                };
+                let _ = write!(self.text, "{prefix}{width}");
+            }
+            BType::Index => self.text.push_str("index"),
+            BType::Float(name) => self.text.push_str(name),
+            BType::Complex(element) => {
+                self.text.push_str("complex<");
+                self.push_type(*element)?;
+                self.text.push('>');
+            }
+            BType::None => self.text.push_str("none"),
+            BType::Function { inputs, results } => {
+                self.text.push('(');
+                self.separated(inputs, Self::push_type)?;
+                self.text.push_str(") -> ");
+                match results[..] {
+                    [only] if !matches!(store.ty(only), BType::Function { .. }) => self.push_type(only)?,
+                    _ => {
+                        self.text.push('(');
+                        self.separated(results, Self::push_type)?;
+                        self.text.push(')');
+                    }
+                }
+            }
+            BType::Tensor { shape, element, encoding } => {
+                self.text.push_str("tensor<");
+                self.sizes(shape, &[]);
+                self.push_type(*element)?;
+                self.opt_attr(*encoding)?;
+            }
+            BType::UnrankedTensor(element) => {
+                self.text.push_str("tensor<*x");
+                self.push_type(*element)?;
+                self.text.push('>');
+            }
+            BType::Tuple(items) => {
+                self.text.push_str("tuple<");
+                self.separated(items, Self::push_type)?;
+                self.text.push('>');
+            }
+            BType::Vector { shape, scalable, element } => {
+                self.text.push_str("vector<");
+                self.sizes(shape, scalable);
+                self.push_type(*element)?;
+                self.text.push('>');
+            }
+            BType::MemRef { shape, element, layout, space } => {
+                self.text.push_str("memref<");
+                self.sizes(shape, &[]);
+                self.push_type(*element)?;
+                let start = self.text.len();
+                self.text.push_str(", ");
+                self.push_attr(*layout, Elide::Never)?;
+                if self.text.get(start..).is_some_and(is_identity) {
+                    self.text.truncate(start);
+                }
+                self.opt_attr(*space)?;
+            }
+            BType::UnrankedMemRef { element, space } => {
+                self.text.push_str("memref<*x");
+                self.push_type(*element)?;
+                self.opt_attr(*space)?;
+            }
+            BType::Pieces(pieces) => self.push_pieces(pieces)?,
+        }
+        Ok(())
+    }
+}
+
+/// Whether a layout says what is assumed without it: `affine_map<(d0, d1) -> (d0, d1)>`.
+fn is_identity(layout: &str) -> bool {
+    let body = layout.strip_prefix(", affine_map<").and_then(|rest| rest.strip_suffix('>'));
+    body.and_then(|body| body.split_once(" -> ")).is_some_and(|(from, to)| from == to)
+}
+
+/// The rest of a range behind its start, as MLIR writes it: `to 3:4`, or `to :4` on the same line.
+pub(super) fn range_end((line, col): (u64, u64), end: Option<(u64, u64)>) -> Option<String> {
+    match end? {
+        end if end == (line, col) => None,
+        (end_line, end_col) if end_line == line => Some(format!("to :{end_col}")),
+        (end_line, end_col) => Some(format!("to {end_line}:{end_col}")),
+    }
+}
+
+/// Appends an integer of any width in decimal.
+fn push_int(out: &mut String, words: &Words, width: u32, signed: bool) {
+    let word = words.first().copied().unwrap_or(0);
+    if width <= 64 {
+        let shift = 64 - width.max(1);
+        let _ =
+            if signed { write!(out, "{}", ((word << shift) as i64) >> shift) } else { write!(out, "{word}") };
+        return;
+    }
+    let mut words = words.clone();
+    let negative = signed
+        && words.get((width as usize - 1) / 64).is_some_and(|word| word >> ((width - 1) % 64) & 1 == 1);
+    if negative {
+        out.push('-');
+        let mut carry = true;
+        for word in &mut words {
+            let (value, more) = (!*word).overflowing_add(u64::from(carry));
+            *word = value;
+            carry = more;
+        }
+        if width % 64 != 0
+            && let Some(last) = words.last_mut()
+        {
+            *last &= u64::MAX >> (64 - width % 64);
+        }
+    }
+    // Long division by the largest power of ten that fits.
+    const CHUNK: u128 = 10_000_000_000_000_000_000;
+    let mut chunks = Vec::new();
+    while words.iter().any(|&word| word != 0) {
+        let mut rest = 0u128;
+        for word in words.iter_mut().rev() {
+            let value = rest << 64 | u128::from(*word);
+            *word = (value / CHUNK) as u64;
+            rest = value % CHUNK;
+        }
+        chunks.push(rest);
+    }
+    match chunks.pop() {
+        None => out.push('0'),
+        Some(first) => {
+            let _ = write!(out, "{first}");
+            for chunk in chunks.into_iter().rev() {
+                let _ = write!(out, "{chunk:019}");
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Operations that do not come as text: decoded from bytecode, with attributes and types that stand in a text of
+//! their own. What is made of them is what the same operations in generic form would give.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use shardc_ir::{
+    Dense, Diagnostic, Loc, LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, TypeId, ValueId,
+};
+
+use super::attrs::{Named, NamedList};
+use super::region::{OpState, ResultNames};
+use super::{Operand, Parser};
+use crate::lexer::{Failure, Res};
+
+/// The name of an attribute and where its text stands; `None` for a unit attribute.
+pub(crate) type Entry<'a> = (&'a str, Option<Range<usize>>);
+
+/// An operation.
+#[derive(Debug)]
+pub(crate) struct Record<'a> {
+    /// Full name.
+    pub(crate) name: &'a str,
+    /// Inherent attributes.
+    pub(crate) props: Vec<Entry<'a>>,
+    /// Other attributes; inherent ones may be among them.
+    pub(crate) attrs: Vec<Entry<'a>>,
+    /// Operands.
+    pub(crate) operands: Vec<ValueId>,
+    /// Types of the results.
+    pub(crate) results: Vec<TypeId>,
+    /// Regions.
+    pub(crate) regions: Vec<RegionId>,
+    /// Location.
+    pub(crate) loc: Option<LocId>,
+}
+
+/// Makes a module from operations, from the inside out.
+pub(crate) struct Maker<'a> {
+    parser: Parser<'a>,
+}
+
+impl<'a> Maker<'a> {
+    /// Attributes and types stand in `text`.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Maker { parser: Parser::new(text) }
+    }
+
+    /// The module so far.
+    pub(crate) fn module(&mut self) -> &mut Module {
+        &mut self.parser.module
+    }
+
+    /// Interns a location.
+    pub(crate) fn loc(&mut self, loc: Loc) -> Res<LocId> {
+        self.parser.intern_loc(loc)
+    }
+
+    /// What stands at `range`.
+    pub(crate) fn text(&self, range: Range<usize>) -> &'a str {
+        self.parser.slice(range.start, range.end)
+    }
+
+    /// The type whose text starts at `at`.
+    pub(crate) fn ty(&mut self, at: usize) -> Res<TypeId> {
+        self.parser.elsewhere(at, Parser::ty)
+    }
+
+    /// What stands at `at` is a constant with these elements.
+    pub(crate) fn constant(&mut self, at: usize, dense: Dense, ty: TypeId) {
+        self.parser.decoded.insert(at, (dense, ty));
+    }
+
+    /// Makes an operation.
+    pub(crate) fn op(&mut self, record: Record<'a>) -> Res<OpId> {
+        let operand = |&value: &ValueId| Operand { value, span: Span::NONE };
+        let mut state = OpState::new(OpKind::Return);
+        state.operands = record.operands.iter().map(operand).collect();
+        state.results = record.results.iter().copied().collect();
+        state.regions = record.regions.iter().copied().collect();
+        state.attrs = named(record.attrs);
+        let state = self.parser.generic_state(state, record.name, Span::NONE, named(record.props))?;
+        self.parser.finish(state, &ResultNames::new(), Span::NONE, record.loc.into())
+    }
+
+    /// Makes a function from a `func.func`.
+    pub(crate) fn func(&mut self, record: Record<'a>) -> Res<()> {
+        let mut func = self.parser.new_func("", Span::NONE);
+        func.body = record.regions.first().copied();
+        func.loc = record.loc.into();
+        self.parser.func_from(func, merged(record))
+    }
+
+    /// Makes a mesh from an `sdy.mesh`.
+    pub(crate) fn mesh(&mut self, record: Record<'a>) -> Res<String> {
+        self.parser.mesh_from(merged(record), Span::NONE)
+    }
+
+    /// Says where in the module the mesh stands.
+    pub(crate) fn place_mesh(&mut self, name: &str, loc: Option<LocId>) {
+        let module = &mut self.parser.module;
+        if let Some(&mesh) = module.mesh_names.get(name) {
+            let place = &mut module.mesh_places[mesh];
+            place.funcs_above = module.funcs.len() as u32;
+            place.loc = loc.into();
+        }
+    }
+
+    /// Sets what a `builtin.module` says about itself.
+    pub(crate) fn describe(&mut self, record: Record<'a>) -> Res<()> {
+        self.parser.module.loc = record.loc.into();
+        self.parser.module_from(merged(record))
+    }
+
+    /// Sets the arguments' locations of a region.
+    pub(crate) fn arg_locs(&mut self, region: RegionId, locs: Vec<PackedOption<LocId>>) {
+        self.parser.module.regions[region].arg_locs = locs;
+    }
+
+    /// What was made.
+    pub(crate) fn finish(self) -> Module {
+        self.parser.module
+    }
+}
+
+fn named<'a>(entries: Vec<Entry<'a>>) -> NamedList<'a> {
+    let entry = |(name, value): Entry<'a>| Named {
+        name: Cow::Borrowed(name),
+        name_span: Span::NONE,
+        value: value.map(|range| (range.start, range.end)),
+    };
+    entries.into_iter().map(entry).collect()
+}
+
+fn merged<'a>(record: Record<'a>) -> NamedList<'a> {
+    let mut list = named(record.props);
+    list.extend(named(record.attrs));
+    list
+}
+
+/// The error behind a failure, without its place, which is in no text that anybody has seen.
+pub(crate) fn without_place(failure: Failure) -> Option<Diagnostic> {
+    let Failure::Said(diagnostic) = failure else { return None };
+    let mut diagnostic = *diagnostic;
+    diagnostic.span = Span::NONE;
+    for (span, _) in &mut diagnostic.notes {
+        *span = Span::NONE;
+    }
+    Some(diagnostic)
+}

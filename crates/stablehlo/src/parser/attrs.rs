@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::Parser;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
+use crate::syntax::AttrType;
 
 /// Bytes that all aliases together may stand for, beside a multiple of the text's own.
 const MAX_EXPANDED: usize = 1 << 26;
@@ -290,6 +291,10 @@ impl<'a> Parser<'a> {
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
+                _ if text.starts_with("#stablehlo.") => {
+                    self.check_dimension_numbers(text)?;
+                    return Ok(Attr::Raw(self.expand_text(text)?.into()));
+                }
                 _ => {
                     // An alias is what it stands for.
                     let alias =
@@ -306,6 +311,18 @@ impl<'a> Parser<'a> {
         };
         let whole = matches!(attr, Attr::Int(..) | Attr::Raw(_) | Attr::Bool(_) | Attr::Unit);
         if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
+    }
+
+    /// Dimension numbers have to be sound wherever they stand; the cursor is at their start.
+    fn check_dimension_numbers(&mut self, text: &str) -> Res<()> {
+        let ty = match text.split('<').next() {
+            Some("#stablehlo.conv") => AttrType::Conv,
+            Some("#stablehlo.dot") => AttrType::Dot,
+            Some("#stablehlo.gather") => AttrType::Gather,
+            Some("#stablehlo.scatter") => AttrType::Scatter,
+            _ => return Ok(()),
+        };
+        self.generic_value(ty).map(|_| ())
     }
 
     /// Entries as attributes that are carried, in order.

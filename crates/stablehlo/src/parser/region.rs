@@ -313,8 +313,7 @@ impl<'a> Parser<'a> {
                         p.expect(">")?;
                         Ok(list)
                     } else {
-                        p.expect("#sdy.sharding")?;
-                        Ok(vec![p.sharding()?])
+                        Err(p.expected("`#sdy.sharding_per_value<[...]>`, one sharding per result"))
                     }
                 })?;
                 if shardings.len() != results {

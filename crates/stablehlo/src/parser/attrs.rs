@@ -7,6 +7,7 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::canonical::number;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
 
@@ -227,15 +228,7 @@ impl<'a> Parser<'a> {
                 Attr::Dict(self.carry_all(&entries)?)
             }
             b'@' => Attr::Symbol(self.symbol()?.into()),
-            b'-' | b'0'..=b'9' => match text.split_once(" : ") {
-                Some((digits, ty)) => match digits.parse() {
-                    Ok(value) => Attr::Int(value, ty.into()),
-                    Err(_) => Attr::Raw(text.into()),
-                },
-                None => {
-                    text.parse().map_or_else(|_| Attr::Raw(text.into()), |value| Attr::Int(value, "".into()))
-                }
-            },
+            b'-' | b'0'..=b'9' => number(text).unwrap_or_else(|| Attr::Raw(text.into())),
             _ => match text {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
@@ -247,7 +240,10 @@ impl<'a> Parser<'a> {
                         self.alias_at(text).and_then(|(alias, _)| self.attr_aliases.get(alias).copied());
                     return match alias {
                         Some((start, end)) => self.carried_text(start, end),
-                        None => Ok(Attr::Raw(self.expand_text(text)?.into())),
+                        None => Ok(Attr::Raw(match self.canonical(text, end) {
+                            Some(text) => text.into(),
+                            None => self.expand_text(text)?.into(),
+                        })),
                     };
                 }
             },

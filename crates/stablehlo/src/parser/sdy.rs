@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 
 use super::Parser;
 use super::attrs::NamedList;
+use super::canonical::tidy;
 use crate::codes;
 use crate::lexer::Res;
 use crate::syntax::Val;
-use crate::syntax::values::{push_list, push_string};
+use crate::syntax::values::{push_int, push_ints, push_list, push_string, push_symbol};
 
 impl<'a> Parser<'a> {
     /// `<["x"=2, "y"=4], device_ids=[...]>`.
@@ -109,16 +110,22 @@ impl<'a> Parser<'a> {
         let start = self.peek_pos();
         if self.eat_word("mesh") {
             let mesh = self.mesh_body()?;
-            let same = self.module.meshes.iter().find(|(id, other)| {
-                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
-            });
-            return Ok(match same {
-                Some((id, _)) => id,
-                None => self.module.meshes.push(mesh),
-            });
+            return Ok(self.unnamed_mesh(mesh));
         }
         let name = self.symbol()?;
         self.find_mesh(&name, Span::new(start, self.pos))
+    }
+
+    /// A mesh that is written where it is used.
+    fn unnamed_mesh(&mut self, mesh: Mesh) -> MeshId {
+        let same =
+            self.module.meshes.iter().find(|(id, other)| {
+                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
+            });
+        match same {
+            Some((id, _)) => id,
+            None => self.module.meshes.push(mesh),
+        }
     }
 
     /// `"x"` or `"x":(1)2`.
@@ -306,28 +313,112 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<Vec<Vec<i64>>> {
+    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups, and
+    /// its canonical text. There are no groups where the name is a function's, which MLIR takes too, so that nobody
+    /// knows the sizes of the axes.
+    pub(super) fn mesh_axes_groups(&mut self) -> Res<(Vec<Vec<i64>>, String)> {
         self.expect("#stablehlo.replica_group_mesh_axes<")?;
         let mut mesh = None;
         let mut axes = AxisList::new();
+        let mut text = String::from("#stablehlo.replica_group_mesh_axes<mesh = ");
         self.members(">", |p, name| {
             match (name, mesh) {
-                ("mesh", _) => mesh = Some(p.mesh_ref()?),
+                ("mesh", None) => mesh = Some(p.stablehlo_mesh(&mut text)?),
                 ("axes", Some(mesh)) => {
+                    let start = p.peek_pos();
                     p.expect("[")?;
-                    p.list("]", |p| {
-                        axes.push(p.stablehlo_axis(mesh)?);
-                        Ok(())
+                    p.list("]", |p| match mesh {
+                        Some(mesh) => {
+                            axes.push(p.stablehlo_axis(mesh)?);
+                            Ok(())
+                        }
+                        None => p.skip_attr(),
                     })?;
+                    text.push_str(", axes = ");
+                    text.push_str(&tidy(p.slice(start, p.pos)));
                 }
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
+        text.push('>');
         match mesh {
-            Some(mesh) => Ok(self.module.meshes[mesh].replica_groups(&axes)),
+            Some(Some(mesh)) => Ok((self.module.meshes[mesh].replica_groups(&axes), text)),
+            Some(None) => Ok((Vec::new(), text)),
             None => Err(self.expected("`mesh = @name` before this")),
+        }
+    }
+
+    /// `@mesh` or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 4>]>`.
+    fn stablehlo_mesh(&mut self, text: &mut String) -> Res<Option<MeshId>> {
+        let start = self.peek_pos();
+        if !self.eat("#stablehlo.mesh<") {
+            let name = self.symbol()?;
+            let found = self.find_mesh(&name, Span::new(start, self.pos));
+            let is_func = found.is_err()
+                && [format!("@{name}("), format!("sym_name = \"{name}\"")]
+                    .iter()
+                    .any(|def| self.cursor.text.contains(def));
+            push_symbol(text, &name);
+            return if is_func { Ok(None) } else { found.map(Some) };
+        }
+        let mut mesh = Mesh::default();
+        self.members(">", |p, name| {
+            match name {
+                "axes" => {
+                    p.expect("[")?;
+                    p.list("]", |p| p.stablehlo_mesh_axis(&mut mesh))?;
+                }
+                "device_ids" => mesh.device_ids = Some(p.matrix()?.into_iter().flatten().collect()),
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let size = mesh.axes.values().try_fold(1i64, |acc, &size| acc.checked_mul(size));
+        let fits = |count: i64| mesh.device_ids.as_ref().is_none_or(|ids| ids.len() as i64 == count);
+        if !size.is_some_and(|size| size <= i64::from(u32::MAX) && fits(size)) {
+            let message = "the sizes of this mesh do not multiply to its number of devices";
+            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(self.span_from(start)).into());
+        }
+        text.push_str("#stablehlo.mesh<axes=[");
+        push_list(text, &mesh.axes, |text, (axis, size)| {
+            text.push_str("<name = ");
+            push_string(text, axis);
+            push_int(text, format_args!(", size = {size}>"));
+        });
+        text.push(']');
+        if let Some(ids) = &mesh.device_ids {
+            text.push_str(", device_ids=dense<");
+            push_ints(text, ids);
+            push_int(text, format_args!("> : tensor<{}xi64>", ids.len()));
+        }
+        text.push('>');
+        Ok(Some(self.unnamed_mesh(mesh)))
+    }
+
+    /// `#stablehlo.mesh_axis<name = "x", size = 4>`.
+    fn stablehlo_mesh_axis(&mut self, mesh: &mut Mesh) -> Res<()> {
+        let start = self.peek_pos();
+        self.eat("#stablehlo.mesh_axis");
+        self.expect("<")?;
+        let (mut axis, mut size) = (None, 0);
+        self.members(">", |p, name| {
+            match name {
+                "name" => axis = Some(p.text_string()?),
+                "size" => size = p.int()?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        match axis {
+            Some(axis) if size > 0 && !mesh.axes.contains_key(axis.as_ref()) => {
+                mesh.axes.insert(axis.as_ref().into(), size);
+                Ok(())
+            }
+            _ => {
+                let message = "an axis of a mesh needs a name of its own and a positive size";
+                Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(self.span_from(start)).into())
+            }
         }
     }
 

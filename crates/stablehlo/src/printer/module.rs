@@ -71,6 +71,11 @@ impl<'m> Printer<'m> {
             }
             self.push("{");
         }
+        if generic && module.funcs.is_empty() && module.mesh_names.is_empty() {
+            // MLIR marks a block without operations.
+            self.newline();
+            self.push("^bb0:");
+        }
         self.indent += 1;
         for item in self.items() {
             match item {

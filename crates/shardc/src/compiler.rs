@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
-use shardc_passes::import::refuse_gspmd;
+use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
@@ -53,6 +53,8 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, on global shapes, calls inlined.
     pub module: Module,
+    /// What is right but not what one would expect.
+    pub warnings: Vec<Diagnostic>,
     entry: FuncId,
 }
 
@@ -110,19 +112,15 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Reads StableHLO text.
+    /// Reads StableHLO: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
     /// Every error that the reader found.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
-        let text = std::str::from_utf8(source).map_err(|e| {
-            let hint = if source.starts_with(b"ML\xefR") {
-                "this is MLIR bytecode, write it as text first"
-            } else {
-                ""
-            };
-            Error::NotText(format!("{e}; {hint}"))
-        })?;
+        if shardc_stablehlo::is_bytecode(source) {
+            return Ok(shardc_stablehlo::parse_bytecode(source)?);
+        }
+        let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
         Ok(shardc_stablehlo::parse(text)?)
     }
 
@@ -141,12 +139,17 @@ impl Compiler {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         let Some(entry) = module.entry() else {
-            return Err(Diagnostic::invalid("SH0301", "the program has no entry function")
-                .hint("name it @main, or make it the only public function")
-                .into());
+            return Err(module.no_entry().into());
         };
-        refuse_gspmd(&module)?;
-        if let Some(mesh) = &self.mesh {
+        let mut warnings = Vec::new();
+        let annotated = is_annotated(&module);
+        if annotated {
+            let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
+            warnings = import_gspmd(&mut module, mesh.as_ref())?;
+            // The text of an annotation can say what does not hold for its value.
+            shardc_ir::verify(&module)?;
+        }
+        if let Some(mesh) = self.mesh.as_ref().filter(|_| !annotated || !self.specs.is_empty()) {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {
             return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
@@ -154,7 +157,7 @@ impl Compiler {
                 .into());
         }
         inline_calls(&mut module)?;
-        Ok(Propagated { module, entry })
+        Ok(Propagated { module, warnings, entry })
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -181,7 +184,7 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
-        let Propagated { module, entry } = self.import(module)?;
+        let Propagated { module, warnings, entry } = self.import(module)?;
         let mut rest = strategies(&module, entry);
         let first = rest.remove(0);
         let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
@@ -195,6 +198,7 @@ impl Compiler {
                 best = other;
             }
         }
+        best.warnings.splice(0..0, warnings);
         Ok(best)
     }
 

@@ -22,6 +22,10 @@ pub use self::words::*;
 pub use crate::opname::{BinaryOp, BroadcastOp, UnaryOp};
 use crate::{Attr, Dense, ShardingId};
 
+/// The attribute that remembers the name of an operation which is read as another one (`stablehlo.dot` as
+/// `stablehlo.dot_general`). It never appears in text.
+pub const SPELLING_ATTR: &str = "shardc.spelling";
+
 /// Dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
 

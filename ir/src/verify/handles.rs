@@ -25,6 +25,8 @@ pub(super) fn check(report: &mut Report<'_>) {
         mesh_places,
         funcs,
         func_names,
+        kept: _,
+        enclosing,
         ops,
         values,
         regions,
@@ -48,12 +50,12 @@ pub(super) fn check(report: &mut Report<'_>) {
     let type_ok = |ty: TypeId| ty.index() < types.len();
     let loc_ok = |loc: PackedOption<LocId>| loc.expand().is_none_or(|l| l.index() < locs.len());
     let sharding_ok = |s: ShardingId| s.index() < shardings.len();
-    if !loc_ok(*loc) {
+    if !loc_ok(*loc) || enclosing.iter().any(|outer| !loc_ok(outer.loc)) {
         bad("the location of the module".to_owned());
     }
     for (id, mesh) in meshes {
         let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
-        let MeshPlace { funcs_above: _, loc } = mesh_places[id];
+        let MeshPlace { funcs_above: _, others_above: _, loc } = mesh_places[id];
         if !loc_ok(loc) {
             bad(format!("the location of {id}"));
         }

@@ -40,6 +40,7 @@
 
 mod attrs;
 mod custom_call;
+mod edges;
 mod funcs;
 mod groups;
 mod handles;
@@ -87,6 +88,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
             }
         }
         if meshes_ok {
+            edges::check_flow(&mut report, &program);
             scope::check(&mut report, &program);
         }
     }

@@ -30,6 +30,10 @@ pub(crate) enum Piece<'b> {
     Attr(AttrRef),
     /// The text of a type.
     Type(TypeRef),
+    /// The text of an attribute of the same dialect, without its name.
+    Nested(AttrRef),
+    /// The mesh of a sharding: a symbol, or `mesh<...>`.
+    Mesh(AttrRef),
     /// A string in quotes, escaped.
     Quoted(&'b [u8]),
 }
@@ -120,6 +124,15 @@ pub(crate) enum BAttr<'b> {
     Loc(BLoc),
     /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
     Pieces(Vec<Piece<'b>>),
+    /// The same with what is left out where it is part of another attribute: `#sdy<axis_ref"x">`.
+    Nestable {
+        /// What stands before.
+        head: &'static str,
+        /// What is always written.
+        body: Vec<Piece<'b>>,
+        /// What stands behind.
+        tail: &'static str,
+    },
 }
 
 impl<'b> BAttr<'b> {

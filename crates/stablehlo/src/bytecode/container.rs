@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use shardc_ir::Diagnostic;
 
 use super::attr::{BAttr, BType, Store};
-use super::dialect::{DialectCursor, DialectVersion, reader_of};
+use super::dialect::{DialectCursor, reader_of};
 use super::ir::Ir;
 use super::reader::{ByteCursor, section};
-use super::{MAGIC, body};
+use super::{MAGIC, body, vhlo};
 use crate::codes;
 use crate::lexer::{Res, escape};
 use crate::syntax::values::is_bare;
@@ -29,7 +29,6 @@ pub(super) const PROPERTIES: u64 = 5;
 #[derive(Clone, Copy, Debug)]
 struct DialectEntry<'b> {
     name: &'b str,
-    version: Option<DialectVersion>,
 }
 
 /// An operation name that the file lists.
@@ -63,7 +62,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
         return Err(ByteCursor::new(bytes, 0).malformed("expected the bytes `ML\\xEFR` of MLIR bytecode"));
     }
     let version = version(&mut c)?;
-    c.until_zero()?;
+    let producer = producer_text(&mut c)?;
     let mut sections: Sections<'_> = [None; section::COUNT];
     while !c.at_end() {
         let place = c;
@@ -85,6 +84,7 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     };
     let strings = strings(need(section::STRING)?)?;
     let (dialects, ops) = dialects(need(section::DIALECT)?, version, &strings)?;
+    vhlo::check_operations(producer, ops.iter().map(|op| &*op.name))?;
     let properties = match sections[usize::from(section::PROPERTIES)] {
         Some(contents) => properties(contents)?,
         None => Vec::new(),
@@ -105,6 +105,21 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut ir = body::read(file, need(section::IR)?)?;
     ir.resources = resources.text;
     Ok(ir)
+}
+
+/// The name of the program that wrote the file; empty where the file does not say.
+pub(super) fn producer(bytes: &[u8]) -> &str {
+    let mut c = ByteCursor::new(bytes, 0);
+    let mut name = || {
+        c.bytes(MAGIC.len() as u64)?;
+        c.varint()?;
+        producer_text(&mut c)
+    };
+    name().unwrap_or("")
+}
+
+fn producer_text<'b>(c: &mut ByteCursor<'b>) -> Res<&'b str> {
+    Ok(std::str::from_utf8(c.until_zero()?).unwrap_or(""))
 }
 
 fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
@@ -169,19 +184,17 @@ fn dialects<'b>(
         let place = c;
         let (at, versioned) = if version < DIALECT_VERSIONS { (c.varint()?, false) } else { c.flagged()? };
         let name = name_at(place, strings, at)?;
-        let version = if versioned {
+        if versioned {
+            // No dialect encodes its entries differently from version to version: codes never change.
             let place = c;
-            let (id, contents) = c.section()?;
+            let (id, _) = c.section()?;
             if id != section::DIALECT_VERSIONS {
                 let message =
                     format!("expected the version of a dialect, found a {} section", section::name(id));
                 return Err(place.malformed(message));
             }
-            dialect_version(contents)?
-        } else {
-            None
-        };
-        dialects.push(DialectEntry { name, version });
+        }
+        dialects.push(DialectEntry { name });
     }
     if version >= OP_COUNT {
         c.count("operation names")?;
@@ -206,18 +219,6 @@ fn dialects<'b>(
         }
     }
     Ok((dialects, ops))
-}
-
-/// Major, minor and patch. A dialect that counts otherwise has no version that matters here.
-fn dialect_version(mut c: ByteCursor<'_>) -> Res<Option<DialectVersion>> {
-    let mut version = [0; 3];
-    for part in &mut version {
-        if c.at_end() {
-            return Ok(None);
-        }
-        *part = c.varint()?;
-    }
-    Ok(Some(version))
 }
 
 fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
@@ -388,24 +389,33 @@ fn attrs_and_types<'b>(
     let types = entries(&mut c, &mut offsets, dialects, counts.1)?;
     offsets.end("the offsets of attributes and types")?;
     let mut store = Store { attrs: Vec::with_capacity(counts.0), types: Vec::with_capacity(counts.1) };
-    let cursor = |entry: &Entry<'b>| DialectCursor {
-        cursor: entry.cursor,
-        strings,
-        resources,
-        types: &[],
-        counts,
-        version: entry.dialect.version,
-    };
-    for entry in &types {
-        let mut c = cursor(entry);
+    let cursor =
+        |entry: &Entry<'b>| DialectCursor { cursor: entry.cursor, strings, resources, types: &[], counts };
+    let read_type = |entry: &Entry<'b>, types: &[BType<'b>]| {
+        let mut c = DialectCursor { types, ..cursor(entry) };
         let ty = if entry.encoded {
             let dialect = decoder(entry)?;
             (dialect.ty)(&mut c)?
         } else {
             BType::text(assembly(&mut c.cursor)?)
         };
-        c.cursor.end("a type")?;
+        c.cursor.end("a type").map(|()| ty)
+    };
+    // A quantized type depends on what its storage is, which may stand behind it.
+    let mut again = Vec::new();
+    for (at, entry) in types.iter().enumerate() {
+        let ty = read_type(entry, &store.types).unwrap_or_else(|_| {
+            again.push(at);
+            BType::None
+        });
         store.types.push(ty);
+    }
+    for at in again {
+        let Some(entry) = types.get(at) else { continue };
+        let ty = read_type(entry, &store.types)?;
+        if let Some(slot) = store.types.get_mut(at) {
+            *slot = ty;
+        }
     }
     for entry in &attrs {
         let mut c = DialectCursor { types: &store.types, ..cursor(entry) };

@@ -3,7 +3,7 @@
 //! * [`reader`]: a cursor over bytes, with sections and integers of variable width.
 //! * [`container`]: the sections of a file: strings, dialects, attributes and types, properties, resources.
 //! * [`attr`]: attributes and types as decoded; [`dialect`] is the table of who decodes which dialect's:
-//!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`vhlo`].
+//!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
 //! * [`ir`]: operations as records, which [`body`] decodes; [`properties`]: how dialects encode inherent attributes.
 //! * [`vhlo`]: what portable artifacts are made of, turned into what it stands for, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`elements`] of constants; [`locs`].
@@ -22,6 +22,7 @@ mod locs;
 mod properties;
 mod quant;
 mod reader;
+mod sdy;
 mod stablehlo;
 mod text;
 mod vhlo;
@@ -46,17 +47,30 @@ pub fn is_bytecode(bytes: &[u8]) -> bool {
 /// # Errors
 /// The bytes do not follow the format, or the operations do not make a program.
 pub fn parse_bytecode(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
-    let ir = decode(bytes).map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())?;
-    build::build(&ir, bytes.len())
+    let done = decode(bytes)
+        .map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())
+        .and_then(|ir| build::build(&ir, bytes.len()));
+    done.map_err(|mut errors| {
+        for error in &mut errors {
+            vhlo::explain(error, container::producer(bytes));
+        }
+        errors
+    })
 }
 
 /// The operations of a file, those of portable artifacts as what they stand for.
 fn decode(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut ir = container::read(bytes)?;
+    let mut versioned = false;
+    let mut converter = vhlo::Converter::new(bytes.len());
     for op in &mut ir.ops {
         if op.name.starts_with("vhlo.") {
-            vhlo::rewrite(&mut ir.store, op)?;
+            converter.rewrite(&mut ir.store, op)?;
+            versioned = true;
         }
+    }
+    if versioned {
+        vhlo::drop_casts(&mut ir);
     }
     Ok(ir)
 }

@@ -8,7 +8,6 @@ use super::attr::{BAttr, BType, Piece, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::floats;
 use crate::lexer::Res;
-use crate::syntax::values::push_list;
 
 /// The row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "quant", attr: read_attr, ty: read_type };
@@ -78,7 +77,7 @@ pub(super) fn uniform<'b>(storage: Storage, expressed: TypeRef, params: (u64, i6
     pieces("uniform", storage, expressed, tail)
 }
 
-/// `!quant.uniform<i8:f32:1, {1.0:3, 2.0}>`.
+/// `!quant.uniform<i8:f32:1, {1.0:3,2.0}>`.
 pub(super) fn per_axis<'b>(
     storage: Storage,
     expressed: TypeRef,
@@ -86,7 +85,12 @@ pub(super) fn per_axis<'b>(
     params: impl IntoIterator<Item = (u64, i64)>,
 ) -> BType<'b> {
     let mut tail = format!(":{axis}, {{");
-    push_list(&mut tail, params, push_params);
+    for (i, params) in params.into_iter().enumerate() {
+        if i > 0 {
+            tail.push(',');
+        }
+        push_params(&mut tail, params);
+    }
     tail.push_str("}>");
     pieces("uniform", storage, expressed, tail)
 }

@@ -52,7 +52,7 @@ pub(super) fn word(c: &mut DialectCursor<'_, '_>, words: &'static [&'static str]
 }
 
 /// `#stablehlo<kind WORD>`.
-fn enumeration<'b>(
+pub(super) fn enumeration<'b>(
     c: &mut DialectCursor<'_, 'b>,
     kind: &str,
     words: &'static [&'static str],
@@ -179,13 +179,14 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         }
         19 => {
             let before = c.svarint()?;
-            BAttr::text(format!("({before}){}", c.svarint()?))
+            let body = vec![Piece::Text(format!("({before}){}", c.svarint()?).into())];
+            BAttr::Nestable { head: "#stablehlo<sub_axis_info", body, tail: ">" }
         }
         20 => {
             let mut pieces = vec![piece("#stablehlo.axis_ref<name = "), Piece::Quoted(c.string()?)];
             if c.bool()? {
                 pieces.push(piece(", sub_axis_info = "));
-                pieces.push(Piece::Attr(c.attr()?));
+                pieces.push(Piece::Nested(c.attr()?));
             }
             pieces.push(piece(">"));
             BAttr::Pieces(pieces)

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TensorType, TypeId};
 use smallvec::SmallVec;
 
 use super::Parser;
@@ -306,6 +306,20 @@ impl<'a> Parser<'a> {
         if self.peek() == b'#' {
             let (groups, text) = self.mesh_axes_groups()?;
             return Ok(Val::Groups(groups, Some(text.into())));
+        }
+        let start = self.peek_pos();
+        let rows = self.elsewhere(start, |p| {
+            let (_, ty) = p.dense()?;
+            Ok(p.module
+                .types
+                .as_tensor(ty)
+                .filter(|tensor| tensor.num_elements() != Some(0))
+                .map_or(2, TensorType::rank))
+        })?;
+        if rows != 2 {
+            return Err(self.expected(
+                "a matrix, one row per group or pair, as in `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`",
+            ));
         }
         Ok(Val::Groups(self.matrix()?, None))
     }

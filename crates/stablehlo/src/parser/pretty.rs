@@ -1,16 +1,18 @@
 //! Pretty forms: piece by piece from the table, and those with code of their own.
 
 use shardc_ir::{
-    Attr, BinaryOp, CustomCallSpec, DType, Diagnostic, OpKind, OpaqueSpec, PackedOption, Span, Type, TypeId,
+    Attr, BinaryOp, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, OpaqueSpec, PackedOption, Span,
+    Type, TypeId,
 };
 use smallvec::SmallVec;
 
 use super::attrs::NamedList;
+use super::kept::is_upstream;
 use super::region::{ArgDecl, Deferred, OpState, plural, take_custom_call_props};
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
 use crate::codes;
-use crate::lexer::Res;
+use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::Given;
 use crate::syntax::table::{self, Own, Pretty};
 use crate::syntax::{AttrType, Piece, Row, Val, row};
@@ -31,7 +33,13 @@ impl<'a> Parser<'a> {
             other => other,
         };
         let key = if matches!(name, "func.return" | "sdy.return") { "stablehlo.return" } else { name };
-        let Some(row) = row(key) else { return Err(self.unknown_op(name, span)) };
+        let Some(row) = row(key) else {
+            return Err(match name {
+                _ if name.starts_with("cf.") => Failure::Keep(KeptKind::Branches, span),
+                _ if is_upstream(name) => Failure::Keep(KeptKind::Foreign, span),
+                _ => self.unknown_op(name, span),
+            });
+        };
         let mut state = self.pretty_state(row, span)?;
         self.respell(&mut state, name);
         Ok(state)

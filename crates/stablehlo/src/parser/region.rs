@@ -1,8 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
 use shardc_ir::{
-    Attr, AttrDict, Dense, Diagnostic, DimList, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span,
-    TypeId,
+    Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -131,15 +131,12 @@ impl<'a> Parser<'a> {
                     .into());
             }
             if self.byte(0) == b'^' {
-                let span = self.token_span();
-                return Err(Diagnostic::unsupported(codes::NOT_READ, "a region may have one block only")
-                    .at(span)
-                    .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks")
-                    .into());
+                return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
             let start = self.pos;
             match self.op() {
                 Ok(op) => ops.push(op),
+                Err(failure @ Failure::Keep(..)) => return Err(failure),
                 Err(failure) => {
                     self.report(failure);
                     if self.too_many_errors() {
@@ -216,7 +213,7 @@ impl<'a> Parser<'a> {
         self.finish(state, names, span, loc)
     }
 
-    fn result_names(&mut self) -> Res<ResultNames<'a>> {
+    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
         let mut names = ResultNames::new();
         if self.peek() != b'%' {
             return Ok(names);
@@ -317,8 +314,7 @@ impl<'a> Parser<'a> {
                         p.expect(">")?;
                         Ok(list)
                     } else {
-                        p.expect("#sdy.sharding")?;
-                        Ok(vec![p.sharding()?])
+                        Err(p.expected("`#sdy.sharding_per_value<[...]>`, one sharding per result"))
                     }
                 })?;
                 if shardings.len() != results {
@@ -373,9 +369,7 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         if self.peek() == b'[' {
-            return Err(Diagnostic::unsupported(codes::NOT_READ, "branches between blocks cannot be read")
-                .at(span)
-                .into());
+            return Err(Failure::Keep(KeptKind::Branches, span));
         }
         let mut props = NamedList::new();
         if self.eat("<") {
@@ -576,9 +570,16 @@ impl<'a> Parser<'a> {
 
     /// The kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
-        kinds::kind_of(&self.module, name, given).map_err(|problem| {
-            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
-        })
+        let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
+        })?;
+        let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+        if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
+            let message = format!("{name:?} cannot be the name of an operation");
+            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
+        }
+        Ok(kind)
     }
 
     /// Demands that operands have the types written for them.

@@ -8,11 +8,10 @@ use smallvec::SmallVec;
 
 use super::Parser;
 use super::attrs::NamedList;
-use super::canonical::tidy;
 use crate::codes;
 use crate::lexer::Res;
 use crate::syntax::Val;
-use crate::syntax::values::{push_int, push_ints, push_list, push_string, push_symbol};
+use crate::syntax::values::{push_list, push_string};
 
 impl<'a> Parser<'a> {
     /// `<["x"=2, "y"=4], device_ids=[...]>`.
@@ -34,6 +33,11 @@ impl<'a> Parser<'a> {
             if mesh.axes.insert(name.as_ref().into(), size).is_some() {
                 let message = format!("this mesh has two axes called \"{name}\"");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
+            }
+            if mesh.axes.len() > usize::from(u16::MAX) {
+                return Err(Diagnostic::unsupported(codes::UNKNOWN_MESH, "this mesh has too many axes")
+                    .at(span)
+                    .into());
             }
             Ok(())
         })?;
@@ -65,36 +69,28 @@ impl<'a> Parser<'a> {
 
     /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
-        match self.module.mesh_names.get(name) {
-            None => {
-                self.module.add_mesh(name, mesh);
-                Ok(())
-            }
-            Some(&id) if self.module.meshes[id] == mesh => Ok(()),
-            Some(_) => {
-                Err(Diagnostic::invalid(codes::REDEFINITION, format!("the mesh @{name} is defined twice"))
-                    .at(span)
-                    .into())
-            }
+        // Twice at one place: it was read ahead, before its turn.
+        if !span.is_some() || self.symbols.get(name) != Some(&span) {
+            self.define_symbol("mesh", name, span)?;
+            self.module.add_mesh(name, mesh);
         }
+        Ok(())
     }
 
-    /// A mesh that a sharding names, wherever in the text it is defined.
-    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+    /// A mesh that is named, wherever in the text it is defined.
+    pub(super) fn known_mesh(&mut self, name: &str) -> Res<Option<MeshId>> {
         if let Some(&id) = self.module.mesh_names.get(name) {
-            return Ok(id);
+            return Ok(Some(id));
         }
-        let mut from = self.pos;
-        while let Some(found) = self.cursor.text.get(from..).and_then(|rest| rest.find("sdy.mesh @")) {
-            let at = from + found + "sdy.mesh".len();
-            let here = self.elsewhere(at, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
-            if here {
-                self.elsewhere(at, Self::mesh_op)?;
-                if let Some(&id) = self.module.mesh_names.get(name) {
-                    return Ok(id);
-                }
-            }
-            from = at;
+        if self.missing_meshes.insert(name.into()) {
+            self.read_ahead(name)?;
+        }
+        Ok(self.module.mesh_names.get(name).copied())
+    }
+
+    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+        if let Some(id) = self.known_mesh(name)? {
+            return Ok(id);
         }
         let known: Vec<String> = self.module.mesh_names.keys().map(|name| format!("@{name}")).collect();
         let error =
@@ -104,6 +100,39 @@ impl<'a> Parser<'a> {
             false => error.hint(format!("the module defines {}", known.join(", "))),
         }
         .into())
+    }
+
+    /// Reads the mesh of this name where it stands below.
+    fn read_ahead(&mut self, name: &str) -> Res<()> {
+        const WORD: &str = "sdy.mesh";
+        let text = self.cursor.text;
+        let mut from = self.pos;
+        while let Some(found) = text.get(from..).and_then(|rest| rest.find(WORD)) {
+            let at = from + found;
+            from = at + WORD.len();
+            let line = text.get(..at).map_or("", |before| before.rsplit('\n').next().unwrap_or(before));
+            match line.trim_start() {
+                "" => {
+                    let here = self.elsewhere(from, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
+                    if here {
+                        return self.elsewhere(from, Self::mesh_op);
+                    }
+                }
+                "\"" => {
+                    let here = |p: &mut Self| {
+                        p.expect("\"")?;
+                        let header = p.generic_header()?;
+                        let named = header.iter().find(|named| named.name == "sym_name");
+                        named.map_or(Ok(false), |named| p.at_value(named, |p| Ok(p.text_string()? == name)))
+                    };
+                    if self.elsewhere(from, here).unwrap_or(false) {
+                        return self.elsewhere(from + 1, Self::generic_mesh).map(drop);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn mesh_ref(&mut self) -> Res<MeshId> {
@@ -162,7 +191,7 @@ impl<'a> Parser<'a> {
             .into());
         };
         if let Some(SubAxis { pre, size: part }) = sub
-            && size % (i64::from(pre) * i64::from(part)) != 0
+            && i64::from(pre).checked_mul(i64::from(part)).is_none_or(|parts| size % parts != 0)
         {
             let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
             return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
@@ -311,149 +340,6 @@ impl<'a> Parser<'a> {
                 Ok(Val::Raw(text.into()))
             }
         }
-    }
-
-    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups, and
-    /// its canonical text. There are no groups where the name is a function's, which MLIR takes too, so that nobody
-    /// knows the sizes of the axes.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<(Vec<Vec<i64>>, String)> {
-        self.expect("#stablehlo.replica_group_mesh_axes<")?;
-        let mut mesh = None;
-        let mut axes = AxisList::new();
-        let mut text = String::from("#stablehlo.replica_group_mesh_axes<mesh = ");
-        self.members(">", |p, name| {
-            match (name, mesh) {
-                ("mesh", None) => mesh = Some(p.stablehlo_mesh(&mut text)?),
-                ("axes", Some(mesh)) => {
-                    let start = p.peek_pos();
-                    p.expect("[")?;
-                    p.list("]", |p| match mesh {
-                        Some(mesh) => {
-                            axes.push(p.stablehlo_axis(mesh)?);
-                            Ok(())
-                        }
-                        None => p.skip_attr(),
-                    })?;
-                    text.push_str(", axes = ");
-                    text.push_str(&tidy(p.slice(start, p.pos)));
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        text.push('>');
-        match mesh {
-            Some(Some(mesh)) => Ok((self.module.meshes[mesh].replica_groups(&axes), text)),
-            Some(None) => Ok((Vec::new(), text)),
-            None => Err(self.expected("`mesh = @name` before this")),
-        }
-    }
-
-    /// `@mesh` or `#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 4>]>`.
-    fn stablehlo_mesh(&mut self, text: &mut String) -> Res<Option<MeshId>> {
-        let start = self.peek_pos();
-        if !self.eat("#stablehlo.mesh<") {
-            let name = self.symbol()?;
-            let found = self.find_mesh(&name, Span::new(start, self.pos));
-            let is_func = found.is_err()
-                && [format!("@{name}("), format!("sym_name = \"{name}\"")]
-                    .iter()
-                    .any(|def| self.cursor.text.contains(def));
-            push_symbol(text, &name);
-            return if is_func { Ok(None) } else { found.map(Some) };
-        }
-        let mut mesh = Mesh::default();
-        self.members(">", |p, name| {
-            match name {
-                "axes" => {
-                    p.expect("[")?;
-                    p.list("]", |p| p.stablehlo_mesh_axis(&mut mesh))?;
-                }
-                "device_ids" => mesh.device_ids = Some(p.matrix()?.into_iter().flatten().collect()),
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        let size = mesh.axes.values().try_fold(1i64, |acc, &size| acc.checked_mul(size));
-        let fits = |count: i64| mesh.device_ids.as_ref().is_none_or(|ids| ids.len() as i64 == count);
-        if !size.is_some_and(|size| size <= i64::from(u32::MAX) && fits(size)) {
-            let message = "the sizes of this mesh do not multiply to its number of devices";
-            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(self.span_from(start)).into());
-        }
-        text.push_str("#stablehlo.mesh<axes=[");
-        push_list(text, &mesh.axes, |text, (axis, size)| {
-            text.push_str("<name = ");
-            push_string(text, axis);
-            push_int(text, format_args!(", size = {size}>"));
-        });
-        text.push(']');
-        if let Some(ids) = &mesh.device_ids {
-            text.push_str(", device_ids=dense<");
-            push_ints(text, ids);
-            push_int(text, format_args!("> : tensor<{}xi64>", ids.len()));
-        }
-        text.push('>');
-        Ok(Some(self.unnamed_mesh(mesh)))
-    }
-
-    /// `#stablehlo.mesh_axis<name = "x", size = 4>`.
-    fn stablehlo_mesh_axis(&mut self, mesh: &mut Mesh) -> Res<()> {
-        let start = self.peek_pos();
-        self.eat("#stablehlo.mesh_axis");
-        self.expect("<")?;
-        let (mut axis, mut size) = (None, 0);
-        self.members(">", |p, name| {
-            match name {
-                "name" => axis = Some(p.text_string()?),
-                "size" => size = p.int()?,
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        match axis {
-            Some(axis) if size > 0 && !mesh.axes.contains_key(axis.as_ref()) => {
-                mesh.axes.insert(axis.as_ref().into(), size);
-                Ok(())
-            }
-            _ => {
-                let message = "an axis of a mesh needs a name of its own and a positive size";
-                Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(self.span_from(start)).into())
-            }
-        }
-    }
-
-    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
-    fn stablehlo_axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
-        self.expect("#stablehlo.axis_ref<")?;
-        let mut axis = None;
-        self.members(">", |p, name| {
-            match (name, &mut axis) {
-                ("name", axis @ None) => *axis = Some(p.axis(mesh)?),
-                ("sub_axis_info", Some(axis)) => {
-                    let span = p.token_span();
-                    p.eat("#stablehlo.sub_axis_info<");
-                    p.expect("(")?;
-                    let pre = p.int()?;
-                    p.expect(")")?;
-                    let size = p.int()?;
-                    p.eat(">");
-                    let sub = u32::try_from(pre).ok().zip(u32::try_from(size).ok());
-                    let full = p.module.meshes[mesh].full_size(*axis);
-                    axis.sub = match sub {
-                        Some((pre @ 1.., size @ 1..)) if full % (i64::from(pre) * i64::from(size)) == 0 => {
-                            Some(SubAxis { pre, size })
-                        }
-                        _ => {
-                            let message = format!("({pre}){size} is no part of an axis of size {full}");
-                            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
-                        }
-                    };
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        axis.ok_or_else(|| self.expected("`name = \"...\"` before this"))
     }
 
     /// `[<...>, <...>]`.

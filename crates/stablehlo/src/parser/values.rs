@@ -247,6 +247,7 @@ impl<'a> Parser<'a> {
         close: &str,
         mut member: impl FnMut(&mut Self, &'a str) -> Res<bool>,
     ) -> Res<()> {
+        let mut seen: SmallVec<[&str; 8]> = SmallVec::new();
         self.list(close, |p| {
             if p.peek() == close.bytes().next().unwrap_or(0) {
                 // A comma may stand after the last member.
@@ -254,6 +255,11 @@ impl<'a> Parser<'a> {
             }
             let span = p.token_span();
             let name = p.ident("a member name")?;
+            if seen.contains(&name) {
+                let message = format!("the member `{name}` is given twice");
+                return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
+            }
+            seen.push(name);
             p.expect("=")?;
             if member(p, name)? {
                 return Ok(());

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
+use super::defaults::is_default;
 use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
@@ -65,6 +66,8 @@ impl<'m> Printer<'m> {
             !(default && crate::is_carried_property(kind, name))
         });
         entries.extend(more);
+        let kind = &self.module.ops[op].kind;
+        entries.retain(|(name, entry)| !is_default(kind, name, entry));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);
@@ -399,7 +402,7 @@ impl<'m> Printer<'m> {
                 }
             }
             // The pretty form pairs its operands.
-            Own::Reduce if data.operands.len() % 2 != 0 => self.generic(op, numbering, parent),
+            Own::Reduce if !data.operands.len().is_multiple_of(2) => self.generic(op, numbering, parent),
             Own::Reduce => self.reduce(op, numbering),
             Own::While => self.while_op(op, numbering),
             Own::ManualComputation => self.manual_computation(op, numbering),

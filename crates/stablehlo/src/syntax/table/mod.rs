@@ -135,8 +135,8 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
 }
 
 /// The attribute that remembers the name of an operation which is read as another one, so that it is printed under
-/// that name. It never appears in text.
-pub(crate) const SPELLING: &str = "shardc.spelling";
+/// that name.
+pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
 /// Names of operations that are read as others: constants, `dot` as `dot_general`.
 pub(crate) const SPELLINGS: &[&str] =

@@ -1,0 +1,187 @@
+//! Structured attributes of StableHLO from the parts that VHLO spells them in.
+
+use shardc_ir::ConvDims;
+
+use crate::bytecode::attr::{AttrRef, BAttr, BType, Store};
+use crate::bytecode::ir::OpRecord;
+use crate::bytecode::stablehlo::dot_algorithm;
+use crate::syntax::values::{push_conv, push_members};
+
+use super::convert::{self, Converter, Problem};
+
+/// Removes the parts from the operation and adds what they make.
+pub(super) fn join<'b>(
+    converter: &mut Converter,
+    store: &mut Store<'b>,
+    op: &mut OpRecord<'b>,
+    target: &str,
+) -> Result<(), Problem> {
+    let parts = &mut Parts { converter, store, op };
+    match target {
+        "stablehlo.dot_general" => {
+            let dims = parts.members(
+                "dot",
+                &[
+                    "lhs_batching_dimensions",
+                    "rhs_batching_dimensions",
+                    "lhs_contracting_dimensions",
+                    "rhs_contracting_dimensions",
+                ],
+                None,
+            )?;
+            let algorithm = parts.algorithm()?;
+            parts.add("dot_dimension_numbers", dims)?;
+            if let Some(algorithm) = algorithm {
+                parts.add("algorithm", algorithm)?;
+            }
+        }
+        "stablehlo.convolution" | "stablehlo.dynamic_conv" => {
+            let dims = parts.conv()?;
+            parts.add("dimension_numbers", dims)?;
+        }
+        "stablehlo.gather" | "stablehlo.dynamic_gather" => {
+            let members = [
+                "offset_dims",
+                "collapsed_slice_dims",
+                "operand_batching_dims",
+                "start_indices_batching_dims",
+                "start_index_map",
+            ];
+            let dims = parts.members("gather", &members, Some("index_vector_dim"))?;
+            parts.add("dimension_numbers", dims)?;
+        }
+        "stablehlo.scatter" => {
+            let members = [
+                "update_window_dims",
+                "inserted_window_dims",
+                "input_batching_dims",
+                "scatter_indices_batching_dims",
+                "scatter_dims_to_operand_dims",
+            ];
+            let dims = parts.members("scatter", &members, Some("index_vector_dim"))?;
+            parts.add("scatter_dimension_numbers", dims)?;
+        }
+        "stablehlo.send" | "stablehlo.recv" => {
+            let (handle, kind) = (parts.int("channel_id")?, parts.int("channel_type")?);
+            parts.add("channel_handle", BAttr::text(convert::channel(handle, kind)))?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+const ALGORITHM_TYPES: [&str; 3] = ["lhs_precision_type", "rhs_precision_type", "accumulation_type"];
+const ALGORITHM_COUNTS: [&str; 3] =
+    ["lhs_component_count", "rhs_component_count", "num_primitive_operations"];
+
+/// The parts of the dimension numbers of each array of a convolution.
+const CONV: [[&str; 3]; 3] = [
+    ["input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"],
+    ["kernel_input_feature_dimension", "kernel_output_feature_dimension", "kernel_spatial_dimensions"],
+    ["output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"],
+];
+
+struct Parts<'s, 'b> {
+    converter: &'s mut Converter,
+    store: &'s mut Store<'b>,
+    op: &'s mut OpRecord<'b>,
+}
+
+impl<'b> Parts<'_, 'b> {
+    fn add(&mut self, name: &'static str, attr: BAttr<'b>) -> Result<(), Problem> {
+        let at = self.converter.add(self.store, attr)?;
+        self.op.props.push((name.into(), at));
+        Ok(())
+    }
+
+    fn take(&mut self, name: &str) -> Result<AttrRef, Problem> {
+        self.op.take_attr(name).ok_or_else(|| convert::missing(name))
+    }
+
+    fn int(&mut self, name: &str) -> Result<i64, Problem> {
+        let at = self.take(name)?;
+        self.store.int(at).ok_or_else(|| format!("the attribute `{name}` must be an integer"))
+    }
+
+    /// A dimension number.
+    fn dim(&mut self, name: &str) -> Result<u32, Problem> {
+        let value = self.int(name)?;
+        u32::try_from(value)
+            .map_err(|_| format!("the attribute `{name}` must be a dimension number, not {value}"))
+    }
+
+    /// Dimension numbers; older versions of the operation do not have all of them.
+    fn dims(&mut self, name: &str) -> Result<Vec<u32>, Problem> {
+        let list = match self.op.take_attr(name) {
+            Some(at) => convert::int_list(self.store, at, name)?,
+            None if name.contains("batching_dims") => Vec::new(),
+            None => return Err(convert::missing(name)),
+        };
+        let dims: Result<Vec<u32>, _> = list.into_iter().map(u32::try_from).collect();
+        dims.map_err(|_| format!("the attribute `{name}` must hold dimension numbers"))
+    }
+
+    /// `#stablehlo.kind<a = [1], index = 2>`.
+    fn members(
+        &mut self,
+        kind: &str,
+        names: &[&'static str],
+        index: Option<&'static str>,
+    ) -> Result<BAttr<'static>, Problem> {
+        let lists = names.iter().map(|name| self.dims(name)).collect::<Result<Vec<_>, _>>()?;
+        let named: Vec<(&str, &[u32])> =
+            names.iter().copied().zip(lists.iter().map(|list| &list[..])).collect();
+        let index = match index {
+            Some(name) => Some((name, self.dim(name)?)),
+            None => None,
+        };
+        let mut text = format!("#stablehlo.{kind}<");
+        push_members(&mut text, &named, index);
+        text.push('>');
+        Ok(BAttr::text(text))
+    }
+
+    /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
+    fn conv(&mut self) -> Result<BAttr<'static>, Problem> {
+        let mut all = Vec::with_capacity(CONV.len());
+        for [a, b, spatial] in CONV {
+            let dims = ConvDims { a: self.dim(a)?, b: self.dim(b)?, spatial: self.dims(spatial)?.into() };
+            let rank = dims.spatial.len() as u32 + 2;
+            let mut named: Vec<u32> = dims.spatial.iter().copied().chain([dims.a, dims.b]).collect();
+            named.sort_unstable();
+            if !named.into_iter().eq(0..rank) {
+                return Err(format!("`{a}`, `{b}` and `{spatial}` must name each of {rank} dimensions once"));
+            }
+            all.push(dims);
+        }
+        let Ok(all) = <[ConvDims; 3]>::try_from(all) else { return Err("not three arrays".to_owned()) };
+        let mut text = String::from("#stablehlo.conv<");
+        push_conv(&mut text, &all);
+        text.push('>');
+        Ok(BAttr::text(text))
+    }
+
+    /// `#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`; `none` in all members is no algorithm.
+    fn algorithm(&mut self) -> Result<Option<BAttr<'b>>, Problem> {
+        let types = ALGORITHM_TYPES.map(|name| (name, self.op.take_attr(name)));
+        let counts = ALGORITHM_COUNTS.map(|name| (name, self.op.take_attr(name)));
+        let imprecise = ("allow_imprecise_accumulation", self.op.take_attr("allow_imprecise_accumulation"));
+        let none = |at: AttrRef| matches!(self.store.attr(at), BAttr::Type(ty) if matches!(self.store.ty(*ty), BType::None));
+        if types.iter().chain(&counts).chain([&imprecise]).filter_map(|member| member.1).all(none) {
+            return Ok(None);
+        }
+        let wrong = |name: &str| format!("the attribute `{name}` is missing or has the wrong form");
+        let store = &*self.store;
+        let ty = |(name, at): (&str, Option<AttrRef>)| match at.map(|at| store.attr(at)) {
+            Some(BAttr::Type(ty)) => Ok(*ty),
+            _ => Err(wrong(name)),
+        };
+        let count =
+            |(name, at): (&str, Option<AttrRef>)| at.and_then(|at| store.int(at)).ok_or_else(|| wrong(name));
+        let types = [ty(types[0])?, ty(types[1])?, ty(types[2])?];
+        let counts = [count(counts[0])?, count(counts[1])?, count(counts[2])?];
+        let imprecise =
+            imprecise.1.and_then(|at| convert::bool(store, at)).ok_or_else(|| wrong(imprecise.0))?;
+        Ok(Some(dot_algorithm(types, counts, imprecise)))
+    }
+}

@@ -1,0 +1,81 @@
+//! Versions of StableHLO, and what is said about artifacts of a version that is too new.
+
+use std::fmt;
+
+use shardc_ir::{Class, Diagnostic};
+
+use super::table;
+use crate::codes;
+
+/// A version of StableHLO: major, minor, patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version(pub(crate) [u64; 3]);
+
+impl Version {
+    /// Whether there may be more in this version than is known here. A patch adds nothing.
+    fn is_newer(self) -> bool {
+        self.0[..2] > table::NEWEST[..2]
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(f, "{major}.{minor}.{patch}")
+    }
+}
+
+/// The version that an artifact was written for, from the name of its producer: `StableHLO_v1.9.0`.
+pub(crate) fn written_by(producer: &str) -> Option<Version> {
+    let (_, version) = producer.split_once("StableHLO_v")?;
+    let mut numbers = version.split('.');
+    let mut next = || numbers.next()?.parse().ok();
+    let version = Version([next()?, next()?, next()?]);
+    numbers.next().is_none().then_some(version)
+}
+
+/// Demands that every operation of the dialect in a file is known; `names` are those of all its operations, with
+/// dialect.
+pub(crate) fn check_operations<'a>(
+    producer: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Diagnostic> {
+    let unknown = |name: &&str| name.strip_prefix("vhlo.").is_some_and(|name| table::row(name).is_none());
+    let mut names: Vec<&str> = names.into_iter().filter(unknown).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let list = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let list = if more == 0 { list } else { format!("{list} and {more} more") };
+    let newest = Version(table::NEWEST);
+    let what = if names.len() == 1 { "an operation that is" } else { "operations that are" };
+    let message = match written_by(producer) {
+        Some(version) => {
+            format!(
+                "this portable artifact of StableHLO {version} has {what} not known up to {newest}: {list}"
+            )
+        }
+        None => format!("this bytecode has {what} not known up to StableHLO {newest}: {list}"),
+    };
+    let mut error = Diagnostic::invalid(codes::UNKNOWN_OP, message);
+    explain(&mut error, producer);
+    Err(error)
+}
+
+/// How many unknown operations a message names.
+const MAX_NAMED: usize = 8;
+
+/// Where an artifact is of a version that is too new, says so: that is why reading it failed.
+pub(crate) fn explain(error: &mut Diagnostic, producer: &str) {
+    let Some(version) = written_by(producer).filter(|version| version.is_newer()) else { return };
+    let newest = Version(table::NEWEST);
+    error.class = Class::Unsupported;
+    error.hint = Some(format!(
+        "the file was written for StableHLO {version}, and shardc reads versions up to {newest}: write it for \
+         {newest} or older (the target version of `serialize_portable_artifact`, or `--target={newest}` of \
+         `stablehlo-translate`)"
+    ));
+}

@@ -299,7 +299,7 @@ impl Import<'_> {
         span: Span,
         what: &dyn Fn() -> String,
     ) -> Option<Placed> {
-        let open = |d: usize| open.iter().any(|&o| o == d as i64);
+        let open = |d: usize| open.contains(&(d as i64));
         match self.home.place(self.module, leaf, rank, &open) {
             Ok(placed) => Some(placed),
             Err(why) => {
@@ -394,6 +394,13 @@ impl Import<'_> {
         }
     }
 
+    /// `value` stands for `result`.
+    fn replace(&mut self, result: ValueId, value: ValueId) {
+        // What stands for the value itself is known: it comes before.
+        let value = self.replaced.get(value);
+        self.replaced.insert(result, value);
+    }
+
     /// Whether every axis is manual, so that nothing is left to shard.
     fn is_local(&self, placed: &Placed) -> bool {
         let mesh = &self.module.meshes[placed.sharding.mesh];
@@ -458,7 +465,7 @@ impl Import<'_> {
             }
         }
         let (Some(text), Some(rank)) = (text, rank) else {
-            self.replaced.insert(result, operand);
+            self.replace(result, operand);
             return Ok(());
         };
         let (leaf, open) = self.of_call(op, text)?;
@@ -471,7 +478,7 @@ impl Import<'_> {
         let says_nothing =
             s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
         if says_nothing || self.is_local(&placed) {
-            self.replaced.insert(result, operand);
+            self.replace(result, operand);
             return Ok(());
         }
         if !placed.manual.is_empty() {
@@ -549,9 +556,9 @@ impl Import<'_> {
                 let text = attr(sdy_text::SHARDING)?;
                 let list =
                     sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
-                self.replaced.insert(result, operand);
-                if let Some(sharding) = list.into_iter().next() {
-                    self.func_result(op, func, result, sharding, out);
+                match list.into_iter().next() {
+                    Some(sharding) => self.func_result(op, func, (operand, result), sharding, out),
+                    None => self.replace(result, operand),
                 }
             }
             "xla.sdy.GlobalToLocalShape" | "xla.sdy.LocalToGlobalShape" => {
@@ -605,7 +612,7 @@ impl Import<'_> {
         &mut self,
         op: OpId,
         func: FuncId,
-        result: ValueId,
+        (operand, result): (ValueId, ValueId),
         sharding: TensorSharding,
         out: &mut Vec<OpId>,
     ) {
@@ -629,8 +636,9 @@ impl Import<'_> {
             for dim in &mut open.dims {
                 dim.open = true;
             }
-            self.replaced.remove(result);
             self.constrain(op, open, out);
+        } else {
+            self.replace(result, operand);
         }
     }
 

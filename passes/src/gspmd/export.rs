@@ -238,7 +238,10 @@ impl Export<'_> {
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.module, op);
         let said = |&r: &ValueId| self.module.shardings.of(r).is_some();
-        if fixed && (results.iter().any(said) || (self.all_manual(manual) && !results.is_empty())) {
+        // Constants are the same everywhere.
+        let local =
+            self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
+        if fixed && (results.iter().any(said) || local) {
             let leaves: Vec<Leaf> = results.iter().map(|&r| self.leaf(r, manual)).collect();
             let sharding = match <[Leaf; 1]>::try_from(leaves) {
                 Ok([leaf]) => HloSharding::Single(leaf),

@@ -27,7 +27,7 @@ impl Printer<'_> {
             _ => return data.kind.name(),
         };
         let fits = match (&data.kind, &**spelling) {
-            (OpKind::Constant(_), "sdy.constant" | "chlo.constant") => true,
+            (OpKind::Constant(_), "sdy.constant" | "chlo.constant" | "arith.constant") => true,
             (OpKind::Unary(UnaryOp::Tan), "chlo.tan") => true,
             (OpKind::DotGeneral(spec), "stablehlo.dot") => {
                 let rank = data.operands.first().map_or(0, |&lhs| self.module.rank(lhs)) as u32;

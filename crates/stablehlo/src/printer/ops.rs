@@ -127,6 +127,7 @@ impl<'m> Printer<'m> {
                         self.push(" ");
                     }
                 }
+                Piece::Regions => self.regions(op, numbering),
                 Piece::Dict => {
                     let mut more = Entries::new();
                     for (at, (name, val)) in attrs.iter().enumerate() {

@@ -96,8 +96,8 @@ fn i1_handles() {
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "a size of");
     let mut s = small();
-    s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(0)) });
-    breaks(&s.module, "SH0201", "a location that loc0 refers to");
+    s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });
+    breaks(&s.module, "SH0201", "a location that loc1 refers to");
 }
 
 #[test]

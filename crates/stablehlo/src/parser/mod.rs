@@ -124,7 +124,8 @@ impl<'a> Parser<'a> {
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
-            loc_depths: Vec::new(),
+            // Of the unknown location, which is there from the start.
+            loc_depths: vec![1],
             last_dense: None,
             symbols: FxHashMap::default(),
             missing_meshes: FxHashSet::default(),

@@ -134,7 +134,11 @@ fn products_and_linear_algebra() {
     check(dot(&[], &[], &[1], &[0]), "2x3xf32 3x4xf32", "2x4xf32");
     check(dot(&[0], &[1], &[2], &[0]), "5x2x3xf32 3x5x4xf32", "5x2x4xf32");
     check(dot(&[], &[], &[], &[]), "2xf32 3xf32", "2x3xf32");
-    check(dot(&[], &[], &[1], &[0]), "2x3xf32 4x4xf32", "contracting dimensions of stablehlo.dot_general differ");
+    check(
+        dot(&[], &[], &[1], &[0]),
+        "2x3xf32 4x4xf32",
+        "contracting dimensions of stablehlo.dot_general differ",
+    );
     check(dot(&[1], &[0], &[1], &[0]), "2x3xf32 3x4xf32", "twice");
     check(dot(&[], &[], &[1], &[]), "2x3xf32 3x4xf32", "1 left and 0 right contracting");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "2x4xf32", "");

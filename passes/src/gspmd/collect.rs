@@ -42,7 +42,8 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
 
 /// Custom calls that stand for shardings.
 pub(super) fn is_call(target: &str) -> bool {
-    matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape") || target.starts_with("xla.sdy.")
+    matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
+        || target.starts_with("xla.sdy.")
 }
 
 /// Whether a program has annotations of GSPMD, or Shardy's as they pass through XLA.
@@ -116,8 +117,7 @@ impl Reader {
                 self.texts.insert(text.into(), Found { sharding, span, place: place() });
             }
             Err(error) => {
-                let message =
-                    format!("the sharding {} of {} cannot be read: {error}", short(text), place());
+                let message = format!("the sharding {} of {} cannot be read: {error}", short(text), place());
                 let diagnostic = match error.unsupported {
                     true => Diagnostic::unsupported("SH0340", message),
                     false => Diagnostic::invalid("SH0340", message),
@@ -187,9 +187,10 @@ pub(super) fn home(
     };
     let list: Vec<&Tiling> = tilings.iter().map(|(tiling, _)| *tiling).collect();
     let place = |which: usize| {
-        tilings.get(which).and_then(|&(_, i)| texts.get_index(i)).map(|(text, found)| {
-            (short(text), found.place.clone(), found.span)
-        })
+        tilings
+            .get(which)
+            .and_then(|&(_, i)| texts.get_index(i))
+            .map(|(text, found)| (short(text), found.place.clone(), found.span))
     };
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     if given.is_some()
@@ -226,7 +227,9 @@ pub(super) fn home(
         let span = at.as_ref().map_or(Span::NONE, |(.., span)| *span);
         let message = match at.filter(|_| given.is_none()) {
             Some((text, place, _)) => {
-                format!("the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}")
+                format!(
+                    "the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}"
+                )
             }
             None => format!("the mesh has {devices} devices, but mhlo.num_partitions is {n}"),
         };
@@ -242,10 +245,9 @@ fn conflict(a: Place, b: Place) -> Diagnostic {
         return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
     };
     let message = format!("no mesh fits both the sharding {text_b} of {place_b} and {text_a} of {place_a}");
-    Diagnostic::invalid("SH0342", message)
-        .at(span_b)
-        .note(span_a, format!("{text_a} stands here"))
-        .hint("the devices of both have to be one array, of which each dimension splits one dimension of a value")
+    Diagnostic::invalid("SH0342", message).at(span_b).note(span_a, format!("{text_a} stands here")).hint(
+        "the devices of both have to be one array, of which each dimension splits one dimension of a value",
+    )
 }
 
 fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
@@ -260,6 +262,7 @@ fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
 /// The number of devices that collectives of a program name.
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
-    let ids = ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
+    let ids =
+        ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
     ids.copied().max().filter(|&id| id < super::parse::MAX_DEVICES).map(|id| id + 1)
 }

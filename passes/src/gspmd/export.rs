@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId, ShardingId,
-    TensorSharding, TypeId, ValueId,
+    Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId,
+    ShardingId, TensorSharding, TypeId, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -31,7 +31,8 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return LeafKind::Unknown.into();
     }
     let of_dims: Vec<Parts> = sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect();
-    let groups = [(Subgroup::Manual, parts(mesh, manual)), (Subgroup::Unreduced, parts(mesh, &sharding.unreduced))];
+    let groups =
+        [(Subgroup::Manual, parts(mesh, manual)), (Subgroup::Unreduced, parts(mesh, &sharding.unreduced))];
     let used: Vec<Part> =
         of_dims.iter().flatten().chain(groups.iter().flat_map(|(_, parts)| parts)).copied().collect();
     let rest = (Subgroup::Replicated, unused(mesh, used));
@@ -57,8 +58,10 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
     let devices = match &mesh.device_ids {
         None => to_devices(&digits),
         Some(ids) => {
-            let list: Vec<i64> =
-                positions(&digits).into_iter().filter_map(|p| ids.get(usize::try_from(p).ok()?).copied()).collect();
+            let list: Vec<i64> = positions(&digits)
+                .into_iter()
+                .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
+                .collect();
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -179,7 +182,8 @@ impl Export<'_> {
                     rest.push((Step::Leave(op), context));
                     let body = self.module.ops[op].regions.first().copied();
                     let ops = body.map(|body| self.module.regions[body].ops.clone()).unwrap_or_default();
-                    let inner = ops.into_iter().filter(|&op| !matches!(self.module.ops[op].kind, OpKind::Return));
+                    let inner =
+                        ops.into_iter().filter(|&op| !matches!(self.module.ops[op].kind, OpKind::Return));
                     let inner: Vec<_> = inner.map(|op| (Step::Op(op), inside.clone())).collect();
                     rest.extend(inner.into_iter().rev());
                     continue;
@@ -390,4 +394,3 @@ fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     out.replicated = keep(&out.replicated);
     out
 }
-

@@ -38,7 +38,8 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         warnings.push(Diagnostic::warning(Class::Unsupported, "SH0349", message));
     }
     if let Some(text) = sdy_text::frontend(&module.attrs, sdy_text::MESHES).map(str::to_owned) {
-        sdy_text::meshes(module, &text).map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
+        sdy_text::meshes(module, &text)
+            .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
     }
     // Where Shardy's meshes pass through XLA, its shardings do too, and XLA's are only their shadow.
     let round_trip = sdy_text::frontend(&module.attrs, sdy_text::MESHES).is_some();
@@ -152,14 +153,17 @@ impl Import<'_> {
         move_to("mhlo.spmd_parameters_shardings", true);
         move_to("mhlo.spmd_output_sharding", false);
         for (name, arguments) in [(sdy_text::TUPLE_ARGS, true), (sdy_text::TUPLE_RESULTS, false)] {
-            let Some(text) = sdy_text::frontend(&self.module.attrs, name).map(str::to_owned) else { continue };
+            let Some(text) = sdy_text::frontend(&self.module.attrs, name).map(str::to_owned) else {
+                continue;
+            };
             match (sdy_text::per_value(self.module, &text), entry) {
                 (Err(error), _) => self.errors.push(sdy_error(name, &text, &error, Span::NONE)),
                 (Ok(_), None) => {}
                 (Ok(list), Some(func)) => {
                     let ids: Vec<ShardingId> =
                         list.into_iter().map(|s| self.module.shardings.intern(s)).collect();
-                    let args = self.module.funcs[func].body.map(|body| self.module.regions[body].args.clone());
+                    let args =
+                        self.module.funcs[func].body.map(|body| self.module.regions[body].args.clone());
                     let count = if arguments {
                         args.as_ref().map_or(0, Vec::len)
                     } else {
@@ -362,7 +366,8 @@ impl Import<'_> {
             HloSharding::Tuple(leaves) => {
                 let tensors = results.iter().all(|&r| self.module.tensor(r).is_some());
                 if tensors && !results.is_empty() {
-                    let why = format!("it is of {} values, the operation has {}", leaves.len(), results.len());
+                    let why =
+                        format!("it is of {} values, the operation has {}", leaves.len(), results.len());
                     self.misfit(text, span, &|| name.clone(), &why);
                 }
                 return;
@@ -458,7 +463,8 @@ impl Import<'_> {
             out.push(self.group_op(operand, group, span));
         }
         let s = &placed.sharding;
-        let says_nothing = s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
+        let says_nothing =
+            s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
         if says_nothing || self.is_local(&placed) {
             self.replaced.insert(result, operand);
             return Ok(());
@@ -494,16 +500,12 @@ impl Import<'_> {
             if placed.manual.is_empty() {
                 let message = format!("@{target} with the sharding {} makes nothing local", short(text));
                 return Err(Box::new(
-                    Diagnostic::invalid("SH0347", message).at(span).hint("its sharding is {manual} or has manual subgroups"),
+                    Diagnostic::invalid("SH0347", message)
+                        .at(span)
+                        .hint("its sharding is {manual} or has manual subgroups"),
                 ));
             }
-            Crossing {
-                enters,
-                inner: Some(placed.manual),
-                outer: None,
-                added: None,
-                shardings: Vec::new(),
-            }
+            Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
         } else {
             Crossing {
                 enters,

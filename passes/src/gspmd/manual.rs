@@ -253,8 +253,8 @@ impl Former<'_, '_> {
                 !c.enters && c.outer.as_ref().is_none_or(|outer| same_axes(outer, &self.context))
             });
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
-            let marked =
-                self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context)) || is_body_call(kind);
+            let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
+                || is_body_call(kind);
             if !exits && !enters && local.is_empty() && !marked {
                 if crossing.is_some() {
                     return Err(self.error(
@@ -395,7 +395,9 @@ impl Former<'_, '_> {
             let Some(to) = node(op) else { continue };
             waits.entry(to).or_default();
             for value in inputs(module, op) {
-                let Some(def) = module.def_op(value).filter(|def| position.contains_key(def)) else { continue };
+                let Some(def) = module.def_op(value).filter(|def| position.contains_key(def)) else {
+                    continue;
+                };
                 let Some(from) = node(def) else { continue };
                 // Within a part, an exit's result must not come back.
                 let is_exit = parts.values().any(|p| p.exits.contains(&def));
@@ -408,7 +410,8 @@ impl Former<'_, '_> {
                 }
             }
         }
-        let by_node: FxHashMap<usize, usize> = node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
+        let by_node: FxHashMap<usize, usize> =
+            node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();
@@ -506,8 +509,10 @@ impl Former<'_, '_> {
                 }
             }
             if expected.shape != local.shape {
-                let message =
-                    format!("{whole} split as {} is {expected} on each device, not {local}", sharding.display(mesh));
+                let message = format!(
+                    "{whole} split as {} is {expected} on each device, not {local}",
+                    sharding.display(mesh)
+                );
                 return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));
             }
         }
@@ -532,16 +537,23 @@ impl Former<'_, '_> {
         manual.sort_unstable();
         if let Some(axis) = manual.iter().find(|axis| axis.sub.is_some()) {
             let text = self.import.module.meshes[home].axis_text(*axis);
-            return Err(self.error(anchor, format!("only a part of an axis is manual: {text}"), "give no mesh: it is inferred from the shardings"));
+            return Err(self.error(
+                anchor,
+                format!("only a part of an axis is manual: {text}"),
+                "give no mesh: it is inferred from the shardings",
+            ));
         }
-        let mut spec = ManualSpec { in_shardings: Vec::new(), out_shardings: Vec::new(), manual_axes: manual.clone() };
+        let mut spec =
+            ManualSpec { in_shardings: Vec::new(), out_shardings: Vec::new(), manual_axes: manual.clone() };
         let (mut operands, mut arg_types) = (Vec::new(), Vec::new());
         let mut map = ValueMap::new();
         let mut locals: Vec<ValueId> = Vec::new();
         for &entry in &part.entries {
             let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
-            let (values, results) =
-                (self.import.module.ops[entry].operands.clone(), self.import.module.ops[entry].results.clone());
+            let (values, results) = (
+                self.import.module.ops[entry].operands.clone(),
+                self.import.module.ops[entry].results.clone(),
+            );
             for (i, (&value, &local)) in values.iter().zip(&results).enumerate() {
                 let (value, sharding) = match given.get(i) {
                     Some(sharding) => (value, sharding.clone()),
@@ -604,7 +616,9 @@ impl Former<'_, '_> {
             map.insert(local, arg);
         }
         let mut inside = members.clone();
-        inside.extend(members.iter().flat_map(|&op| module.ops[op].regions.clone()).flat_map(|r| module.walk(r)));
+        inside.extend(
+            members.iter().flat_map(|&op| module.ops[op].regions.clone()).flat_map(|r| module.walk(r)),
+        );
         for op in inside {
             let operands = module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
             module.ops[op].operands = operands;
@@ -613,7 +627,8 @@ impl Former<'_, '_> {
         let ret = module.add_op(OpKind::Return, &returned, &[], &[]);
         members.push(ret);
         module.regions[region].ops = members;
-        let op = module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &result_types, &[region]);
+        let op =
+            module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &result_types, &[region]);
         for new in [op, ret] {
             module.ops[new].span = module.ops[anchor].span;
             module.ops[new].loc = module.ops[anchor].loc;

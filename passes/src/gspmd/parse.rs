@@ -198,7 +198,8 @@ fn iota(c: &mut Cursor<'_>) -> Result<Devices, TextError> {
             return Err(TextError { at, message, unsupported: false });
         }
         if permutation(at, &list).is_err() {
-            let message = format!("the dimensions of a transposition are 0 to {}, once each", reshape.len() - 1);
+            let message =
+                format!("the dimensions of a transposition are 0 to {}, once each", reshape.len() - 1);
             return Err(TextError { at, message, unsupported: false });
         }
         perm = list.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
@@ -352,10 +353,7 @@ fn device_ids(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<Option<Dev
 }
 
 /// `{'x', 'y':(1)2, ?}`.
-pub(super) fn dim_sharding(
-    c: &mut Cursor<'_>,
-    axes: &[(Box<str>, i64)],
-) -> Result<DimSharding, TextError> {
+pub(super) fn dim_sharding(c: &mut Cursor<'_>, axes: &[(Box<str>, i64)]) -> Result<DimSharding, TextError> {
     c.expect("{")?;
     let mut dim = DimSharding::default();
     c.list("}", |c| {

@@ -109,7 +109,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
-    let first: usize = order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
+    let first: usize =
+        order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
     if list.get(first) != Some(&0) {
         return None;
     }

@@ -291,11 +291,10 @@ impl<'a> Parser<'a> {
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
-                _ if text.starts_with("#stablehlo.") => {
-                    self.check_dimension_numbers(text)?;
-                    return Ok(Attr::Raw(self.expand_text(text)?.into()));
-                }
                 _ => {
+                    if text.starts_with("#stablehlo.") {
+                        self.check_dimension_numbers(text)?;
+                    }
                     // An alias is what it stands for.
                     let alias =
                         self.alias_at(text).and_then(|(alias, _)| self.attr_aliases.get(alias).copied());

@@ -147,6 +147,9 @@ impl<'a> Parser<'a> {
             AttrType::RaggedDot => Val::RaggedDot(Box::new(self.ragged_dot()?)),
             AttrType::Conv => {
                 self.expect("#stablehlo.conv<")?;
+                if self.eat_word("raw") {
+                    return Ok(Val::Conv(Box::new(self.raw_conv_dims()?)));
+                }
                 let dims = self.conv_dims()?;
                 self.expect(">")?;
                 Val::Conv(Box::new(dims))
@@ -360,6 +363,35 @@ impl<'a> Parser<'a> {
         self.expect("->")?;
         let output = self.conv_tensor('b', 'f')?;
         Ok([input, kernel, output])
+    }
+
+    /// `input_batch_dimension = 0, ...>`: what numbers that name no dimensions are written as.
+    fn raw_conv_dims(&mut self) -> Res<[ConvDims; 3]> {
+        let mut dims = [ConvDims::default(), ConvDims::default(), ConvDims::default()];
+        self.members(">", |p, name| {
+            let [input, kernel, output] = &mut dims;
+            let number = match name {
+                "input_batch_dimension" => &mut input.a,
+                "input_feature_dimension" => &mut input.b,
+                "kernel_input_feature_dimension" => &mut kernel.a,
+                "kernel_output_feature_dimension" => &mut kernel.b,
+                "output_batch_dimension" => &mut output.a,
+                "output_feature_dimension" => &mut output.b,
+                _ => {
+                    let list = match name {
+                        "input_spatial_dimensions" => &mut input.spatial,
+                        "kernel_spatial_dimensions" => &mut kernel.spatial,
+                        "output_spatial_dimensions" => &mut output.spatial,
+                        _ => return Ok(false),
+                    };
+                    *list = p.dim_list()?;
+                    return Ok(true);
+                }
+            };
+            *number = p.index()?;
+            Ok(true)
+        })?;
+        Ok(dims)
     }
 
     fn conv_tensor(&mut self, a: char, b: char) -> Res<ConvDims> {

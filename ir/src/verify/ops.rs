@@ -1,7 +1,8 @@
 //! I6 and I7: counts and types.
 
+use super::hints;
 use super::{Report, regions};
-use crate::{BatchNormKind, BroadcastingOp, DynamicOp, Module, Op, OpId, OpKind, check_result_types};
+use crate::{BatchNormKind, BroadcastingOp, DynamicOp, OpId, OpKind, check_result_types};
 
 /// How many.
 #[derive(Clone, Copy)]
@@ -132,52 +133,11 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     }
     if let Err(error) = check_result_types(module, id) {
         let message = error.to_string();
-        let hint = hint(module, op, &message);
-        report.hinted("SH0207", id, message, hint);
+        let hint = hints::hint(module, op, &message);
+        report.hinted("SH0207", id, message, hint.as_deref());
         return;
     }
     if !op.regions.is_empty() {
         regions::check(report, id);
-    }
-}
-
-/// Advice where there is a usual mistake; `message` says what is wrong.
-fn hint(module: &Module, op: &Op, message: &str) -> Option<&'static str> {
-    use OpKind as K;
-    let result = message.starts_with("result");
-    match &op.kind {
-        K::Binary(_) | K::Compare(..) => mismatch(module, op, 0, 1),
-        K::Select => mismatch(module, op, 1, 2),
-        K::Clamp => mismatch(module, op, 0, 1).or_else(|| mismatch(module, op, 1, 2)),
-        K::AllGather { .. } | K::ReduceScatter { .. } => {
-            Some("the size changes by the number of devices in each replica group")
-        }
-        K::Reshape if message.ends_with("has to stay") => {
-            Some("use stablehlo.convert to change the element type")
-        }
-        K::BroadcastInDim { .. } => Some(
-            "dims gives the result dimension of each operand dimension; both have one size, unless the operand's is 1",
-        ),
-        K::Transpose { .. } => Some("result dimension i is operand dimension permutation[i]"),
-        K::DotGeneral(_) if result => Some(
-            "first come the batching dimensions, then what is left of the left operand, then of the right",
-        ),
-        K::Convolution(_) if result => Some(
-            "an output size is (input + padding - window) / stride + 1, rounded down, with the input and the window dilated",
-        ),
-        K::Reduce { .. } if result => Some("the reduced dimensions vanish"),
-        _ => None,
-    }
-}
-
-/// How two operands differ that must not.
-fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<&'static str> {
-    let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
-    if a.dtype != b.dtype {
-        Some("elementwise operations do not convert: use stablehlo.convert")
-    } else if a.shape != b.shape {
-        Some("elementwise operations do not broadcast: use stablehlo.broadcast_in_dim")
-    } else {
-        None
     }
 }

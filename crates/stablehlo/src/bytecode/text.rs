@@ -349,7 +349,10 @@ impl<'s, 'b> Pool<'s, 'b> {
         let size = (width.div_ceil(8) as usize).max(1);
         let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?));
         let splat = bytes.len() == size;
-        if bytes.len() / size > MAX_LISTED || shape.len() > MAX_RANK || !splat && count != Some(bytes.len() / size) {
+        if bytes.len() / size > MAX_LISTED
+            || shape.len() > MAX_RANK
+            || !splat && count != Some(bytes.len() / size)
+        {
             self.push_hex_elements(bytes);
             return;
         }
@@ -578,12 +581,7 @@ impl<'s, 'b> Pool<'s, 'b> {
 }
 
 /// Appends a list of lists of this shape; an empty shape stands for a single item.
-fn push_nested(
-    out: &mut String,
-    shape: &[i64],
-    items: &[&[u8]],
-    push: &mut impl FnMut(&mut String, &[u8]),
-) {
+fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl FnMut(&mut String, &[u8])) {
     let Some((&size, inner)) = shape.split_first() else {
         if let Some(item) = items.first() {
             push(out, item);

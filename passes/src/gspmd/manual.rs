@@ -18,7 +18,7 @@ use shardc_ir::{
 use super::export::without;
 use super::import::{Crossing, Import};
 
-use crate::inline::{ValueMap, clone_op};
+use crate::inline::{ValueMap, clone_op, inline_calls_in};
 
 /// Functions, each before those that it calls.
 pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {
@@ -93,6 +93,17 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
                 regions.extend(data.regions.iter().map(|&r| (r, inside.clone())));
             }
         }
+    }
+}
+
+/// Replaces calls in manual computations by the bodies of the functions: what is manual there is known only from
+/// around the call.
+pub(super) fn inline_bodies(module: &mut Module) {
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
+    let manual = ops.into_iter().filter(|&op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)));
+    let regions: Vec<RegionId> = manual.flat_map(|op| module.ops[op].regions.clone()).collect();
+    if !regions.is_empty() {
+        inline_calls_in(module, &regions);
     }
 }
 

@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 use crate::{
-    AttrDict, FuncId, LocId, LocTable, Mesh, MeshId, OpId, OpKind, RegionId, ShardingId, ShardingTable, Span,
-    TensorType, TypeId, TypeTable, ValueId,
+    AttrDict, Enclosing, FuncId, Kept, LocId, LocTable, Mesh, MeshId, OpId, OpKind, RegionId, ShardingId,
+    ShardingTable, Span, TensorType, TypeId, TypeTable, ValueId,
 };
 
 /// An operation.
@@ -67,6 +67,27 @@ pub enum Visibility {
     Public,
     /// `private`.
     Private,
+    /// `nested`: not from outside the module and those around it.
+    Nested,
+}
+
+impl Visibility {
+    /// Whether the function may be called from outside the program.
+    #[must_use]
+    pub fn is_public(self) -> bool {
+        matches!(self, Visibility::Default | Visibility::Public)
+    }
+
+    /// The word that is written for it; none for [`Visibility::Default`].
+    #[must_use]
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Visibility::Default => None,
+            Visibility::Public => Some("public"),
+            Visibility::Private => Some("private"),
+            Visibility::Nested => Some("nested"),
+        }
+    }
 }
 
 /// A function.
@@ -103,6 +124,8 @@ pub struct Func {
 pub struct MeshPlace {
     /// Number of functions above it.
     pub funcs_above: u32,
+    /// Number of meshes and of what is kept as text above it.
+    pub others_above: u32,
     /// The location that the text gives it, if any.
     pub loc: PackedOption<LocId>,
 }
@@ -124,6 +147,10 @@ pub struct Module {
     pub funcs: PrimaryMap<FuncId, Func>,
     /// The function with each name.
     pub func_names: IndexMap<Box<str>, FuncId>,
+    /// What the text defines between functions and meshes and shardc does not work on.
+    pub kept: Vec<Kept>,
+    /// The modules around this one, outermost first.
+    pub enclosing: Vec<Enclosing>,
     /// All operations, also those that no region lists any more.
     pub ops: PrimaryMap<OpId, Op>,
     /// All values.
@@ -176,7 +203,10 @@ impl Module {
         if let Some(&id) = self.func_names.get("main") {
             return Some(id);
         }
-        let mut public = self.funcs.iter().filter(|(_, f)| f.visibility != Visibility::Private);
+        if self.kept_symbol("main").is_some() {
+            return None;
+        }
+        let mut public = self.funcs.iter().filter(|(_, f)| f.visibility.is_public());
         match (public.next(), public.next()) {
             (Some((id, _)), None) => Some(id),
             _ => None,

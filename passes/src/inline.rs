@@ -10,7 +10,7 @@ use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use shardc_ir::{
     Attr, AttrDict, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, PackedOption, RegionId,
-    SecondaryMap, ShardingId, Span, ValueDef, ValueId, Visibility,
+    SecondaryMap, ShardingId, Span, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -131,10 +131,13 @@ fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
                 Some(&target) => {
                     graph.update_edge(nodes[caller.index()], nodes[target.index()], op);
                 }
-                None => errors.push(
-                    Diagnostic::invalid("SH0321", format!("the module has no function @{callee}"))
+                None => errors.push(match module.kept_symbol(callee) {
+                    Some(kept) => {
+                        kept.unsupported("SH0321").at(module.ops[op].span).note(kept.span, "it stands here")
+                    }
+                    None => Diagnostic::invalid("SH0321", format!("the module has no function @{callee}"))
                         .at(module.ops[op].span),
-                ),
+                }),
             }
         }
     }
@@ -294,11 +297,14 @@ fn drop_unused(module: &mut Module) {
             }
         }
     }
+    for kept in &module.kept {
+        names_in_attr(&Attr::Raw(kept.text.clone()), &mut named);
+    }
     let entry = module.entry();
     let funcs = std::mem::take(&mut module.funcs);
     module.func_names.clear();
     for (id, func) in funcs {
-        let keep = func.visibility != Visibility::Private || Some(id) == entry || named.contains(&*func.name);
+        let keep = func.visibility.is_public() || Some(id) == entry || named.contains(&*func.name);
         if keep {
             module.add_func(func);
         }

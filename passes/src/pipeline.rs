@@ -123,10 +123,5 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 }
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
-    module.entry().ok_or_else(|| {
-        vec![
-            Diagnostic::invalid("SH0301", "the program has no entry function")
-                .hint("name it @main, or make it the only public function"),
-        ]
-    })
+    module.entry().ok_or_else(|| vec![module.no_entry()])
 }

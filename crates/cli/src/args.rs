@@ -52,7 +52,7 @@ pub(crate) enum Command {
 /// Where the program comes from and how it is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// StableHLO text; - for the standard input
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
     /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
@@ -188,7 +188,7 @@ pub(crate) struct CompileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct OptArgs {
-    /// StableHLO text; - for the standard input
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: Option<PathBuf>,
     /// Passes in order, separated by commas; `list` shows them
     #[arg(long, value_name = "PASSES", value_delimiter = ',')]

@@ -12,7 +12,6 @@ use melior::{
 };
 use shardc_ir::{
     AttrDict, Diagnostic, Func, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, SpmdMode, ValueId,
-    Visibility,
 };
 
 use crate::{
@@ -38,6 +37,9 @@ pub(crate) fn lower<'c>(
         SpmdMode::Replica => None,
         SpmdMode::Partition => Some(attrs.string("{manual}")),
     };
+    if let Some(kept) = module.kept.first() {
+        return Err(kept.unsupported("SH0508"));
+    }
     let context = &session.context;
     let mut lowerer = Lowerer { context, module, attrs, locs, manual, values: SecondaryMap::new() };
 
@@ -148,12 +150,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             (self.attrs.name("sym_name")?, self.attrs.string(&func.name)),
             (self.attrs.name("function_type")?, ty.into()),
         ];
-        let visibility = match func.visibility {
-            Visibility::Default => None,
-            Visibility::Public => Some("public"),
-            Visibility::Private => Some("private"),
-        };
-        if let Some(visibility) = visibility {
+        if let Some(visibility) = func.visibility.word() {
             out.push((self.attrs.name("sym_visibility")?, self.attrs.string(visibility)));
         }
         for (name, dicts, count) in

@@ -112,19 +112,15 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Reads StableHLO text.
+    /// Reads StableHLO: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
     /// Every error that the reader found.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
-        let text = std::str::from_utf8(source).map_err(|e| {
-            let hint = if source.starts_with(b"ML\xefR") {
-                "this is MLIR bytecode, write it as text first"
-            } else {
-                ""
-            };
-            Error::NotText(format!("{e}; {hint}"))
-        })?;
+        if shardc_stablehlo::is_bytecode(source) {
+            return Ok(shardc_stablehlo::parse_bytecode(source)?);
+        }
+        let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
         Ok(shardc_stablehlo::parse(text)?)
     }
 
@@ -143,9 +139,7 @@ impl Compiler {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         let Some(entry) = module.entry() else {
-            return Err(Diagnostic::invalid("SH0301", "the program has no entry function")
-                .hint("name it @main, or make it the only public function")
-                .into());
+            return Err(module.no_entry().into());
         };
         let mut warnings = Vec::new();
         let annotated = is_annotated(&module);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use shardc_ir::{Diagnostic, Span};
+use shardc_ir::{Diagnostic, KeptKind, Span};
 use smallvec::SmallVec;
 
 use crate::codes;
@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Said(Box<Diagnostic>),
     /// The consequence of an error that was already told.
     Silent,
+    /// No error: what stands at the top level has to be kept as text, for the sake of what stands here.
+    Keep(KeptKind, Span),
 }
 
 impl From<Diagnostic> for Failure {
@@ -138,6 +140,13 @@ impl<'a> Cursor<'a> {
             self.pos += 1;
         }
         Some(self.slice(start, self.pos))
+    }
+
+    /// Skips the letters, digits and the like that may stand in names.
+    pub(crate) fn take_ident(&mut self) {
+        while is_ident(self.byte(0)) {
+            self.pos += 1;
+        }
     }
 
     /// A bare identifier; `what` names it in the error.
@@ -308,6 +317,12 @@ impl<'a> Cursor<'a> {
                     at = self.pos;
                     continue;
                 }
+                Some(b'/') if bytes.get(at + 1) == Some(&b'/') => {
+                    let rest = bytes.get(at..).unwrap_or(&[]);
+                    at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+                    continue;
+                }
+                Some(b'<' | b'>') if bytes.get(at + 1) == Some(&b'=') => at += 1,
                 Some(b'(') => open.push(b')'),
                 Some(b'[') => open.push(b']'),
                 Some(b'{') => open.push(b'}'),

@@ -11,6 +11,7 @@ fn shown(source: &str) -> String {
 
 /// Names of the cases and their programs.
 const CASES: &[(&str, &str)] = &[
+    ("operation_without_a_name", "func.func @main() {\n  \"foo.b\\0Ar\"() : () -> ()\n  return\n}\n"),
     (
         "unknown_value",
         "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  \
@@ -79,7 +80,6 @@ const CASES: &[(&str, &str)] = &[
          func.func @other(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return\n}\n",
     ),
     ("never_closed", "module @m {\n  func.func @main() {\n    return\n"),
-    ("branches", "func.func @main() {\n  \"cf.br\"()[^bb1] : () -> ()\n^bb1:\n  return\n}\n"),
 ];
 
 #[test]

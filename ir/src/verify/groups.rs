@@ -31,6 +31,16 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
         return;
     }
+    if let Some(mesh) = spec.mesh_axes.as_deref().filter(|_| spec.groups.is_empty()).and_then(mesh_of) {
+        let module = report.module;
+        let known = module.mesh_names.contains_key(mesh)
+            || module.func_names.contains_key(mesh)
+            || module.kept_symbol(mesh).is_some();
+        if !known {
+            let message = format!("{} has groups on the mesh @{mesh}, which is not defined", kind.name());
+            return report.hinted("SH0214", id, message, Some("define it: sdy.mesh @name = <[\"x\"=2]>"));
+        }
+    }
     let devices = num_devices(report.module, kind, spec);
     let (code, fault) = match kind {
         OpKind::CollectivePermute(_) => ("SH0215", permute(spec, devices)),
@@ -40,6 +50,13 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         let message = format!("{} {message}", kind.name());
         report.hinted(code, id, message, hint);
     }
+}
+
+/// The mesh that groups written as axes name.
+fn mesh_of(mesh_axes: &str) -> Option<&str> {
+    let name = mesh_axes.split_once("mesh = @")?.1;
+    let end = name.find([',', ' ', '>'])?;
+    Some(name[..end].trim_matches('"'))
 }
 
 type Fault = (String, Option<&'static str>);

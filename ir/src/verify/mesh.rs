@@ -220,6 +220,11 @@ impl Users<'_, '_> {
                 self.each(id, &spec.in_shardings, operands);
                 self.each(id, &spec.out_shardings, results);
             }
+            OpKind::DataFlowEdge(Some(s)) => self.each(id, &[*s], results),
+            OpKind::NamedComputation(spec) => {
+                self.each(id, spec.in_shardings.as_deref().unwrap_or_default(), operands);
+                self.each(id, spec.out_shardings.as_deref().unwrap_or_default(), results);
+            }
             _ => {}
         }
     }
@@ -272,10 +277,10 @@ fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -
     };
     let rank = match module.types.get(ty) {
         Type::Tensor(tensor) => tensor.rank(),
+        Type::Quantized(tensor) => tensor.rank(),
         Type::Other(text) if text.starts_with("tensor<*") => {
             return Some("is of a value whose rank is not known".to_owned());
         }
-        // The rank of a quantized tensor is in its text.
         Type::Other(_) => return None,
         // The sharding of a tuple of one is that of its item.
         Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {

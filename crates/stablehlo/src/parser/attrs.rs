@@ -7,8 +7,13 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::canonical::number;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
+use crate::syntax::AttrType;
+
+/// Bytes that all aliases together may stand for, beside a multiple of the text's own.
+const MAX_EXPANDED: usize = 1 << 26;
 
 /// An entry of a dictionary: its name and where its value stands (`None` for a unit attribute).
 #[derive(Clone, Debug)]
@@ -109,7 +114,12 @@ impl<'a> Parser<'a> {
         while is_ident(self.byte(0)) {
             self.cursor.pos += 1;
         }
-        if matches!(self.byte(0), b'<' | b'(' | b'[') { self.skip_brackets() } else { Ok(()) }
+        let distinct = self.byte(0) == b'[';
+        if matches!(self.byte(0), b'<' | b'(' | b'[') {
+            self.skip_brackets()?;
+        }
+        // `distinct[0]<...>`
+        if distinct && self.byte(0) == b'<' { self.skip_brackets() } else { Ok(()) }
     }
 
     /// Runs `read` on the value of `named`, through an alias if it is one.
@@ -147,38 +157,61 @@ impl<'a> Parser<'a> {
         (!name.is_empty() && !name.contains('.') && !body).then_some((name, end + 1))
     }
 
-    /// `text` with attribute aliases replaced by what they stand for.
+    /// `text` with aliases replaced by what they stand for.
     pub(super) fn expand_text(&mut self, text: &str) -> Res<String> {
         let mut out = String::with_capacity(text.len());
-        self.expand_into(&mut out, text)?;
+        self.expand_into(&mut out, text, false)?;
         Ok(out)
     }
 
-    fn expand_into(&mut self, out: &mut String, text: &str) -> Res<()> {
-        if self.attr_aliases.is_empty() || !text.contains('#') {
+    /// `in_loc`: the text stands in `loc(...)`, where an alias of a location stands for what is in its own `loc(...)`.
+    fn expand_into(&mut self, out: &mut String, text: &str, in_loc: bool) -> Res<()> {
+        let none = self.attr_aliases.is_empty() && self.type_aliases.is_empty();
+        if none || !text.contains(['#', '!']) {
             out.push_str(text);
             return Ok(());
         }
         let bytes = text.as_bytes();
         let (mut at, mut copied) = (0, 0);
-        while at < bytes.len() {
-            match bytes[at] {
+        // Parentheses that are open in a `loc(...)`.
+        let mut loc_depth = u32::from(in_loc);
+        while let Some(&b) = bytes.get(at) {
+            match b {
                 b'"' => {
                     at += 1;
-                    while at < bytes.len() && bytes[at] != b'"' {
+                    while bytes.get(at).is_some_and(|&b| b != b'"') {
                         at += 1 + usize::from(bytes[at] == b'\\');
                     }
                 }
-                b'#' => {
+                b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                    while bytes.get(at).is_some_and(|&b| b != b'\n') {
+                        at += 1;
+                    }
+                    continue;
+                }
+                b'(' if loc_depth > 0 => loc_depth += 1,
+                b')' if loc_depth > u32::from(in_loc) => loc_depth -= 1,
+                b'#' | b'!' => {
                     let end = at + 1 + bytes[at + 1..].iter().take_while(|&&b| is_ident(b)).count();
-                    let target = self.attr_aliases.get(text.get(at + 1..end).unwrap_or("")).copied();
-                    if let Some((start, stop)) = target {
+                    let name = text.get(at + 1..end).unwrap_or("");
+                    let aliases = if b == b'#' { &self.attr_aliases } else { &self.type_aliases };
+                    if let Some(&(start, stop)) = aliases.get(name) {
                         out.push_str(text.get(copied..at).unwrap_or(""));
-                        let value = self.slice(start, stop);
-                        self.nested(|p| p.expand_into(out, value))?;
+                        self.expand_alias(out, start, stop, loc_depth > 0)?;
                         copied = end;
                     }
                     at = end;
+                    continue;
+                }
+                _ if is_ident_start(b) => {
+                    let start = at;
+                    while bytes.get(at).is_some_and(|&b| is_ident(b)) {
+                        at += 1;
+                    }
+                    if loc_depth == 0 && text.get(start..=at) == Some("loc(") {
+                        loc_depth = 1;
+                        at += 1;
+                    }
                     continue;
                 }
                 _ => {}
@@ -186,6 +219,24 @@ impl<'a> Parser<'a> {
             at += 1;
         }
         out.push_str(text.get(copied..).unwrap_or(""));
+        Ok(())
+    }
+
+    fn expand_alias(&mut self, out: &mut String, start: usize, stop: usize, in_loc: bool) -> Res<()> {
+        self.spend(stop - start)?;
+        let value = self.slice(start, stop);
+        let inner = value.strip_prefix("loc(").and_then(|rest| rest.strip_suffix(')')).filter(|_| in_loc);
+        let in_loc = inner.is_some();
+        self.nested(|p| p.expand_into(out, inner.unwrap_or(value), in_loc))
+    }
+
+    /// Counts what aliases stand for: those that name others twice could stand for more than fits any memory.
+    fn spend(&mut self, bytes: usize) -> Res<()> {
+        self.expanded = self.expanded.saturating_add(bytes);
+        if self.expanded > MAX_EXPANDED.saturating_add(self.cursor.text.len().saturating_mul(64)) {
+            let message = "the aliases of this text stand for too much";
+            return Err(Diagnostic::unsupported(codes::NESTING, message).at(self.token_span()).into());
+        }
         Ok(())
     }
 
@@ -227,33 +278,52 @@ impl<'a> Parser<'a> {
                 Attr::Dict(self.carry_all(&entries)?)
             }
             b'@' => Attr::Symbol(self.symbol()?.into()),
-            b'-' | b'0'..=b'9' => match text.split_once(" : ") {
-                Some((digits, ty)) => match digits.parse() {
-                    Ok(value) => Attr::Int(value, ty.into()),
-                    Err(_) => Attr::Raw(text.into()),
-                },
-                None => {
-                    text.parse().map_or_else(|_| Attr::Raw(text.into()), |value| Attr::Int(value, "".into()))
-                }
-            },
+            b'-' | b'0'..=b'9' => number(text).unwrap_or_else(|| Attr::Raw(text.into())),
             _ => match text {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
+                _ if text.starts_with("#stablehlo.") => {
+                    let start = self.pos;
+                    self.check_dimension_numbers(text)?;
+                    self.cursor.pos = start;
+                    return Ok(Attr::Raw(match self.canonical(text, end) {
+                        Some(text) => text.into(),
+                        None => self.expand_text(text)?.into(),
+                    }));
+                }
                 _ => {
                     // An alias is what it stands for.
                     let alias =
                         self.alias_at(text).and_then(|(alias, _)| self.attr_aliases.get(alias).copied());
                     return match alias {
-                        Some((start, end)) => self.carried_text(start, end),
-                        None => Ok(Attr::Raw(self.expand_text(text)?.into())),
+                        Some((start, end)) => {
+                            self.spend(end - start)?;
+                            self.carried_text(start, end)
+                        }
+                        None => Ok(Attr::Raw(match self.canonical(text, end) {
+                            Some(text) => text.into(),
+                            None => self.expand_text(text)?.into(),
+                        })),
                     };
                 }
             },
         };
         let whole = matches!(attr, Attr::Int(..) | Attr::Raw(_) | Attr::Bool(_) | Attr::Unit);
         if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
+    }
+
+    /// Dimension numbers have to be sound wherever they stand; the cursor is at their start.
+    fn check_dimension_numbers(&mut self, text: &str) -> Res<()> {
+        let ty = match text.split('<').next() {
+            Some("#stablehlo.conv") => AttrType::Conv,
+            Some("#stablehlo.dot") => AttrType::Dot,
+            Some("#stablehlo.gather") => AttrType::Gather,
+            Some("#stablehlo.scatter") => AttrType::Scatter,
+            _ => return Ok(()),
+        };
+        self.generic_value(ty).map(|_| ())
     }
 
     /// Entries as attributes that are carried, in order.

@@ -1,20 +1,27 @@
 //! The reader: recursive descent over the bytes of the text, straight into a [`Module`].
 //!
-//! * [`module`]: the top level, functions and meshes; aliases, which may stand before or after the module.
+//! * [`module`]: the top level; [`func`]: functions; [`alias`]: aliases, which may stand before or after the module;
+//!   [`kept`]: what stays text.
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
+//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
 
+mod alias;
 mod attrs;
+mod canonical;
 mod dense;
+mod func;
+mod groups;
+mod kept;
 mod loc;
 mod module;
 mod names;
 mod pretty;
+mod quant;
 pub(crate) mod records;
 mod region;
 mod rule;
@@ -24,7 +31,7 @@ mod values;
 
 use std::ops::{Deref, DerefMut};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
@@ -58,6 +65,16 @@ struct Parser<'a> {
     loc_depths: Vec<u32>,
     /// Type of the `dense` constant that was read last.
     last_dense: Option<TypeId>,
+    /// Where each symbol of the module is defined.
+    symbols: FxHashMap<Box<str>, Span>,
+    /// Meshes that were looked for below their use.
+    missing_meshes: FxHashSet<Box<str>>,
+    /// What the module holds beside functions.
+    places: Vec<kept::Place>,
+    /// Bytes that the aliases used so far stand for.
+    expanded: usize,
+    /// Keys of `{-# ... #-}`.
+    resources: FxHashSet<&'a str>,
     /// Constants whose elements did not come as text, by the place that stands for them.
     decoded: FxHashMap<usize, (Dense, TypeId)>,
     errors: Vec<Diagnostic>,
@@ -91,6 +108,9 @@ pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
     if let Err(failure) = parser.top_level() {
         parser.report(failure);
     }
+    if parser.errors.is_empty() {
+        parser.check_resources();
+    }
     if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) }
 }
 
@@ -106,10 +126,25 @@ impl<'a> Parser<'a> {
             locs: FxHashMap::default(),
             loc_depths: Vec::new(),
             last_dense: None,
+            symbols: FxHashMap::default(),
+            missing_meshes: FxHashSet::default(),
+            places: Vec::new(),
+            expanded: 0,
+            resources: FxHashSet::default(),
             decoded: FxHashMap::default(),
             errors: Vec::new(),
             depth: 0,
         }
+    }
+
+    /// Enters a symbol of the module, which nothing else may be called.
+    fn define_symbol(&mut self, what: &str, name: &str, span: Span) -> Res<()> {
+        let Some(&old) = self.symbols.get(name) else {
+            self.symbols.insert(name.into(), span);
+            return Ok(());
+        };
+        let message = format!("the {what} @{name} is defined twice");
+        Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).note(old, "first defined here").into())
     }
 
     fn report(&mut self, failure: Failure) {

@@ -1,14 +1,18 @@
 //! Pretty forms: piece by piece from the table, and those with code of their own.
 
-use shardc_ir::{BinaryOp, CustomCallSpec, DType, Diagnostic, OpKind, PackedOption, Span, Type, TypeId};
+use shardc_ir::{
+    Attr, BinaryOp, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, OpaqueSpec, PackedOption, Span,
+    Type, TypeId,
+};
 use smallvec::SmallVec;
 
 use super::attrs::NamedList;
+use super::kept::is_upstream;
 use super::region::{ArgDecl, Deferred, OpState, plural, take_custom_call_props};
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
 use crate::codes;
-use crate::lexer::Res;
+use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::Given;
 use crate::syntax::table::{self, Own, Pretty};
 use crate::syntax::{AttrType, Piece, Row, Val, row};
@@ -29,7 +33,13 @@ impl<'a> Parser<'a> {
             other => other,
         };
         let key = if matches!(name, "func.return" | "sdy.return") { "stablehlo.return" } else { name };
-        let Some(row) = row(key) else { return Err(self.unknown_op(name, span)) };
+        let Some(row) = row(key) else {
+            return Err(match name {
+                _ if name.starts_with("cf.") => Failure::Keep(KeptKind::Branches, span),
+                _ if is_upstream(name) => Failure::Keep(KeptKind::Foreign, span),
+                _ => self.unknown_op(name, span),
+            });
+        };
         let mut state = self.pretty_state(row, span)?;
         self.respell(&mut state, name);
         Ok(state)
@@ -40,7 +50,7 @@ impl<'a> Parser<'a> {
         match row.pretty {
             Pretty::Pieces(pieces) => self.pieces(row, pieces, span),
             Pretty::Own(own) => match own {
-                Own::Constant => self.constant(),
+                Own::Constant => self.constant(row, span),
                 Own::Reduce => self.reduce(span),
                 Own::While => self.while_op(span),
                 Own::Call => self.call(span),
@@ -102,6 +112,7 @@ impl<'a> Parser<'a> {
         let mut given = Given::default();
         let mut deferred = Deferred::new();
         let mut attrs = NamedList::new();
+        let mut regions = SmallVec::new();
         for &piece in pieces {
             match piece {
                 Piece::L(text) => self.literal(text)?,
@@ -132,6 +143,14 @@ impl<'a> Parser<'a> {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
                     }
                 }
+                Piece::Regions => {
+                    if self.eat("(") {
+                        self.list(")", |p| {
+                            regions.push(p.region(&[], false)?);
+                            Ok(())
+                        })?;
+                    }
+                }
                 Piece::Dict => self.opt_dict(&mut attrs)?,
                 Piece::Ranges => self.ranges(&mut given)?,
                 Piece::DotDims => {
@@ -147,7 +166,16 @@ impl<'a> Parser<'a> {
                 }
                 Piece::Window => self.pretty_window(&mut given.0)?,
                 Piece::ExpMant => self.exponent_mantissa(&mut given)?,
+                Piece::Regions => {
+                    if self.eat("(") {
+                        self.list(")", |p| {
+                            regions.push(p.region(&[], false)?);
+                            Ok(())
+                        })?;
+                    }
+                }
                 Piece::Same
+                | Piece::Cast
                 | Piece::Functional
                 | Piece::Result
                 | Piece::Operand
@@ -164,6 +192,7 @@ impl<'a> Parser<'a> {
         let mut state = OpState::new(kind);
         state.operands = signature.operands;
         state.results = signature.results;
+        state.regions = regions;
         state.attrs = attrs;
         Ok(state)
     }
@@ -232,10 +261,17 @@ impl<'a> Parser<'a> {
     fn types_piece(&mut self, piece: Piece, name: &str, span: Span, signature: &mut Signature) -> Res<()> {
         let functional = self.peek() == b'(';
         match piece {
-            Piece::Same | Piece::Select | Piece::Complex if functional => {
+            Piece::Same | Piece::Select | Piece::Complex | Piece::Tuple if functional => {
                 self.functional_into(name, span, signature)
             }
             Piece::Functional => self.functional_into(name, span, signature),
+            Piece::Cast => {
+                let from = self.spanned_ty()?;
+                self.check_operands(name, span, &signature.operands, &[from].into_iter().collect())?;
+                self.expect_word("to")?;
+                signature.results.push(self.ty()?);
+                Ok(())
+            }
             Piece::Same | Piece::Result | Piece::Operand => {
                 let (ty, ty_span) = self.spanned_ty()?;
                 for &operand in &signature.operands {
@@ -290,7 +326,7 @@ impl<'a> Parser<'a> {
                 let (ty, ty_span) = self.spanned_ty()?;
                 let items: SpannedTypes = match self.module.types.get(ty) {
                     Type::Tuple(items) => items.iter().map(|&item| (item, ty_span)).collect(),
-                    Type::Tensor(_) | Type::Token | Type::Other(_) => {
+                    Type::Tensor(_) | Type::Quantized(_) | Type::Token | Type::Other(_) => {
                         return Err(Diagnostic::invalid(codes::TYPE, "expected a tuple type")
                             .at(ty_span)
                             .into());
@@ -321,13 +357,60 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn constant(&mut self) -> Res<OpState<'a>> {
+    /// `{a = 1} dense<0> : type`, or `() <{value = dense<0> : type}> {a = 1} : () -> type` where the result has
+    /// another type than the value.
+    fn constant(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut attrs = NamedList::new();
+        if self.eat("(") {
+            self.expect(")")?;
+            if self.eat("<") {
+                self.dict(&mut attrs)?;
+                self.expect(">")?;
+            }
+            self.opt_dict(&mut attrs)?;
+            let mut given = Given::default();
+            self.known_attrs(row, &mut attrs, &mut given, &mut Deferred::new())?;
+            let kind = self.kind(row.name, span, &mut given)?;
+            self.expect(":")?;
+            let (operands, results) = self.functional_type()?;
+            self.check_operands(row.name, span, &[], &operands)?;
+            let mut state = OpState::new(kind);
+            state.attrs = attrs;
+            state.results = results;
+            self.check_constant(&mut state, span)?;
+            return Ok(state);
+        }
         self.opt_dict(&mut attrs)?;
+        if row.name == "arith.constant"
+            && !["dense", "sparse", "dense_resource"].iter().any(|w| self.at_word(w))
+        {
+            return self.scalar_constant(row, attrs);
+        }
         let (dense, ty) = self.dense()?;
         let mut state = OpState::new(OpKind::Constant(dense));
         state.attrs = attrs;
         state.results.push(ty);
+        Ok(state)
+    }
+
+    /// A constant that is no tensor, which is kept as it is.
+    fn scalar_constant(&mut self, row: &'static Row, attrs: NamedList<'a>) -> Res<OpState<'a>> {
+        let start = self.peek_pos();
+        self.skip_attr()?;
+        let end = self.pos;
+        let value = self.carried_text(start, end)?;
+        let ty = match &value {
+            Attr::Int(_, ty) => ty.clone(),
+            Attr::Bool(_) => "i1".into(),
+            Attr::Raw(text) => text.rsplit(" : ").next().unwrap_or_default().into(),
+            _ => return Err(self.expected("a constant")),
+        };
+        let mut state = OpState::new(OpKind::Opaque(Box::new(OpaqueSpec {
+            name: row.name.into(),
+            props: [("value".into(), value)].into_iter().collect(),
+        })));
+        state.results.push(self.module.types.intern(Type::Other(ty)));
+        state.attrs = attrs;
         Ok(state)
     }
 

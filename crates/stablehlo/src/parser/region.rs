@@ -1,11 +1,13 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, DimList, Func, LocId, OpId, OpKind, PackedOption, RegionId, Span, TypeId,
+    Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId,
 };
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::canonical::tidy;
 use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
@@ -129,15 +131,12 @@ impl<'a> Parser<'a> {
                     .into());
             }
             if self.byte(0) == b'^' {
-                let span = self.token_span();
-                return Err(Diagnostic::unsupported(codes::NOT_READ, "a region may have one block only")
-                    .at(span)
-                    .hint("StableHLO's control flow is `while`, `case` and `if`, not branches between blocks")
-                    .into());
+                return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
             let start = self.pos;
             match self.op() {
                 Ok(op) => ops.push(op),
+                Err(failure @ Failure::Keep(..)) => return Err(failure),
                 Err(failure) => {
                     self.report(failure);
                     if self.too_many_errors() {
@@ -214,7 +213,7 @@ impl<'a> Parser<'a> {
         self.finish(state, names, span, loc)
     }
 
-    fn result_names(&mut self) -> Res<ResultNames<'a>> {
+    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
         let mut names = ResultNames::new();
         if self.peek() != b'%' {
             return Ok(names);
@@ -315,8 +314,7 @@ impl<'a> Parser<'a> {
                         p.expect(">")?;
                         Ok(list)
                     } else {
-                        p.expect("#sdy.sharding")?;
-                        Ok(vec![p.sharding()?])
+                        Err(p.expected("`#sdy.sharding_per_value<[...]>`, one sharding per result"))
                     }
                 })?;
                 if shardings.len() != results {
@@ -371,9 +369,7 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         if self.peek() == b'[' {
-            return Err(Diagnostic::unsupported(codes::NOT_READ, "branches between blocks cannot be read")
-                .at(span)
-                .into());
+            return Err(Failure::Keep(KeptKind::Branches, span));
         }
         let mut props = NamedList::new();
         if self.eat("<") {
@@ -414,7 +410,13 @@ impl<'a> Parser<'a> {
     ) -> Res<OpState<'a>> {
         let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
-        let known = row(name);
+        // A constant that is no tensor is kept as it is.
+        let scalar = name == "arith.constant"
+            && props.iter().chain(&attrs).any(|named| {
+                named.name == "value"
+                    && named.value.is_some_and(|(at, _)| !self.slice(at, at + 5).starts_with("dense"))
+            });
+        let known = row(name).filter(|_| !scalar);
         if let Some(row) = known {
             let mut deferred = Deferred::new();
             self.known_attrs(row, &mut props, &mut given, &mut deferred)?;
@@ -432,17 +434,37 @@ impl<'a> Parser<'a> {
         }
         state.kind = kind;
         state.attrs = attrs;
-        if let (OpKind::Constant(_), Some(written)) = (&state.kind, self.last_dense)
-            && state.results[..] != [written]
-        {
-            let message = format!(
-                "a constant of type {} cannot have another type as result",
-                self.module.types.display(written)
-            );
-            return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into());
-        }
+        self.check_constant(&mut state, span)?;
         self.respell(&mut state, name);
         Ok(state)
+    }
+
+    /// Demands that a constant has the type of its result, or the one that the quantized result stores.
+    pub(super) fn check_constant(&mut self, state: &mut OpState<'a>, span: Span) -> Res<()> {
+        let (OpKind::Constant(dense), Some(written)) = (&mut state.kind, self.last_dense) else {
+            return Ok(());
+        };
+        if state.results[..] == [written] {
+            return Ok(());
+        }
+        let types = &self.module.types;
+        let result = state.results.first().filter(|_| state.results.len() == 1);
+        let quantized = result.and_then(|&result| types.as_quantized(result));
+        if let (Some(quantized), Some(value)) = (quantized, types.as_tensor(written))
+            && quantized.shape == value.shape
+        {
+            let storage = quantized.element.storage;
+            if storage.and_then(|storage| storage.dtype()) != Some(value.dtype) {
+                // The type of the elements does not follow from the result's.
+                let mut text = String::new();
+                crate::printer::dense::push(&mut text, &self.module, dense, Some(written));
+                *dense = Dense::Raw(text.into());
+            }
+            return Ok(());
+        }
+        let message =
+            format!("a constant of type {} cannot have another type as result", types.display(written));
+        Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
     /// For an operation that is read as another one: remembers the name and completes the kind.
@@ -493,7 +515,8 @@ impl<'a> Parser<'a> {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
-                    given.0.push((name, Val::Raw(text.into())));
+                    let dialect = text.starts_with("#stablehlo");
+                    given.0.push((name, Val::Raw(if dialect { tidy(&text) } else { text }.into())));
                 }
                 AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                     let start = self.at_value(&entry, |p| {
@@ -547,9 +570,16 @@ impl<'a> Parser<'a> {
 
     /// The kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
-        kinds::kind_of(&self.module, name, given).map_err(|problem| {
-            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
-        })
+        let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
+        })?;
+        let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+        if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
+            let message = format!("{name:?} cannot be the name of an operation");
+            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
+        }
+        Ok(kind)
     }
 
     /// Demands that operands have the types written for them.

@@ -34,6 +34,11 @@ impl<'a> Parser<'a> {
                 let message = format!("this mesh has two axes called \"{name}\"");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
             }
+            if mesh.axes.len() > usize::from(u16::MAX) {
+                return Err(Diagnostic::unsupported(codes::UNKNOWN_MESH, "this mesh has too many axes")
+                    .at(span)
+                    .into());
+            }
             Ok(())
         })?;
         if self.eat(",") {
@@ -64,36 +69,28 @@ impl<'a> Parser<'a> {
 
     /// Adds a mesh, or completes one that was read ahead because it was used before it was defined.
     pub(super) fn add_mesh(&mut self, name: &str, mesh: Mesh, span: Span) -> Res<()> {
-        match self.module.mesh_names.get(name) {
-            None => {
-                self.module.add_mesh(name, mesh);
-                Ok(())
-            }
-            Some(&id) if self.module.meshes[id] == mesh => Ok(()),
-            Some(_) => {
-                Err(Diagnostic::invalid(codes::REDEFINITION, format!("the mesh @{name} is defined twice"))
-                    .at(span)
-                    .into())
-            }
+        // Twice at one place: it was read ahead, before its turn.
+        if !span.is_some() || self.symbols.get(name) != Some(&span) {
+            self.define_symbol("mesh", name, span)?;
+            self.module.add_mesh(name, mesh);
         }
+        Ok(())
     }
 
-    /// A mesh that a sharding names, wherever in the text it is defined.
-    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+    /// A mesh that is named, wherever in the text it is defined.
+    pub(super) fn known_mesh(&mut self, name: &str) -> Res<Option<MeshId>> {
         if let Some(&id) = self.module.mesh_names.get(name) {
-            return Ok(id);
+            return Ok(Some(id));
         }
-        let mut from = self.pos;
-        while let Some(found) = self.cursor.text.get(from..).and_then(|rest| rest.find("sdy.mesh @")) {
-            let at = from + found + "sdy.mesh".len();
-            let here = self.elsewhere(at, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
-            if here {
-                self.elsewhere(at, Self::mesh_op)?;
-                if let Some(&id) = self.module.mesh_names.get(name) {
-                    return Ok(id);
-                }
-            }
-            from = at;
+        if self.missing_meshes.insert(name.into()) {
+            self.read_ahead(name)?;
+        }
+        Ok(self.module.mesh_names.get(name).copied())
+    }
+
+    fn find_mesh(&mut self, name: &str, span: Span) -> Res<MeshId> {
+        if let Some(id) = self.known_mesh(name)? {
+            return Ok(id);
         }
         let known: Vec<String> = self.module.mesh_names.keys().map(|name| format!("@{name}")).collect();
         let error =
@@ -105,20 +102,59 @@ impl<'a> Parser<'a> {
         .into())
     }
 
+    /// Reads the mesh of this name where it stands below.
+    fn read_ahead(&mut self, name: &str) -> Res<()> {
+        const WORD: &str = "sdy.mesh";
+        let text = self.cursor.text;
+        let mut from = self.pos;
+        while let Some(found) = text.get(from..).and_then(|rest| rest.find(WORD)) {
+            let at = from + found;
+            from = at + WORD.len();
+            let line = text.get(..at).map_or("", |before| before.rsplit('\n').next().unwrap_or(before));
+            match line.trim_start() {
+                "" => {
+                    let here = self.elsewhere(from, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
+                    if here {
+                        return self.elsewhere(from, Self::mesh_op);
+                    }
+                }
+                "\"" => {
+                    let here = |p: &mut Self| {
+                        p.expect("\"")?;
+                        let header = p.generic_header()?;
+                        let named = header.iter().find(|named| named.name == "sym_name");
+                        named.map_or(Ok(false), |named| p.at_value(named, |p| Ok(p.text_string()? == name)))
+                    };
+                    if self.elsewhere(from, here).unwrap_or(false) {
+                        return self.elsewhere(from + 1, Self::generic_mesh).map(drop);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn mesh_ref(&mut self) -> Res<MeshId> {
         let start = self.peek_pos();
         if self.eat_word("mesh") {
             let mesh = self.mesh_body()?;
-            let same = self.module.meshes.iter().find(|(id, other)| {
-                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
-            });
-            return Ok(match same {
-                Some((id, _)) => id,
-                None => self.module.meshes.push(mesh),
-            });
+            return Ok(self.unnamed_mesh(mesh));
         }
         let name = self.symbol()?;
         self.find_mesh(&name, Span::new(start, self.pos))
+    }
+
+    /// A mesh that is written where it is used.
+    fn unnamed_mesh(&mut self, mesh: Mesh) -> MeshId {
+        let same =
+            self.module.meshes.iter().find(|(id, other)| {
+                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
+            });
+        match same {
+            Some((id, _)) => id,
+            None => self.module.meshes.push(mesh),
+        }
     }
 
     /// `"x"` or `"x":(1)2`.
@@ -155,7 +191,7 @@ impl<'a> Parser<'a> {
             .into());
         };
         if let Some(SubAxis { pre, size: part }) = sub
-            && size % (i64::from(pre) * i64::from(part)) != 0
+            && i64::from(pre).checked_mul(i64::from(part)).is_none_or(|parts| size % parts != 0)
         {
             let message = format!("({pre}){part} is no part of the axis \"{name}\" of size {size}");
             return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
@@ -304,65 +340,6 @@ impl<'a> Parser<'a> {
                 Ok(Val::Raw(text.into()))
             }
         }
-    }
-
-    /// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>` as groups.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<Vec<Vec<i64>>> {
-        self.expect("#stablehlo.replica_group_mesh_axes<")?;
-        let mut mesh = None;
-        let mut axes = AxisList::new();
-        self.members(">", |p, name| {
-            match (name, mesh) {
-                ("mesh", _) => mesh = Some(p.mesh_ref()?),
-                ("axes", Some(mesh)) => {
-                    p.expect("[")?;
-                    p.list("]", |p| {
-                        axes.push(p.stablehlo_axis(mesh)?);
-                        Ok(())
-                    })?;
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        match mesh {
-            Some(mesh) => Ok(self.module.meshes[mesh].replica_groups(&axes)),
-            None => Err(self.expected("`mesh = @name` before this")),
-        }
-    }
-
-    /// `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
-    fn stablehlo_axis(&mut self, mesh: MeshId) -> Res<AxisRef> {
-        self.expect("#stablehlo.axis_ref<")?;
-        let mut axis = None;
-        self.members(">", |p, name| {
-            match (name, &mut axis) {
-                ("name", axis @ None) => *axis = Some(p.axis(mesh)?),
-                ("sub_axis_info", Some(axis)) => {
-                    let span = p.token_span();
-                    p.eat("#stablehlo.sub_axis_info<");
-                    p.expect("(")?;
-                    let pre = p.int()?;
-                    p.expect(")")?;
-                    let size = p.int()?;
-                    p.eat(">");
-                    let sub = u32::try_from(pre).ok().zip(u32::try_from(size).ok());
-                    let full = p.module.meshes[mesh].full_size(*axis);
-                    axis.sub = match sub {
-                        Some((pre @ 1.., size @ 1..)) if full % (i64::from(pre) * i64::from(size)) == 0 => {
-                            Some(SubAxis { pre, size })
-                        }
-                        _ => {
-                            let message = format!("({pre}){size} is no part of an axis of size {full}");
-                            return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
-                        }
-                    };
-                }
-                _ => return Ok(false),
-            }
-            Ok(true)
-        })?;
-        axis.ok_or_else(|| self.expected("`name = \"...\"` before this"))
     }
 
     /// `[<...>, <...>]`.

@@ -140,10 +140,14 @@ impl Printer<'_> {
         }
         let module = self.module;
         let mut visitor = Visitor { module, seen: FxHashMap::default(), order: Vec::new() };
+        for outer in &module.enclosing {
+            visitor.visit(outer.loc, true);
+        }
         visitor.visit(module.loc, true);
         for item in self.items() {
             match item {
                 super::module::Item::Mesh(mesh) => visitor.visit(module.mesh_places[mesh].loc, true),
+                super::module::Item::Kept(_) => {}
                 super::module::Item::Func(func) => {
                     visitor.visit(func.loc, true);
                     if func.body.is_some() {

@@ -1,6 +1,8 @@
 //! Modules, functions and regions.
 
-use shardc_ir::{Func, LocId, MeshId, PackedOption, RegionId, TypeId, Visibility};
+use std::fmt::Write as _;
+
+use shardc_ir::{AttrDict, Func, Kept, LocId, MeshId, PackedOption, RegionId, TypeId};
 
 use super::attrs::{Entries, Entry, push_dict, push_entries};
 use super::names::{Numbering, Parent};
@@ -11,6 +13,7 @@ use crate::syntax::values::{push_string, push_symbol};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item<'m> {
     Mesh(MeshId),
+    Kept(&'m Kept),
     Func(&'m Func),
 }
 
@@ -26,21 +29,25 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Meshes and functions in the order of the text.
+    /// Meshes, functions and what is kept as text, in the order of the text.
     pub(super) fn items(&self) -> Vec<Item<'m>> {
         let module = self.module;
-        let mut meshes: Vec<(u32, MeshId)> =
-            module.mesh_names.values().map(|&id| (module.mesh_places[id].funcs_above, id)).collect();
-        meshes.sort_by_key(|&(place, _)| place);
-        let mut meshes = meshes.into_iter().peekable();
-        let mut items = Vec::with_capacity(meshes.len() + module.funcs.len());
+        let mut others: Vec<(u32, u32, Item<'m>)> = Vec::new();
+        for &id in module.mesh_names.values() {
+            let place = module.mesh_places[id];
+            others.push((place.funcs_above, place.others_above, Item::Mesh(id)));
+        }
+        others.extend(module.kept.iter().map(|k| (k.funcs_above, k.others_above, Item::Kept(k))));
+        others.sort_by_key(|&(funcs, place, _)| (funcs, place));
+        let mut others = others.into_iter().peekable();
+        let mut items = Vec::with_capacity(others.len() + module.funcs.len());
         for (id, func) in module.funcs.iter() {
-            while let Some((_, mesh)) = meshes.next_if(|&(place, _)| place <= id.as_u32()) {
-                items.push(Item::Mesh(mesh));
+            while let Some((.., other)) = others.next_if(|&(place, ..)| place <= id.as_u32()) {
+                items.push(other);
             }
             items.push(Item::Func(func));
         }
-        items.extend(meshes.map(|(_, mesh)| Item::Mesh(mesh)));
+        items.extend(others.map(|(.., other)| other));
         items
     }
 
@@ -48,11 +55,48 @@ impl<'m> Printer<'m> {
         let module = self.module;
         self.number_locs();
         self.loc_definitions(false);
-        let generic = self.options.form == PrintForm::Generic;
-        if generic {
+        if self.options.form == PrintForm::Generic {
             self.number_all();
+        }
+        for outer in &module.enclosing {
+            self.open_module(outer.name.as_deref(), &outer.attrs);
+            outer.above.iter().for_each(|text| self.kept_text(text));
+            self.newline();
+        }
+        self.open_module(module.name.as_deref(), &module.attrs);
+        let items = self.items();
+        if items.is_empty() && self.options.form == PrintForm::Generic {
+            // MLIR marks a block without operations.
+            self.indent -= 1;
+            self.newline();
+            self.push("^bb0:");
+            self.indent += 1;
+        }
+        for item in items {
+            match item {
+                Item::Mesh(mesh) => self.mesh(mesh),
+                Item::Kept(kept) => self.kept_text(&kept.text),
+                Item::Func(func) => self.func(func),
+            }
+        }
+        self.close_module(&module.attrs, module.loc);
+        for outer in module.enclosing.iter().rev() {
+            outer.below.iter().for_each(|text| self.kept_text(text));
+            self.close_module(&outer.attrs, outer.loc);
+        }
+        self.push("\n");
+        self.loc_definitions(true);
+        if let Some(resources) = &module.resources {
+            self.push("\n");
+            self.push(resources);
+            self.push("\n");
+        }
+    }
+
+    fn open_module(&mut self, name: Option<&str>, attrs: &AttrDict) {
+        if self.options.form == PrintForm::Generic {
             self.push("\"builtin.module\"() ");
-            if let Some(name) = &module.name {
+            if let Some(name) = name {
                 self.push("<{sym_name = ");
                 push_string(&mut self.out, name);
                 self.push("}> ");
@@ -60,42 +104,43 @@ impl<'m> Printer<'m> {
             self.push("({");
         } else {
             self.push("module ");
-            if let Some(name) = &module.name {
+            if let Some(name) = name {
                 push_symbol(&mut self.out, name);
                 self.push(" ");
             }
-            if !module.attrs.is_empty() {
+            if !attrs.is_empty() {
                 self.push("attributes ");
-                push_dict(&mut self.out, &module.attrs);
+                push_dict(&mut self.out, attrs);
                 self.push(" ");
             }
             self.push("{");
         }
         self.indent += 1;
-        for item in self.items() {
-            match item {
-                Item::Mesh(mesh) => self.mesh(mesh),
-                Item::Func(func) => self.func(func),
-            }
-        }
+    }
+
+    fn close_module(&mut self, attrs: &AttrDict, loc: PackedOption<LocId>) {
         self.indent -= 1;
         self.newline();
         self.push("}");
-        if generic {
+        if self.options.form == PrintForm::Generic {
             self.push(")");
-            if !module.attrs.is_empty() {
+            if !attrs.is_empty() {
                 self.push(" ");
-                push_dict(&mut self.out, &module.attrs);
+                push_dict(&mut self.out, attrs);
             }
             self.push(" : () -> ()");
         }
-        self.loc(module.loc);
-        self.push("\n");
-        self.loc_definitions(true);
-        if let Some(resources) = &module.resources {
-            self.push("\n");
-            self.push(resources);
-            self.push("\n");
+        self.loc(loc);
+    }
+
+    fn kept_text(&mut self, text: &str) {
+        for line in text.lines() {
+            if line.is_empty() {
+                self.push("\n");
+            } else {
+                self.newline();
+                self.push(line);
+            }
         }
     }
 
@@ -150,10 +195,9 @@ impl<'m> Printer<'m> {
             return;
         }
         self.push("func.func ");
-        match func.visibility {
-            Visibility::Default => {}
-            Visibility::Public => self.push("public "),
-            Visibility::Private => self.push("private "),
+        if let Some(word) = func.visibility.word() {
+            self.push(word);
+            self.push(" ");
         }
         push_symbol(&mut self.out, &func.name);
         self.push("(");
@@ -275,10 +319,8 @@ impl<'m> Printer<'m> {
         }
         self.push(", sym_name = ");
         push_string(&mut self.out, &func.name);
-        match func.visibility {
-            Visibility::Default => {}
-            Visibility::Public => self.push(", sym_visibility = \"public\""),
-            Visibility::Private => self.push(", sym_visibility = \"private\""),
+        if let Some(word) = func.visibility.word() {
+            let _ = write!(self.out, ", sym_visibility = \"{word}\"");
         }
         self.push("}> (");
         match func.body {

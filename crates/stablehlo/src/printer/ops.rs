@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type};
+use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
+use super::defaults::is_default;
 use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
+use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Own, Pretty};
 use crate::syntax::values::{push_generic, push_list, push_pretty, push_string, push_symbol};
 use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
@@ -34,7 +36,7 @@ impl<'m> Printer<'m> {
                     _ => Some(attrs_of(self.module, kind)),
                 };
                 match attrs {
-                    Some(attrs) => self.pieces(op, row, pieces, &attrs),
+                    Some(attrs) => self.pieces(op, row, pieces, &attrs, numbering),
                     None => self.generic(op, numbering, parent),
                 }
             }
@@ -58,14 +60,28 @@ impl<'m> Printer<'m> {
     /// ` {a = 1}` if there are discardable attributes or `more`.
     fn dict(&mut self, op: OpId, more: Entries<'m>) {
         let mut entries = self.discardable(op);
+        let kind = &self.module.ops[op].kind;
+        entries.retain(|(name, entry)| {
+            let default = matches!(entry, Entry::Attr(Attr::Raw(text)) if &**text == DEFAULT_ACCURACY);
+            !(default && crate::is_carried_property(kind, name))
+        });
         entries.extend(more);
+        let kind = &self.module.ops[op].kind;
+        entries.retain(|(name, entry)| !is_default(kind, name, entry));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);
         }
     }
 
-    fn pieces(&mut self, op: OpId, row: &'static Row, pieces: &[Piece], attrs: &Attrs) {
+    fn pieces(
+        &mut self,
+        op: OpId,
+        row: &'static Row,
+        pieces: &[Piece],
+        attrs: &Attrs,
+        numbering: &Numbering,
+    ) {
         let module = self.module;
         let data = &module.ops[op];
         let mut operands = data.operands.iter().copied();
@@ -114,10 +130,11 @@ impl<'m> Printer<'m> {
                         self.push(" ");
                     }
                 }
+                Piece::Regions => self.regions(op, numbering),
                 Piece::Dict => {
                     let mut more = Entries::new();
                     for (at, (name, val)) in attrs.iter().enumerate() {
-                        if printed >> at & 1 == 0 {
+                        if printed >> at & 1 == 0 && !is_implied(row, name, val) {
                             let mut text = String::new();
                             push_generic(&mut text, module, ty_of(name), val, None);
                             more.push((name, Entry::Text(text)));
@@ -153,8 +170,23 @@ impl<'m> Printer<'m> {
                         let _ = write!(self.out, "e{exponent_bits}m{mantissa_bits}");
                     }
                 }
+                Piece::Cast => {
+                    self.types_of(&data.operands);
+                    self.push(" to ");
+                    self.types_of(&data.results);
+                }
+                Piece::Regions => {
+                    for (i, &region) in data.regions.iter().enumerate() {
+                        self.push(if i == 0 { " (" } else { ", " });
+                        let mut inner = numbering.clone();
+                        self.number_region(region, Some(op), &mut inner);
+                        self.region(region, &inner, Parent::Other, true);
+                    }
+                    self.push(if data.regions.is_empty() { "" } else { ")" });
+                }
                 Piece::Same => self.same_types(op),
                 Piece::Functional => self.functional_type(op),
+                Piece::Tuple if !self.is_tuple_of_operands(op) => self.functional_type(op),
                 Piece::Result | Piece::Tuple => self.types_of(&data.results),
                 Piece::Operand => self.types_of(data.operands.get(..1).unwrap_or(&[])),
                 Piece::Operands => self.types_of(&data.operands),
@@ -181,6 +213,15 @@ impl<'m> Printer<'m> {
                     self.result_types(&data.results);
                 }
             }
+        }
+    }
+
+    fn is_tuple_of_operands(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        let ty = |value: &ValueId| self.module.values[*value].ty;
+        match data.results.first().map(|result| self.module.types.get(ty(result))) {
+            Some(Type::Tuple(items)) => data.operands.iter().map(ty).eq(items.iter().copied()),
+            _ => false,
         }
     }
 
@@ -289,6 +330,18 @@ impl<'m> Printer<'m> {
         let module = self.module;
         let data = &module.ops[op];
         match own {
+            Own::Constant if data.results.iter().any(|&r| self.is_quantized(r)) => {
+                self.push(row.name);
+                self.push("() <{value = ");
+                if let OpKind::Constant(dense) = &data.kind {
+                    let ty = data.results.first().map(|&r| module.values[r].ty);
+                    super::dense::push(&mut self.out, module, dense, ty);
+                }
+                self.push("}>");
+                self.dict(op, Entries::new());
+                self.push(" : ");
+                self.functional_type(op);
+            }
             Own::Constant => {
                 self.push(row.name);
                 self.dict(op, Entries::new());
@@ -296,6 +349,10 @@ impl<'m> Printer<'m> {
                 if let OpKind::Constant(dense) = &data.kind {
                     let ty = data.results.first().map(|&r| module.values[r].ty);
                     super::dense::push(&mut self.out, module, dense, ty);
+                } else if let OpKind::Opaque(spec) = &data.kind
+                    && let Some(value) = spec.props.get("value")
+                {
+                    super::attrs::push_attr(&mut self.out, value);
                 }
             }
             Own::Call => {
@@ -310,7 +367,8 @@ impl<'m> Printer<'m> {
                 let mut more = Entries::new();
                 if let OpKind::CustomCall(spec) = &data.kind {
                     push_symbol(&mut self.out, &spec.target);
-                    more.extend(spec.props.iter().map(|(name, attr)| (name, Entry::Attr(attr))));
+                    let written = spec.props.iter().filter(|(name, attr)| !is_call_default(name, attr));
+                    more.extend(written.map(|(name, attr)| (name, Entry::Attr(attr))));
                 }
                 self.call_tail(op, more);
             }
@@ -321,6 +379,10 @@ impl<'m> Printer<'m> {
                     Parent::Other => "stablehlo.return",
                 });
                 self.dict(op, Entries::new());
+                if data.operands.is_empty() && parent == Parent::Other {
+                    // MLIR's form has a blank for the operands.
+                    self.push(" ");
+                }
                 if !data.operands.is_empty() {
                     self.push(" ");
                     self.values(&data.operands);
@@ -340,12 +402,18 @@ impl<'m> Printer<'m> {
                     self.types_of(&data.operands);
                 }
             }
+            // The pretty form pairs its operands.
+            Own::Reduce if !data.operands.len().is_multiple_of(2) => self.generic(op, numbering, parent),
             Own::Reduce => self.reduce(op, numbering),
             Own::While => self.while_op(op, numbering),
             Own::ManualComputation => self.manual_computation(op, numbering),
             Own::NamedComputation => self.named_computation(op, numbering),
             Own::Scan => self.scan(op, row, numbering),
         }
+    }
+
+    fn is_quantized(&self, value: ValueId) -> bool {
+        self.module.types.as_quantized(self.module.values[value].ty).is_some()
     }
 
     fn call_tail(&mut self, op: OpId, more: Entries<'m>) {
@@ -404,7 +472,7 @@ impl<'m> Printer<'m> {
         let input = module.tensor(*module.ops[op].operands.first()?)?;
         let scalar = |value| match module.types.get(module.values[value].ty) {
             Type::Tensor(t) => t.shape.is_empty() && t.dtype == input.dtype && t.encoding.is_none(),
-            Type::Token | Type::Tuple(_) | Type::Other(_) => false,
+            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => false,
         };
         let fits = binary.is_commutative()
             && inner.operands[..] == region.args[..]
@@ -515,6 +583,29 @@ impl<'m> Printer<'m> {
     }
 }
 
+/// The accuracy of an operation that says nothing about it.
+const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
+
+/// Whether an inherent attribute says what is so without it, and is left out of the pretty form.
+fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
+    match val {
+        Val::Attr(Attr::Dict(dict)) => name == "composite_attributes" && dict.is_empty(),
+        Val::Attr(Attr::Raw(text)) => IMPLIED.contains(&(name, &**text)),
+        Val::Int(0) => row.name == "stablehlo.composite" && name == "version",
+        _ => false,
+    }
+}
+
+/// Whether an attribute of a custom call says what is so without it; its pretty form leaves those out.
+fn is_call_default(name: &str, attr: &Attr) -> bool {
+    match (name, attr) {
+        ("has_side_effect", Attr::Bool(false)) => true,
+        ("api_version", Attr::Int(1, _)) => true,
+        ("called_computations" | "output_operand_aliases", Attr::Array(items)) => items.is_empty(),
+        _ => false,
+    }
+}
+
 fn push_pair(out: &mut String, low: i64, high: i64) {
     let _ = write!(out, "[{low}, {high}]");
 }
@@ -595,7 +686,7 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
                 (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any) => Val::Attr(attr.clone()),
+                (attr, AttrType::Any | AttrType::Typed(_)) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

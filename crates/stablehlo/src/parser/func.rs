@@ -1,0 +1,261 @@
+//! Functions, in pretty and in generic form.
+
+use shardc_ir::{
+    AttrDict, Diagnostic, Func, LocId, PackedOption, Region, ShardingId, Span, TypeId, Visibility,
+};
+
+use super::Parser;
+use super::attrs::NamedList;
+use super::module::take;
+use super::region::{ArgDecl, plural};
+use super::types::TypeList;
+use crate::codes;
+use crate::lexer::Res;
+
+impl<'a> Parser<'a> {
+    pub(super) fn new_func(&self, name: &str, span: Span) -> Func {
+        Func {
+            name: name.into(),
+            visibility: Visibility::Default,
+            body: None,
+            params: Vec::new(),
+            results: Vec::new(),
+            arg_attrs: Vec::new(),
+            res_attrs: Vec::new(),
+            res_shardings: Vec::new(),
+            arg_locs: Vec::new(),
+            attrs: AttrDict::new(),
+            span,
+            loc: PackedOption::default(),
+        }
+    }
+
+    fn add_func(&mut self, func: Func) -> Res<()> {
+        self.define_symbol("function", &func.name, func.span)?;
+        self.module.add_func(func);
+        Ok(())
+    }
+
+    /// `public @name(...) -> (...) attributes {...} { ... } loc(...)`; the keyword was read.
+    pub(super) fn func(&mut self) -> Res<()> {
+        let visibility = if self.eat_word("public") {
+            Visibility::Public
+        } else if self.eat_word("private") {
+            Visibility::Private
+        } else if self.eat_word("nested") {
+            Visibility::Nested
+        } else {
+            Visibility::Default
+        };
+        let start = self.peek_pos();
+        let name = self.symbol()?;
+        let span = self.span_from(start);
+        let mut func = self.new_func(&name, span);
+        func.visibility = visibility;
+        let mut args: Vec<ArgDecl<'a>> = Vec::new();
+        let mut shardings = Vec::new();
+        let mut locs: Vec<PackedOption<LocId>> = Vec::new();
+        self.expect("(")?;
+        self.list(")", |p| {
+            let named = p.peek() == b'%';
+            let start = p.pos;
+            let name = if named { p.value_name()? } else { "" };
+            let arg_span = p.span_from(start);
+            if named {
+                p.expect(":")?;
+            }
+            let ty = p.ty()?;
+            let mut attrs = NamedList::new();
+            p.opt_dict(&mut attrs)?;
+            let (attrs, sharding) = p.split_value_sharding(&attrs)?;
+            let loc = p.opt_loc()?;
+            func.params.push(ty);
+            func.arg_attrs.push(attrs);
+            shardings.push(sharding);
+            locs.push(loc);
+            if named {
+                args.push(ArgDecl { name, span: arg_span, ty, loc: PackedOption::default() });
+            }
+            Ok(())
+        })?;
+        if locs.iter().any(|loc| loc.is_some()) {
+            func.arg_locs = locs;
+        }
+        if self.eat("->") {
+            if self.eat("(") {
+                self.list(")", |p| {
+                    let ty = p.ty()?;
+                    let mut attrs = NamedList::new();
+                    p.opt_dict(&mut attrs)?;
+                    let (attrs, sharding) = p.split_value_sharding(&attrs)?;
+                    push_result(&mut func, ty, attrs, sharding);
+                    Ok(())
+                })?;
+            } else {
+                let ty = self.ty()?;
+                push_result(&mut func, ty, AttrDict::new(), None);
+            }
+        }
+        if self.eat_word("attributes") {
+            let mut attrs = NamedList::new();
+            self.dict(&mut attrs)?;
+            func.attrs = self.carry_all(&attrs)?;
+        }
+        if self.peek() == b'{' && self.byte(1) != b'-' {
+            if args.len() != func.params.len() {
+                let message = "the parameters of a function with a body need names";
+                return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
+            }
+            let region = self.region(&args, true)?;
+            func.body = Some(region);
+            self.set_arg_shardings(&func, &shardings);
+        }
+        func.loc = self.opt_loc()?;
+        self.check_return(&func)?;
+        self.add_func(func)
+    }
+
+    fn set_arg_shardings(&mut self, func: &Func, shardings: &[Option<ShardingId>]) {
+        let Some(body) = func.body else { return };
+        let args: Vec<_> = self.module.regions[body].args.clone();
+        for (arg, sharding) in args.into_iter().zip(shardings) {
+            if sharding.is_some() {
+                self.module.shardings.set(arg, *sharding);
+            }
+        }
+    }
+
+    /// Demands that a function returns what it says.
+    fn check_return(&mut self, func: &Func) -> Res<()> {
+        let Some(ret) = func.body.and_then(|body| self.module.terminator(body)) else { return Ok(()) };
+        let op = &self.module.ops[ret];
+        let types: Vec<TypeId> = op.operands.iter().map(|&v| self.module.values[v].ty).collect();
+        if types.len() != func.results.len() {
+            let message = format!(
+                "@{} has {}, but {} returned",
+                func.name,
+                plural(func.results.len(), "result"),
+                if types.len() == 1 {
+                    "1 value is".to_owned()
+                } else {
+                    format!("{} values are", types.len())
+                }
+            );
+            let error = Diagnostic::invalid(codes::COUNT, message).at(op.span);
+            return Err(error.note(func.span, "declared here").into());
+        }
+        for (i, (&returned, &declared)) in types.iter().zip(&func.results).enumerate() {
+            if returned != declared {
+                let (returned, declared) =
+                    (self.module.types.display(returned), self.module.types.display(declared));
+                let message =
+                    format!("result {i} of @{} is {declared}, but {returned} is returned", func.name);
+                let error = Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(op.span);
+                return Err(error.note(func.span, "declared here").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// `() <{function_type = ..., sym_name = "main", ...}> ({ ... }) {...} : () -> ()`; the name was read.
+    pub(super) fn generic_func(&mut self) -> Res<()> {
+        let start = self.pos;
+        self.expect("(")?;
+        self.expect(")")?;
+        let mut attrs = NamedList::new();
+        if self.eat("<") {
+            self.dict(&mut attrs)?;
+            self.expect(">")?;
+        }
+        let mut func = self.new_func("", Span::new(start, self.pos));
+        self.generic_body(&mut func)?;
+        self.opt_dict(&mut attrs)?;
+        self.expect(":")?;
+        self.functional_type()?;
+        func.loc = self.opt_loc()?;
+        self.func_from(func, attrs)
+    }
+
+    /// Adds a function that has its body and place, and whatever else these attributes of a `func.func` say.
+    pub(super) fn func_from(&mut self, mut func: Func, mut attrs: NamedList<'a>) -> Res<()> {
+        let Some(name) = take(&mut attrs, "sym_name") else {
+            let message = "func.func needs the attribute `sym_name`";
+            return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(func.span).into());
+        };
+        func.span = name.value.map_or(name.name_span, |(start, end)| Span::new(start, end));
+        func.name = self.at_value(&name, |p| Ok(p.text_string()?.into()))?;
+        if let Some(ty) = take(&mut attrs, "function_type").or_else(|| take(&mut attrs, "type")) {
+            let (params, results): (TypeList, TypeList) = self.at_value(&ty, |p| {
+                let (params, results) = p.functional_type()?;
+                Ok((params.iter().map(|&(ty, _)| ty).collect(), results))
+            })?;
+            func.params = params.to_vec();
+            func.results = results.to_vec();
+        }
+        if let Some(visibility) = take(&mut attrs, "sym_visibility") {
+            func.visibility =
+                match self.at_value(&visibility, |p| Ok(p.text_string()?.into_owned()))?.as_str() {
+                    "public" => Visibility::Public,
+                    "nested" => Visibility::Nested,
+                    _ => Visibility::Private,
+                };
+        }
+        let (params, results) = (func.params.len(), func.results.len());
+        let (arg_attrs, shardings) = self.attr_list(&mut attrs, "arg_attrs", params)?;
+        let (res_attrs, res_shardings) = self.attr_list(&mut attrs, "res_attrs", results)?;
+        func.arg_attrs = arg_attrs;
+        func.res_attrs = res_attrs;
+        func.res_shardings = res_shardings.into_iter().map(PackedOption::from).collect();
+        if let Some(body) = func.body {
+            let region: &mut Region = &mut self.module.regions[body];
+            func.arg_locs = std::mem::take(&mut region.arg_locs);
+            let args = region.args.clone();
+            let same = args.len() == func.params.len()
+                && args.iter().zip(&func.params).all(|(&arg, &ty)| self.module.values[arg].ty == ty);
+            if !same {
+                let message = format!("the body of @{} does not take the function's parameters", func.name);
+                return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(func.span).into());
+            }
+            self.set_arg_shardings(&func, &shardings);
+        }
+        func.attrs = self.carry_all(&attrs)?;
+        self.check_return(&func)?;
+        self.add_func(func)
+    }
+
+    /// `arg_attrs = [{...}, {...}]`.
+    fn attr_list(
+        &mut self,
+        attrs: &mut NamedList<'a>,
+        name: &str,
+        count: usize,
+    ) -> Res<(Vec<AttrDict>, Vec<Option<ShardingId>>)> {
+        let Some(named) = take(attrs, name) else {
+            return Ok((vec![AttrDict::new(); count], vec![None; count]));
+        };
+        let mut dicts = Vec::with_capacity(count);
+        let mut shardings = Vec::with_capacity(count);
+        self.at_value(&named, |p| {
+            p.expect("[")?;
+            p.list("]", |p| {
+                let mut entries = NamedList::new();
+                p.dict(&mut entries)?;
+                let (dict, sharding) = p.split_value_sharding(&entries)?;
+                dicts.push(dict);
+                shardings.push(sharding);
+                Ok(())
+            })
+        })?;
+        if dicts.len() != count {
+            let message = format!("`{name}` has {} for {count} values", plural(dicts.len(), "entry"));
+            return Err(Diagnostic::invalid(codes::COUNT, message).at(named.name_span).into());
+        }
+        Ok((dicts, shardings))
+    }
+}
+
+fn push_result(func: &mut Func, ty: TypeId, attrs: AttrDict, sharding: Option<ShardingId>) {
+    func.results.push(ty);
+    func.res_attrs.push(attrs);
+    func.res_shardings.push(sharding.into());
+}

@@ -1,0 +1,237 @@
+//! What is kept as text: nested modules, functions with branches, operations whose syntax is not known.
+
+use shardc_ir::{Enclosing, Kept, KeptKind, Module, Span};
+
+use super::Parser;
+use super::attrs::NamedList;
+use super::module::take;
+use crate::lexer::{Res, is_ident};
+
+/// Dialects of MLIR and VHLO: what is written with their own syntax is well-formed text that shardc does not read.
+const UPSTREAM: &[&str] = &[
+    "acc",
+    "affine",
+    "amdgpu",
+    "arith",
+    "async",
+    "bufferization",
+    "cf",
+    "complex",
+    "dlti",
+    "emitc",
+    "gpu",
+    "index",
+    "irdl",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "ml_program",
+    "nvgpu",
+    "nvvm",
+    "omp",
+    "pdl",
+    "pdl_interp",
+    "quant",
+    "rocdl",
+    "scf",
+    "shape",
+    "smt",
+    "sparse_tensor",
+    "spirv",
+    "tensor",
+    "tosa",
+    "transform",
+    "ub",
+    "vector",
+    "vhlo",
+    "x86vector",
+    "xegpu",
+];
+
+/// Whether `name` is an operation of such a dialect.
+pub(super) fn is_upstream(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(dialect, _)| UPSTREAM.contains(&dialect))
+}
+
+/// Something at the top level that is not a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) is_module: bool,
+}
+
+impl<'a> Parser<'a> {
+    /// Keeps the operation at the cursor as text; `span` is what it is kept for.
+    pub(super) fn keep(&mut self, kind: KeptKind, span: Span) -> Res<()> {
+        let start = self.peek_pos();
+        let name = self.skip_whole_op()?;
+        if let Some(name) = &name {
+            self.define_symbol("symbol", name, span)?;
+        }
+        let text = self.kept_text(start, self.pos)?;
+        let others_above = self.places.len() as u32;
+        self.places.push(Place { start, end: self.pos, is_module: kind == KeptKind::Module });
+        self.module.kept.push(Kept {
+            kind,
+            name,
+            text: text.into(),
+            funcs_above: self.module.funcs.len() as u32,
+            others_above,
+            span,
+        });
+        Ok(())
+    }
+
+    /// The text between two offsets with aliases expanded, without the indentation of its first line.
+    fn kept_text(&mut self, start: usize, end: usize) -> Res<String> {
+        let text = self.cursor.text;
+        let line = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let indent = self.slice(line, start);
+        let indent = indent.len() - indent.trim_start_matches(' ').len();
+        let text = self.expand_text(self.slice(start, end))?;
+        let mut out = String::with_capacity(text.len());
+        for (i, line) in text.lines().enumerate() {
+            if i > 0 {
+                out.push('\n');
+            }
+            let blanks = line.len() - line.trim_start_matches(' ').len();
+            out.push_str(line.get(if i == 0 { 0 } else { blanks.min(indent) }..).unwrap_or("").trim_end());
+        }
+        Ok(out)
+    }
+
+    /// Goes behind the operation at the cursor, whatever it is; the symbol that it defines.
+    fn skip_whole_op(&mut self) -> Res<Option<Box<str>>> {
+        if self.peek() == b'%' {
+            while !matches!(self.byte(0), b'=' | b'\n' | 0) {
+                self.cursor.pos += 1;
+            }
+            self.expect("=")?;
+        }
+        if self.peek() == b'"' {
+            return self.skip_generic_op();
+        }
+        let name = self.ident("an operation")?;
+        if matches!(name, "func.func" | "func" | "module" | "builtin.module") {
+            return self.skip_symbol_op();
+        }
+        self.skip_line()
+    }
+
+    /// `"name"(...)[...] <{...}> ({...}) {...} : (...) -> ... loc(...)`.
+    fn skip_generic_op(&mut self) -> Res<Option<Box<str>>> {
+        self.raw_string()?;
+        if self.peek() != b'(' {
+            return Err(self.expected("`(` after the name of an operation in generic form"));
+        }
+        self.skip_brackets()?;
+        if self.peek() == b'[' {
+            self.skip_brackets()?;
+        }
+        let mut attrs = NamedList::new();
+        if self.eat("<") {
+            self.dict(&mut attrs)?;
+            self.expect(">")?;
+        }
+        if self.peek() == b'(' {
+            self.skip_brackets()?;
+        }
+        self.opt_dict(&mut attrs)?;
+        self.expect(":")?;
+        self.functional_type()?;
+        self.skip_loc()?;
+        let Some(named) = take(&mut attrs, "sym_name") else { return Ok(None) };
+        self.at_value(&named, |p| Ok(Some(p.text_string()?.into())))
+    }
+
+    /// `public @name(...) -> ... attributes {...} {...} loc(...)` of a function or module; the keyword was read.
+    fn skip_symbol_op(&mut self) -> Res<Option<Box<str>>> {
+        for word in ["public", "private", "nested"] {
+            self.eat_word(word);
+        }
+        let name = if self.peek() == b'@' { Some(self.symbol()?.into()) } else { None };
+        if self.peek() == b'(' {
+            self.skip_brackets()?;
+        }
+        if self.eat("->") {
+            if self.peek() == b'(' {
+                self.skip_brackets()?;
+            } else {
+                self.skip_attr()?;
+            }
+        }
+        if self.eat_word("attributes") {
+            self.skip_brackets()?;
+        }
+        if self.peek() == b'{' {
+            self.skip_brackets()?;
+        }
+        self.skip_loc()?;
+        Ok(name)
+    }
+
+    fn skip_loc(&mut self) -> Res<()> {
+        let pos = self.pos;
+        if self.eat_word("loc") && self.peek() == b'(' {
+            return self.skip_brackets();
+        }
+        self.cursor.pos = pos;
+        Ok(())
+    }
+
+    /// Goes to the end of the line, or of the line on which the last bracket closes.
+    fn skip_line(&mut self) -> Res<Option<Box<str>>> {
+        let mut name = None;
+        loop {
+            match self.byte(0) {
+                0 if self.pos >= self.cursor.text.len() => break,
+                b'\n' | b'}' => break,
+                b'"' => drop(self.raw_string()?),
+                b'@' if name.is_none() => name = Some(self.symbol()?.into()),
+                b'(' | b'[' | b'{' => self.skip_brackets()?,
+                b if is_ident(b) => self.cursor.take_ident(),
+                b'/' if self.byte(1) == b'/' => break,
+                _ => self.cursor.pos += 1,
+            }
+        }
+        let end = self.cursor.text.get(..self.pos).map_or(0, |text| text.trim_end().len());
+        self.cursor.pos = end;
+        Ok(name)
+    }
+
+    /// Where a module holds no function, but a module in it does: takes that one for the program, and what is
+    /// around it for text.
+    pub(super) fn enter_nested(&mut self) -> Res<()> {
+        self.nested(|p| {
+            if !p.module.funcs.is_empty() || p.module.enclosing.len() >= super::MAX_DEPTH as usize {
+                return Ok(());
+            }
+            let places = std::mem::take(&mut p.places);
+            let holds_functions =
+                |place: &Place| place.is_module && p.slice(place.start, place.end).contains("func");
+            let Some(inner) = places.iter().position(holds_functions) else { return Ok(()) };
+            let mut texts = Vec::with_capacity(places.len());
+            for place in &places {
+                texts.push(p.kept_text(place.start, place.end)?.into_boxed_str());
+            }
+            let below = texts.split_off(inner + 1);
+            texts.truncate(inner);
+            p.symbols.clear();
+            p.missing_meshes.clear();
+            let outer = std::mem::replace(&mut p.module, Module::new());
+            p.module.enclosing = outer.enclosing;
+            p.module.enclosing.push(Enclosing {
+                name: outer.name,
+                attrs: outer.attrs,
+                loc: outer.loc,
+                above: texts,
+                below,
+            });
+            (p.module.types, p.module.locs, p.module.resources) = (outer.types, outer.locs, outer.resources);
+            let Some(place) = places.get(inner) else { return Ok(()) };
+            p.elsewhere(place.start, Self::any_module)
+        })
+    }
+}

@@ -62,8 +62,6 @@ pub(crate) enum Piece {
     ExpMant,
     /// The type of the only operand, `to`, that of the only result.
     Cast,
-    /// ` ({...}, ...)` if there are regions.
-    Regions,
 }
 
 use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};

@@ -141,18 +141,20 @@ impl Compiler {
     fn import(&self, mut module: Module) -> Result<Propagated, Error> {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
-        let Some(entry) = module.entry() else {
+        if module.entry().is_none() {
             return Err(module.no_entry().into());
-        };
+        }
         let mut warnings = Vec::new();
-        let annotated = is_annotated(&module);
-        if annotated {
+        if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
             warnings = import_gspmd(&mut module, mesh.as_ref())?;
+            let mesh = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+            if let Some(mesh) = mesh.filter(|_| !self.specs.is_empty()) {
+                annotate::annotate_on(&mut module, mesh, &self.specs)?;
+            }
             // The text of an annotation can say what does not hold for its value.
             shardc_ir::verify(&module)?;
-        }
-        if let Some(mesh) = self.mesh.as_ref().filter(|_| !annotated || !self.specs.is_empty()) {
+        } else if let Some(mesh) = &self.mesh {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {
             return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
@@ -160,6 +162,10 @@ impl Compiler {
                 .into());
         }
         inline_calls(&mut module)?;
+        // Only now: functions that are gone have left their numbers to others.
+        let Some(entry) = module.entry() else {
+            return Err(module.no_entry().into());
+        };
         Ok(Propagated { module, warnings, entry })
     }
 

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
-use super::defaults::is_default;
 use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
@@ -80,8 +79,6 @@ impl<'m> Printer<'m> {
             !(default && crate::is_carried_property(kind, name))
         });
         entries.extend(more);
-        let kind = &self.module.ops[op].kind;
-        entries.retain(|(name, entry)| !is_default(kind, name, entry));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);

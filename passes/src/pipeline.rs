@@ -113,9 +113,9 @@ pub const PASSES: &[Pass] = &[
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
         "sdy-propagation-pipeline" => "propagate",
-        "xla-sdy-import-shardings" | "xla-sdy-stablehlo-import-pipeline" | "xla-sdy-round-trip-import-pipeline" => {
-            "import-gspmd"
-        }
+        "xla-sdy-import-shardings"
+        | "xla-sdy-stablehlo-import-pipeline"
+        | "xla-sdy-round-trip-import-pipeline" => "import-gspmd",
         "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
         other => other,
     };

@@ -30,7 +30,11 @@ impl Source {
 
     /// The text that diagnostics point into; empty where the program is not text.
     fn text(&self) -> Cow<'_, str> {
-        if shardc::is_bytecode(&self.bytes) { Cow::Borrowed("") } else { String::from_utf8_lossy(&self.bytes) }
+        if shardc::is_bytecode(&self.bytes) {
+            Cow::Borrowed("")
+        } else {
+            String::from_utf8_lossy(&self.bytes)
+        }
     }
 
     /// The error as text, each diagnostic under its line.

@@ -35,7 +35,7 @@ fn inherent_attributes_may_stand_among_the_discardable_ones() {
         "module {\n  func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<1xi32>) {\n    \
          %0 = stablehlo.transpose %arg0, dims = [1, 0] {a} : (tensor<2x3xf32>) -> tensor<3x2xf32>\n    \
          %1 = \"stablehlo.gather\"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], \
-         collapsed_slice_dims = [0], start_index_map = [0]>, indices_are_sorted = false, slice_sizes = array<i64: 1, 3>}> \
+         collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 3>}> \
          : (tensor<2x3xf32>, tensor<1xi32>) -> tensor<3xf32>\n    return\n  }\n}\n",
     );
 }
@@ -47,7 +47,7 @@ fn aliases_are_replaced_by_what_they_stand_for() {
          func.func @f(%x: !t {sdy.sharding = #s, a.b = [#n, {c = #n}]}) {\n  \
          %0 = stablehlo.custom_call @g(%x) {backend_config = #n} : (!t) -> !t loc(#loc1)\n  return\n}\n\
          sdy.mesh @mesh = <[\"x\"=2]>\n}\n#loc1 = loc(\"a\"(#loc2))\n#loc2 = loc(unknown)\n",
-        "module {\n  func.func @f(%arg0: tensor<4xf32> {a.b = [3 : i64, {c = 3 : i64}], sdy.sharding = #sdy.sharding<@mesh, \
+        "module {\n  func.func @f(%arg0: tensor<4xf32> {a.b = [3, {c = 3 : i64}], sdy.sharding = #sdy.sharding<@mesh, \
          [{\"x\"}]>}) {\n    %0 = stablehlo.custom_call @g(%arg0) {backend_config = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>\n    \
          return\n  }\n  sdy.mesh @mesh = <[\"x\"=2]>\n}\n",
     );

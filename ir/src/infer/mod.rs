@@ -273,7 +273,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::Reduce { dims } => reduction::reduce(cx, dims),
         K::ReduceWindow(spec) => window::reduce_window(cx, spec),
         K::SelectAndScatter(spec) => window::select_and_scatter(cx, spec),
-        K::Sort { dim, .. } => reduction::sort(cx, *dim),
+        K::Sort { dim, .. } => reduction::sort(cx, dim.unwrap_or(-1)),
         K::Gather(spec) => gather::gather(cx, spec, Some(&spec.slice_sizes)),
         K::Scatter(spec) => gather::scatter(cx, spec),
         K::Fft { kind, length } => linalg::fft(cx, kind, length),

@@ -109,12 +109,12 @@ pub enum OpKind {
     ReduceWindow(Box<WindowSpec>),
     /// Operand, source, initial value; region 0 selects, region 1 scatters.
     SelectAndScatter(Box<WindowSpec>),
-    /// Sorts all operands together along `dim`; region 0 compares.
+    /// Sorts all operands together along a dimension; region 0 compares.
     Sort {
-        /// The dimension.
-        dim: i64,
-        /// Whether equal elements keep their order.
-        stable: bool,
+        /// The dimension, counted from the last where negative; `None` where not written (-1).
+        dim: Option<i64>,
+        /// Whether equal elements keep their order; `None` where not written (no).
+        stable: Option<bool>,
     },
     /// Slices of operand 0 at the start indices in operand 1.
     Gather(Box<GatherSpec>),

@@ -59,7 +59,6 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
                 Type::Quantized(tensor) => tensor.rank(),
                 Type::Token => 0,
                 Type::Tuple(_) => return fault(format!("has a layout for {what} {i}, which is a tuple")),
-                Type::Quantized(tensor) => tensor.rank(),
                 Type::Other(_) => continue,
             };
             let mut sorted = order.clone();

@@ -44,6 +44,7 @@ mod edges;
 mod funcs;
 mod groups;
 mod handles;
+mod hints;
 mod mesh;
 mod ops;
 mod placement;

@@ -1,9 +1,7 @@
 //! Every `mhlo.sharding` of a program, read once, and the mesh that they stand on.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use shardc_ir::{Attr, AttrDict, Diagnostic, Mesh, MeshId, Module, OpKind, Span};
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
@@ -42,7 +40,8 @@ pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
 
 /// Custom calls that stand for shardings.
 pub(super) fn is_call(target: &str) -> bool {
-    matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape") || target.starts_with("xla.sdy.")
+    matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
+        || target.starts_with("xla.sdy.")
 }
 
 /// Whether a program has annotations of GSPMD, or Shardy's as they pass through XLA.
@@ -63,7 +62,7 @@ pub fn is_annotated(module: &Module) -> bool {
 
 /// Reads every text.
 pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
-    let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: HashSet::new() };
+    let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: FxHashSet::default() };
     reader.module_attr(module, "mhlo.spmd_parameters_shardings");
     reader.module_attr(module, "mhlo.spmd_output_sharding");
     for func in module.funcs.values() {
@@ -87,7 +86,7 @@ pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
 struct Reader {
     texts: Texts,
     errors: Vec<Diagnostic>,
-    wrong: HashSet<Box<str>>,
+    wrong: FxHashSet<Box<str>>,
 }
 
 impl Reader {
@@ -116,8 +115,7 @@ impl Reader {
                 self.texts.insert(text.into(), Found { sharding, span, place: place() });
             }
             Err(error) => {
-                let message =
-                    format!("the sharding {} of {} cannot be read: {error}", short(text), place());
+                let message = format!("the sharding {} of {} cannot be read: {error}", short(text), place());
                 let diagnostic = match error.unsupported {
                     true => Diagnostic::unsupported("SH0340", message),
                     false => Diagnostic::invalid("SH0340", message),
@@ -166,16 +164,12 @@ pub(super) fn home(
     given: Option<&Mesh>,
 ) -> Result<MeshId, Vec<Diagnostic>> {
     let mut tilings: Vec<(&Tiling, usize)> = Vec::new();
-    let mut seen: FxHashMap<&Tiling, ()> = FxHashMap::default();
+    let mut seen: FxHashSet<&Tiling> = FxHashSet::default();
     let mut named: Vec<&Named> = Vec::new();
     for (i, found) in texts.values().enumerate() {
         for leaf in leaves(&found.sharding) {
             match &leaf.kind {
-                LeafKind::Tiled(tiling) => {
-                    if seen.insert(tiling, ()).is_none() {
-                        tilings.push((tiling, i));
-                    }
-                }
+                LeafKind::Tiled(tiling) if seen.insert(tiling) => tilings.push((tiling, i)),
                 LeafKind::Named(mesh) if !matches!(mesh.value, NamedValue::Maximal) => named.push(mesh),
                 _ => {}
             }
@@ -187,9 +181,10 @@ pub(super) fn home(
     };
     let list: Vec<&Tiling> = tilings.iter().map(|(tiling, _)| *tiling).collect();
     let place = |which: usize| {
-        tilings.get(which).and_then(|&(_, i)| texts.get_index(i)).map(|(text, found)| {
-            (short(text), found.place.clone(), found.span)
-        })
+        tilings
+            .get(which)
+            .and_then(|&(_, i)| texts.get_index(i))
+            .map(|(text, found)| (short(text), found.place.clone(), found.span))
     };
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
     if given.is_some()
@@ -226,7 +221,9 @@ pub(super) fn home(
         let span = at.as_ref().map_or(Span::NONE, |(.., span)| *span);
         let message = match at.filter(|_| given.is_none()) {
             Some((text, place, _)) => {
-                format!("the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}")
+                format!(
+                    "the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}"
+                )
             }
             None => format!("the mesh has {devices} devices, but mhlo.num_partitions is {n}"),
         };
@@ -242,10 +239,9 @@ fn conflict(a: Place, b: Place) -> Diagnostic {
         return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
     };
     let message = format!("no mesh fits both the sharding {text_b} of {place_b} and {text_a} of {place_a}");
-    Diagnostic::invalid("SH0342", message)
-        .at(span_b)
-        .note(span_a, format!("{text_a} stands here"))
-        .hint("the devices of both have to be one array, of which each dimension splits one dimension of a value")
+    Diagnostic::invalid("SH0342", message).at(span_b).note(span_a, format!("{text_a} stands here")).hint(
+        "the devices of both have to be one array, of which each dimension splits one dimension of a value",
+    )
 }
 
 fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
@@ -260,6 +256,7 @@ fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
 /// The number of devices that collectives of a program name.
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
-    let ids = ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
+    let ids =
+        ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
     ids.copied().max().filter(|&id| id < super::parse::MAX_DEVICES).map(|id| id + 1)
 }

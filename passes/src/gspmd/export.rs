@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId, ShardingId,
-    TensorSharding, TypeId, ValueId,
+    Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId,
+    ShardingId, TensorSharding, TypeId, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -31,7 +31,8 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return LeafKind::Unknown.into();
     }
     let of_dims: Vec<Parts> = sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect();
-    let groups = [(Subgroup::Manual, parts(mesh, manual)), (Subgroup::Unreduced, parts(mesh, &sharding.unreduced))];
+    let groups =
+        [(Subgroup::Manual, parts(mesh, manual)), (Subgroup::Unreduced, parts(mesh, &sharding.unreduced))];
     let used: Vec<Part> =
         of_dims.iter().flatten().chain(groups.iter().flat_map(|(_, parts)| parts)).copied().collect();
     let rest = (Subgroup::Replicated, unused(mesh, used));
@@ -57,8 +58,10 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
     let devices = match &mesh.device_ids {
         None => to_devices(&digits),
         Some(ids) => {
-            let list: Vec<i64> =
-                positions(&digits).into_iter().filter_map(|p| ids.get(usize::try_from(p).ok()?).copied()).collect();
+            let list: Vec<i64> = positions(&digits)
+                .into_iter()
+                .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
+                .collect();
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -179,7 +182,8 @@ impl Export<'_> {
                     rest.push((Step::Leave(op), context));
                     let body = self.module.ops[op].regions.first().copied();
                     let ops = body.map(|body| self.module.regions[body].ops.clone()).unwrap_or_default();
-                    let inner = ops.into_iter().filter(|&op| !matches!(self.module.ops[op].kind, OpKind::Return));
+                    let inner =
+                        ops.into_iter().filter(|&op| !matches!(self.module.ops[op].kind, OpKind::Return));
                     let inner: Vec<_> = inner.map(|op| (Step::Op(op), inside.clone())).collect();
                     rest.extend(inner.into_iter().rev());
                     continue;
@@ -233,7 +237,11 @@ impl Export<'_> {
         }
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.module, op);
-        if fixed && results.iter().any(|&r| self.module.shardings.of(r).is_some()) {
+        let said = |&r: &ValueId| self.module.shardings.of(r).is_some();
+        // Constants are the same everywhere.
+        let local =
+            self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
+        if fixed && (results.iter().any(said) || local) {
             let leaves: Vec<Leaf> = results.iter().map(|&r| self.leaf(r, manual)).collect();
             let sharding = match <[Leaf; 1]>::try_from(leaves) {
                 Ok([leaf]) => HloSharding::Single(leaf),
@@ -244,12 +252,19 @@ impl Export<'_> {
         out.push(op);
     }
 
+    /// Whether these are all axes there are.
+    fn all_manual(&self, manual: &[AxisRef]) -> bool {
+        let mut meshes = self.module.mesh_names.values().map(|&id| &self.module.meshes[id]);
+        !manual.is_empty() && meshes.all(|mesh| mesh.is_maximal() || mesh.axes.len() == manual.len())
+    }
+
     fn leaf(&self, value: ValueId, manual: &[AxisRef]) -> Leaf {
         let kind = match self.module.shardings.sharding_of(value) {
             Some(sharding) => match to_hlo(&self.module.meshes[sharding.mesh], sharding, manual) {
                 HloSharding::Single(leaf) => leaf.kind,
                 HloSharding::Tuple(_) => LeafKind::Unknown,
             },
+            None if self.all_manual(manual) => LeafKind::Manual,
             None if self.module.tensor(value).is_some() => LeafKind::Unknown,
             None => LeafKind::Replicated,
         };
@@ -378,7 +393,8 @@ fn open_dims(sharding: &TensorSharding) -> Vec<usize> {
     sharding.dims.iter().enumerate().filter(|(_, d)| d.open).map(|(i, _)| i).collect()
 }
 
-fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
+/// A sharding without these axes, as the inside of a manual computation sees it.
+pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
     };
@@ -390,4 +406,3 @@ fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     out.replicated = keep(&out.replicated);
     out
 }
-

@@ -44,7 +44,7 @@ pub enum LeafKind {
     /// A tile.
     Tiled(Tiling),
     /// What the axes of a mesh give.
-    Named(Named),
+    Named(Box<Named>),
 }
 
 /// The values that share a sharding.
@@ -282,7 +282,8 @@ impl Tiling {
         }
         let list = self.devices.list();
         let strides = tiles::row_major(&self.dims);
-        let digits: Vec<Digit> = perm.iter().map(|&d| Digit { size: self.dims[d], stride: strides[d] }).collect();
+        let digits: Vec<Digit> =
+            perm.iter().map(|&d| Digit { size: self.dims[d], stride: strides[d] }).collect();
         let mut out: Vec<i64> =
             tiles::positions(&digits).into_iter().filter_map(|p| list.get(p as usize).copied()).collect();
         if let Some(size) = sorted.and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
@@ -308,7 +309,11 @@ impl From<LeafKind> for HloSharding {
     }
 }
 
-fn join(f: &mut fmt::Formatter<'_>, list: impl IntoIterator<Item = impl fmt::Display>, by: &str) -> fmt::Result {
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    list: impl IntoIterator<Item = impl fmt::Display>,
+    by: &str,
+) -> fmt::Result {
     for (i, item) in list.into_iter().enumerate() {
         if i > 0 {
             f.write_str(by)?;
@@ -448,8 +453,7 @@ impl fmt::Display for Named {
                     ", ",
                 )?;
                 f.write_str("]")?;
-                for (name, axes) in
-                    [("replicated", replicated), ("unreduced", unreduced), ("manual", manual)]
+                for (name, axes) in [("replicated", replicated), ("unreduced", unreduced), ("manual", manual)]
                 {
                     if !axes.is_empty() {
                         write!(f, ", {name}={{{}}}", self.axes_text(axes))?;

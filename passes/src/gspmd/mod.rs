@@ -13,9 +13,9 @@ mod manual;
 mod parse;
 mod place;
 mod sdy_text;
-pub mod text;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod tiles;
 
 pub use collect::is_annotated;

@@ -55,10 +55,11 @@ impl Home {
             LeafKind::Replicated => placed(bare(self.mesh, open)),
             LeafKind::Unknown => placed(bare(self.mesh, &|_| true)),
             LeafKind::Manual => Placed { sharding: bare(self.mesh, open), manual: all() },
-            LeafKind::Unreduced => {
-                placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) })
+            LeafKind::Unreduced => placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) }),
+            // A mesh of one named device splits nothing: it has no entry per dimension.
+            LeafKind::Maximal(device) => {
+                placed(TensorSharding::replicated(self.maximal_mesh(module, *device), 0))
             }
-            LeafKind::Maximal(device) => placed(bare(self.maximal_mesh(module, *device), &|_| false)),
             LeafKind::Tiled(tiling) => self.tiled(&module.meshes[self.mesh], tiling, rank, open)?,
             LeafKind::Named(named) => self.named(module, named, rank, open)?,
         })
@@ -90,7 +91,9 @@ impl Home {
         let dims = digits[..rank]
             .iter()
             .enumerate()
-            .map(|(d, digits)| Some(DimSharding { axes: axes_of(mesh, digits)?, open: open(d), priority: None }))
+            .map(|(d, digits)| {
+                Some(DimSharding { axes: axes_of(mesh, digits)?, open: open(d), priority: None })
+            })
             .collect::<Option<Vec<_>>>()
             .ok_or_else(unfit)?;
         let of = |kind| subgroup_axes(mesh, tiling, &digits, kind).ok_or_else(unfit);
@@ -131,9 +134,10 @@ impl Home {
                 if dims.len() != rank {
                     return Err(format!("it splits {} dimensions, the value has {rank}", dims.len()));
                 }
-                let dims = dims.iter().enumerate().map(|(d, dim)| {
-                    DimSharding { open: dim.open || open(d), ..dim.clone() }
-                });
+                let dims = dims
+                    .iter()
+                    .enumerate()
+                    .map(|(d, dim)| DimSharding { open: dim.open || open(d), ..dim.clone() });
                 let sharding = TensorSharding {
                     replicated: replicated.clone(),
                     unreduced: unreduced.clone(),

@@ -60,7 +60,10 @@ fn texts_in_the_form_that_xla_prints() {
         ("{devices=[2,4,1]<=[8] last_tile_dim_replicate}", "{devices=[2,4]<=[8]}"),
         ("{devices=[1,8]<=[8] last_tile_dim_replicate}", "{replicated}"),
         ("{devices=[1,1,8]<=[8] last_tile_dims={manual}}", "{manual}"),
-        ("{devices=[2,2,2]<=[8] last_tile_dims={manual, manual}}", "{devices=[2,4]<=[8] last_tile_dims={manual}}"),
+        (
+            "{devices=[2,2,2]<=[8] last_tile_dims={manual, manual}}",
+            "{devices=[2,4]<=[8] last_tile_dims={manual}}",
+        ),
         (
             "{devices=[2,2,2]<=[8] last_tile_dims={replicated, manual}}",
             "{devices=[2,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={manual, replicated}}",
@@ -87,8 +90,14 @@ fn texts_that_are_wrong() {
         ("replicated", "! at character 1: expected `{`, found `replicated`"),
         ("{replicated", "! at character 12: expected a kind of sharding, `devices=`, or `}`, found the end"),
         ("{replicated} x", "! at character 14: expected the end, found `x`"),
-        ("{replicate}", "! at character 2: expected a kind of sharding, `devices=`, or `}`, found `replicate`"),
-        ("{replicated manual}", "! at character 19: a sharding is only one of replicated, manual, unknown and unreduced"),
+        (
+            "{replicate}",
+            "! at character 2: expected a kind of sharding, `devices=`, or `}`, found `replicate`",
+        ),
+        (
+            "{replicated manual}",
+            "! at character 19: a sharding is only one of replicated, manual, unknown and unreduced",
+        ),
         ("{{replicated},}", "! at character 15: expected `{`, found `}`"),
         ("{shard_as 1}", "! at character 2: expected a kind of sharding or `devices=`"),
         ("{maximal}", "! at character 2: a maximal sharding needs `device=`"),
@@ -100,12 +109,27 @@ fn texts_that_are_wrong() {
         ("{devices=[2,4]}", "! at character 15: expected a device, or `<=`, found `}`"),
         ("{devices=[99999999999999999999]<=[1]}", "! at character 11: this number is too large"),
         ("{devices=[1000000,1000000]<=[1]}", "! at character 11: these are more than 1048576 devices"),
-        ("{devices=[4]<=[2,2]T(0,0)}", "! at character 22: the dimensions of a transposition are 0 to 1, once each"),
+        (
+            "{devices=[4]<=[2,2]T(0,0)}",
+            "! at character 22: the dimensions of a transposition are 0 to 1, once each",
+        ),
         ("{devices=[4]<=[2,2]T(0)}", "! at character 22: the transposition is of 1 dimensions, not 2"),
-        ("{devices=[4]<=[4] last_tile_dims={big}}", "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`"),
-        ("{devices=[4]<=[4] last_tile_dims={manual,manual}}", "! at character 9: 2 dimensions are described, but there are 1"),
-        ("{replicated last_tile_dim_replicate}", "! at character 2: only tiles (`devices=`) have last dimensions"),
-        ("{replicated metadata={}", "! at character 24: expected a kind of sharding, `devices=`, or `}`, found the end"),
+        (
+            "{devices=[4]<=[4] last_tile_dims={big}}",
+            "! at character 35: expected `manual`, `replicated` or `unreduced`, found `big`",
+        ),
+        (
+            "{devices=[4]<=[4] last_tile_dims={manual,manual}}",
+            "! at character 9: 2 dimensions are described, but there are 1",
+        ),
+        (
+            "{replicated last_tile_dim_replicate}",
+            "! at character 2: only tiles (`devices=`) have last dimensions",
+        ),
+        (
+            "{replicated metadata={}",
+            "! at character 24: expected a kind of sharding, `devices=`, or `}`, found the end",
+        ),
         ("{replicated metadata={", "! at character 22: this brace is never closed"),
         ("{mesh['x'=2,'x'=2], replicated}", "! at character 18: the mesh has two axes 'x'"),
         ("{mesh['x'=2], [{'z'}]}", "! at character 17: the mesh has no axis 'z', its axes are 'x'"),
@@ -120,44 +144,47 @@ fn texts_that_are_wrong() {
 
 /// A mesh, perhaps with its devices in another order, and a sharding of some dimensions on it.
 fn sharding_on_mesh() -> impl Strategy<Value = (Mesh, TensorSharding)> {
-    let mesh = (proptest::collection::vec(1i64..=4, 1..=3), any::<Option<u64>>()).prop_map(|(sizes, seed)| {
-        let names: Vec<String> = (0..sizes.len()).map(|i| format!("a{i}")).collect();
-        let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(sizes));
-        mesh.device_ids = seed.map(|seed| {
-            let mut ids: Vec<i64> = (0..mesh.num_devices() as i64).collect();
-            let mut state = seed;
-            for i in (1..ids.len()).rev() {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                ids.swap(i, (state >> 33) as usize % (i + 1));
-            }
-            ids
+    let mesh =
+        (proptest::collection::vec(1i64..=4, 1..=3), any::<Option<u64>>()).prop_map(|(sizes, seed)| {
+            let names: Vec<String> = (0..sizes.len()).map(|i| format!("a{i}")).collect();
+            let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(sizes));
+            mesh.device_ids = seed.map(|seed| {
+                let mut ids: Vec<i64> = (0..mesh.num_devices() as i64).collect();
+                let mut state = seed;
+                for i in (1..ids.len()).rev() {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    ids.swap(i, (state >> 33) as usize % (i + 1));
+                }
+                ids
+            });
+            mesh
         });
-        mesh
-    });
-    (mesh, 0usize..=3, proptest::collection::vec((0usize..6, any::<bool>()), 8)).prop_map(|(mesh, rank, choices)| {
-        let mut dims = vec![DimSharding::default(); rank];
-        let mut unreduced = AxisList::new();
-        let mut parts: Vec<AxisRef> = Vec::new();
-        for (axis, &size) in mesh.axes.values().enumerate() {
-            let part = |pre, size| AxisRef { axis: axis as u16, sub: Some(SubAxis { pre, size }) };
-            // An axis of four is used whole or in two parts, the minor one first.
-            match choices[axis].1 && size == 4 {
-                true => parts.extend([part(2, 2), part(1, 2)]),
-                false if size > 1 => parts.push(AxisRef::whole(axis)),
-                false => {}
+    (mesh, 0usize..=3, proptest::collection::vec((0usize..6, any::<bool>()), 8)).prop_map(
+        |(mesh, rank, choices)| {
+            let mut dims = vec![DimSharding::default(); rank];
+            let mut unreduced = AxisList::new();
+            let mut parts: Vec<AxisRef> = Vec::new();
+            for (axis, &size) in mesh.axes.values().enumerate() {
+                let part = |pre, size| AxisRef { axis: axis as u16, sub: Some(SubAxis { pre, size }) };
+                // An axis of four is used whole or in two parts, the minor one first.
+                match choices[axis].1 && size == 4 {
+                    true => parts.extend([part(2, 2), part(1, 2)]),
+                    false if size > 1 => parts.push(AxisRef::whole(axis)),
+                    false => {}
+                }
             }
-        }
-        for (part, &(place, _)) in parts.iter().zip(&choices) {
-            match place {
-                d if d < rank => dims[d].axes.push(*part),
-                4 => unreduced.push(*part),
-                _ => {}
+            for (part, &(place, _)) in parts.iter().zip(&choices) {
+                match place {
+                    d if d < rank => dims[d].axes.push(*part),
+                    4 => unreduced.push(*part),
+                    _ => {}
+                }
             }
-        }
-        unreduced.sort_unstable();
-        let mesh_id = MeshId::from_u32(0);
-        (mesh, TensorSharding { unreduced, ..TensorSharding::from_dims(mesh_id, dims) })
-    })
+            unreduced.sort_unstable();
+            let mesh_id = MeshId::from_u32(0);
+            (mesh, TensorSharding { unreduced, ..TensorSharding::from_dims(mesh_id, dims) })
+        },
+    )
 }
 
 /// For each device, the index of its block along each dimension, and the first device that holds the same term.

@@ -33,7 +33,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
 /// Every position that digits count, in order.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
-    for digit in digits {
+    for digit in digits.iter().filter(|digit| digit.size != 1) {
         let before = std::mem::take(&mut out);
         out.reserve(before.len().saturating_mul(usize::try_from(digit.size).unwrap_or(0)));
         for base in before {
@@ -109,7 +109,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
-    let first: usize = order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
+    let first: usize =
+        order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
     if list.get(first) != Some(&0) {
         return None;
     }
@@ -144,7 +145,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     // The digits are right if they give the list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
-    for dim in 0..dims.len() {
+    for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {
         let before = std::mem::take(&mut places);
         places = before
             .into_iter()

@@ -7,6 +7,7 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::canonical::number;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
 use crate::syntax::AttrType;
@@ -277,23 +278,20 @@ impl<'a> Parser<'a> {
                 Attr::Dict(self.carry_all(&entries)?)
             }
             b'@' => Attr::Symbol(self.symbol()?.into()),
-            b'-' | b'0'..=b'9' => match text.split_once(" : ") {
-                Some((digits, ty)) => match digits.parse() {
-                    Ok(value) => Attr::Int(value, ty.into()),
-                    Err(_) => Attr::Raw(text.into()),
-                },
-                None => {
-                    text.parse().map_or_else(|_| Attr::Raw(text.into()), |value| Attr::Int(value, "".into()))
-                }
-            },
+            b'-' | b'0'..=b'9' => number(text).unwrap_or_else(|| Attr::Raw(text.into())),
             _ => match text {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
                 _ if text.starts_with("#stablehlo.") => {
+                    let start = self.pos;
                     self.check_dimension_numbers(text)?;
-                    return Ok(Attr::Raw(self.expand_text(text)?.into()));
+                    self.cursor.pos = start;
+                    return Ok(Attr::Raw(match self.canonical(text, end) {
+                        Some(text) => text.into(),
+                        None => self.expand_text(text)?.into(),
+                    }));
                 }
                 _ => {
                     // An alias is what it stands for.
@@ -304,7 +302,10 @@ impl<'a> Parser<'a> {
                             self.spend(end - start)?;
                             self.carried_text(start, end)
                         }
-                        None => Ok(Attr::Raw(self.expand_text(text)?.into())),
+                        None => Ok(Attr::Raw(match self.canonical(text, end) {
+                            Some(text) => text.into(),
+                            None => self.expand_text(text)?.into(),
+                        })),
                     };
                 }
             },

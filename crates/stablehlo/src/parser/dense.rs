@@ -304,10 +304,8 @@ impl<'a> Parser<'a> {
     /// Replica groups: a matrix, or axes of a mesh.
     pub(super) fn groups(&mut self) -> Res<Val> {
         if self.peek() == b'#' {
-            let start = self.pos;
-            let groups = self.mesh_axes_groups()?;
-            let text = self.slice(start, self.pos);
-            return Ok(Val::Groups(groups, Some(evenly_spaced(&self.expand_text(text)?).into())));
+            let (groups, text) = self.mesh_axes_groups()?;
+            return Ok(Val::Groups(groups, Some(text.into())));
         }
         let start = self.peek_pos();
         let rows = self.elsewhere(start, |p| {
@@ -325,25 +323,6 @@ impl<'a> Parser<'a> {
         }
         Ok(Val::Groups(self.matrix()?, None))
     }
-}
-
-/// An attribute's text with blanks where MLIR has them: behind commas and around `=`.
-fn evenly_spaced(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut quoted = false;
-    for c in text.chars() {
-        match c {
-            '"' => {
-                quoted = !quoted;
-                out.push(c);
-            }
-            ',' if !quoted => out.push_str(", "),
-            '=' if !quoted => out.push_str(" = "),
-            c if !quoted && c.is_whitespace() => {}
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// The text with each run of blanks outside strings as one blank.

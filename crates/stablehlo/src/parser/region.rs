@@ -7,6 +7,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::canonical::tidy;
 use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
@@ -409,7 +410,13 @@ impl<'a> Parser<'a> {
     ) -> Res<OpState<'a>> {
         let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
-        let known = row(name);
+        // A constant that is no tensor is kept as it is.
+        let scalar = name == "arith.constant"
+            && props.iter().chain(&attrs).any(|named| {
+                named.name == "value"
+                    && named.value.is_some_and(|(at, _)| !self.slice(at, at + 5).starts_with("dense"))
+            });
+        let known = row(name).filter(|_| !scalar);
         if let Some(row) = known {
             let mut deferred = Deferred::new();
             self.known_attrs(row, &mut props, &mut given, &mut deferred)?;
@@ -508,7 +515,8 @@ impl<'a> Parser<'a> {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
-                    given.0.push((name, Val::Raw(text.into())));
+                    let dialect = text.starts_with("#stablehlo");
+                    given.0.push((name, Val::Raw(if dialect { tidy(&text) } else { text }.into())));
                 }
                 AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                     let start = self.at_value(&entry, |p| {

@@ -143,6 +143,14 @@ impl<'a> Parser<'a> {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
                     }
                 }
+                Piece::Regions => {
+                    if self.eat("(") {
+                        self.list(")", |p| {
+                            regions.push(p.region(&[], false)?);
+                            Ok(())
+                        })?;
+                    }
+                }
                 Piece::Dict => self.opt_dict(&mut attrs)?,
                 Piece::Ranges => self.ranges(&mut given)?,
                 Piece::DotDims => {
@@ -158,14 +166,6 @@ impl<'a> Parser<'a> {
                 }
                 Piece::Window => self.pretty_window(&mut given.0)?,
                 Piece::ExpMant => self.exponent_mantissa(&mut given)?,
-                Piece::Regions => {
-                    if self.eat("(") {
-                        self.list(")", |p| {
-                            regions.push(p.region(&[], false)?);
-                            Ok(())
-                        })?;
-                    }
-                }
                 Piece::Same
                 | Piece::Cast
                 | Piece::Functional

@@ -16,11 +16,6 @@ pub(super) fn is_default(kind: &OpKind, name: &str, entry: &Entry<'_>) -> bool {
     };
     match (kind, name) {
         (OpKind::Unary(_), "result_accuracy") => is_text(DEFAULT_ACCURACY),
-        (OpKind::CustomCall(_), "api_version") => matches!(entry, Entry::Attr(Attr::Int(1, _))),
-        (OpKind::CustomCall(_), "has_side_effect") => matches!(entry, Entry::Attr(Attr::Bool(false))),
-        (OpKind::CustomCall(_), "called_computations" | "output_operand_aliases") => {
-            matches!(entry, Entry::Attr(Attr::Array(items)) if items.is_empty())
-        }
         (OpKind::Composite(_), "composite_attributes") => is_text("{}"),
         (OpKind::Composite(_), "version") => is_text("0 : i32"),
         _ => false,

@@ -65,18 +65,7 @@ impl Printer<'_> {
             });
             self.push("}>");
         }
-        if !data.regions.is_empty() {
-            self.push(" (");
-            for (i, &region) in data.regions.iter().enumerate() {
-                if i > 0 {
-                    self.push(", ");
-                }
-                let mut inner = numbering.clone();
-                self.number_region(region, Some(op), &mut inner);
-                self.region(region, &inner, Parent::of(module, op), true);
-            }
-            self.push(")");
-        }
+        self.regions(op, numbering);
         let mut entries = self.discardable(op);
         entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
         if !entries.is_empty() {
@@ -85,5 +74,19 @@ impl Printer<'_> {
         }
         self.push(" : ");
         self.functional_type(op);
+    }
+
+    /// ` ({...}, {...})` if there are regions.
+    pub(super) fn regions(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        for (i, &region) in module.ops[op].regions.iter().enumerate() {
+            self.push(if i > 0 { ", " } else { " (" });
+            let mut inner = numbering.clone();
+            self.number_region(region, Some(op), &mut inner);
+            self.region(region, &inner, Parent::of(module, op), true);
+        }
+        if !module.ops[op].regions.is_empty() {
+            self.push(")");
+        }
     }
 }

@@ -132,6 +132,7 @@ impl<'m> Printer<'m> {
                         self.push(" ");
                     }
                 }
+                Piece::Regions => self.regions(op, numbering),
                 Piece::Dict => {
                     let mut more = Entries::new();
                     for (at, (name, val)) in attrs.iter().enumerate() {
@@ -175,15 +176,6 @@ impl<'m> Printer<'m> {
                     self.types_of(&data.operands);
                     self.push(" to ");
                     self.types_of(&data.results);
-                }
-                Piece::Regions => {
-                    for (i, &region) in data.regions.iter().enumerate() {
-                        self.push(if i == 0 { " (" } else { ", " });
-                        let mut inner = numbering.clone();
-                        self.number_region(region, Some(op), &mut inner);
-                        self.region(region, &inner, Parent::Other, true);
-                    }
-                    self.push(if data.regions.is_empty() { "" } else { ")" });
                 }
                 Piece::Same => self.same_types(op),
                 Piece::Functional => self.functional_type(op),

@@ -25,7 +25,7 @@
   "func.func"() <{arg_attrs = [{a.b = "x"}, {}], function_type = (tensor<8xf32>, i32) -> (tensor<8xf32>, i32), res_attrs = [{a.c}, {}], sym_name = "quoted name", sym_visibility = "private"}> ({
   }) : () -> ()
   func.func private @foreign(%x: f32) -> f32 {
-    %y = arith.remf %x, %x : f32
+    %y = math.fma %x, %x, %x : f32
     return %y : f32
   }
   "sdy.mesh"() <{mesh = #sdy.mesh<["z"=2]>, sym_name = "below"}> : () -> ()

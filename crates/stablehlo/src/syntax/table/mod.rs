@@ -30,6 +30,8 @@ pub(crate) enum Piece {
     Unless(bool, &'static str, &'static str),
     /// A keyword attribute and a blank, left out where absent.
     Lead(&'static str),
+    /// `({...}, {...})`, left out where there are no regions.
+    Regions,
     /// Discardable attributes.
     Dict,
     /// `T` where operands and results have that type, else `(T, U) -> V`.
@@ -60,8 +62,6 @@ pub(crate) enum Piece {
     ExpMant,
     /// The type of the only operand, `to`, that of the only result.
     Cast,
-    /// ` ({...}, ...)` if there are regions.
-    Regions,
 }
 
 use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};

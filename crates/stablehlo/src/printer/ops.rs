@@ -121,8 +121,10 @@ impl<'m> Printer<'m> {
                 Piece::Opt(text, name) => {
                     if let Some(at) = find(name) {
                         printed |= 1 << at;
-                        self.push(text);
-                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        if !is_implied(row, name, &attrs[at].1) {
+                            self.push(text);
+                            push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        }
                     }
                 }
                 Piece::Unless(default, text, name) => {
@@ -688,7 +690,7 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
                 (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any | AttrType::Typed(_)) => Val::Attr(attr.clone()),
+                (attr, AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_)) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

@@ -20,6 +20,7 @@ impl<'m> Printer<'m> {
         let kind = &self.module.ops[op].kind;
         let row = match self.options.form {
             PrintForm::Generic => None,
+            PrintForm::Pretty if self.hides_types(op) => None,
             PrintForm::Pretty => row(self.spelt_name(op)),
         };
         match row.map(|row| (row, row.pretty)) {
@@ -42,6 +43,19 @@ impl<'m> Printer<'m> {
             Some((row, Pretty::Own(own))) => self.own(op, row, own, numbering, parent),
         }
         self.loc(self.module.ops[op].loc);
+    }
+
+    /// Whether types of the operation could not be told from its pretty form: that of a loop gives each carried value
+    /// one type, while a dynamic size may be known in one place and not in another.
+    fn hides_types(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        if !matches!(data.kind, OpKind::While) {
+            return false;
+        }
+        let ty = |value: &ValueId| self.module.values[*value].ty;
+        let carried = |values: &[ValueId]| values.iter().map(ty).eq(data.operands.iter().map(ty));
+        !carried(&data.results)
+            || data.regions.iter().any(|&region| !carried(&self.module.regions[region].args))
     }
 
     /// `%0 = `, `%1:2 = `, `%values, %indices = `.
@@ -107,8 +121,10 @@ impl<'m> Printer<'m> {
                 Piece::Opt(text, name) => {
                     if let Some(at) = find(name) {
                         printed |= 1 << at;
-                        self.push(text);
-                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        if !is_implied(row, name, &attrs[at].1) {
+                            self.push(text);
+                            push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        }
                     }
                 }
                 Piece::Unless(default, text, name) => {
@@ -674,7 +690,7 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
                 (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any | AttrType::Typed(_)) => Val::Attr(attr.clone()),
+                (attr, AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_)) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

@@ -112,16 +112,19 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Reads StableHLO: text, MLIR bytecode or a portable artifact. The first bytes tell.
+    /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
-    /// Every error that the reader found.
+    /// Every error that the reader found; where it found none, every error of the verifier.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
-        if shardc_stablehlo::is_bytecode(source) {
-            return Ok(shardc_stablehlo::parse_bytecode(source)?);
-        }
-        let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
-        Ok(shardc_stablehlo::parse(text)?)
+        let module = if shardc_stablehlo::is_bytecode(source) {
+            shardc_stablehlo::parse_bytecode(source)?
+        } else {
+            let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
+            shardc_stablehlo::parse(text)?
+        };
+        shardc_ir::verify(&module)?;
+        Ok(module)
     }
 
     /// Annotates, inlines and propagates.

@@ -23,7 +23,6 @@
 mod bytecode;
 pub mod codes;
 mod diagnostics;
-mod floats;
 mod lexer;
 mod parser;
 mod printer;
@@ -31,7 +30,7 @@ mod syntax;
 
 use std::borrow::Cow;
 
-use shardc_ir::{Module, OpId, OpKind};
+use shardc_ir::{Module, OpId, OpKind, floats};
 
 pub use bytecode::{is_bytecode, parse_bytecode};
 pub use diagnostics::render;

@@ -129,3 +129,12 @@ fn equal_elements_are_one() {
     assert_eq!(constant("dense<-1> : tensor<3xi4>"), Dense::splat(&[0xFF]));
     assert_eq!(constant("dense<0x3FC0> : tensor<bf16>"), Dense::splat(&[0xC0, 0x3F]));
 }
+
+#[test]
+fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
+    let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i1>) -> tensor<?xf32> {\n    \
+         %0 = \"stablehlo.while\"(%arg0) ({\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %arg1 : tensor<i1>\n    \
+         }, {\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %iterArg : tensor<?xf32>\n    \
+         }) : (tensor<4xf32>) -> tensor<?xf32>\n    return %0 : tensor<?xf32>\n  }\n}\n";
+    check(text, text);
+}

@@ -34,7 +34,6 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     };
     let source = Source::read(input)?;
     let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    shardc::ir::verify(&module).map_err(|e| source.explain(&Error::Diagnostics(e)))?;
     let context = PassContext { mode: args.spmd_mode.into() };
     for pass in passes {
         let warnings =

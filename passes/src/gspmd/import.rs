@@ -41,8 +41,8 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         sdy_text::meshes(module, &text)
             .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
     }
-    // Where Shardy's meshes pass through XLA, its shardings do too, and XLA's are only their shadow.
-    let round_trip = sdy_text::frontend(&module.attrs, sdy_text::MESHES).is_some();
+    // Where Shardy's shardings pass through XLA, XLA's are only their shadow.
+    let round_trip = sdy_text::add_meshes(module);
     let mut texts = collect(module)?;
     if round_trip {
         texts.clear();
@@ -194,7 +194,15 @@ impl Import<'_> {
         let span = self.module.funcs[id].span;
         let name = self.module.funcs[id].name.clone();
         let is_entry = self.module.entry() == Some(id);
-        let Some(body) = self.module.funcs[id].body else { return };
+        let Some(body) = self.module.funcs[id].body else {
+            // A declaration says nothing of how it is called.
+            let data = &mut self.module.funcs[id];
+            for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
+                attrs.remove(SHARDING);
+                sdy_text::drop_all(attrs);
+            }
+            return;
+        };
         let args = self.module.regions[body].args.clone();
         let mut first: Vec<OpId> = Vec::new();
         for (i, &arg) in args.iter().enumerate() {
@@ -204,7 +212,8 @@ impl Import<'_> {
             });
             let what = || format!("argument {i} of @{name}");
             if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
-                if let Some(sharding) = sharding {
+                // What Shardy says counts.
+                if let Some(sharding) = sharding.filter(|_| self.module.shardings.of(arg).is_none()) {
                     let sharding = self.module.shardings.intern(sharding);
                     self.module.shardings.set(arg, Some(sharding));
                 }
@@ -225,7 +234,9 @@ impl Import<'_> {
                 let results = self.module.funcs[id].results.len();
                 let list = &mut self.module.funcs[id].res_shardings;
                 list.resize(results, PackedOption::default());
-                list[i] = sharding.into();
+                if let Some(slot) = list.get_mut(i).filter(|slot| slot.is_none()) {
+                    *slot = sharding.into();
+                }
             }
             self.module.funcs[id].res_attrs[i] = attrs;
         }
@@ -235,7 +246,11 @@ impl Import<'_> {
             let mut out = std::mem::take(&mut first);
             for op in ops {
                 regions.extend(self.module.ops[op].regions.iter().copied());
+                let before = self.errors.len();
                 self.op(op, id, &mut out);
+                for error in &mut self.errors[before..] {
+                    error.user_loc = self.module.user_loc(op);
+                }
             }
             self.module.regions[region].ops = out;
         }

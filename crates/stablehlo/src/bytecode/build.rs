@@ -165,7 +165,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
-            self.carried = self.carried.saturating_add(range.as_ref().map_or(0, ExactSizeIterator::len));
+            let length = range.as_ref().map_or(0, ExactSizeIterator::len);
+            self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));
         }
         Ok(entries)

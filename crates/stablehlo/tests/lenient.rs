@@ -47,7 +47,7 @@ fn aliases_are_replaced_by_what_they_stand_for() {
          func.func @f(%x: !t {sdy.sharding = #s, a.b = [#n, {c = #n}]}) {\n  \
          %0 = stablehlo.custom_call @g(%x) {backend_config = #n} : (!t) -> !t loc(#loc1)\n  return\n}\n\
          sdy.mesh @mesh = <[\"x\"=2]>\n}\n#loc1 = loc(\"a\"(#loc2))\n#loc2 = loc(unknown)\n",
-        "module {\n  func.func @f(%arg0: tensor<4xf32> {a.b = [3 : i64, {c = 3 : i64}], sdy.sharding = #sdy.sharding<@mesh, \
+        "module {\n  func.func @f(%arg0: tensor<4xf32> {a.b = [3, {c = 3 : i64}], sdy.sharding = #sdy.sharding<@mesh, \
          [{\"x\"}]>}) {\n    %0 = stablehlo.custom_call @g(%arg0) {backend_config = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>\n    \
          return\n  }\n  sdy.mesh @mesh = <[\"x\"=2]>\n}\n",
     );
@@ -128,4 +128,17 @@ fn equal_elements_are_one() {
     assert_eq!(constant("dense<\"0x0000803F0000803F\"> : tensor<2xf32>"), Dense::splat(&[0, 0, 0x80, 0x3F]));
     assert_eq!(constant("dense<-1> : tensor<3xi4>"), Dense::splat(&[0xFF]));
     assert_eq!(constant("dense<0x3FC0> : tensor<bf16>"), Dense::splat(&[0xC0, 0x3F]));
+}
+
+#[test]
+fn numbers_are_written_in_one_form() {
+    check(
+        "module attributes {a.i = 3, a.x = 0x10 : i32, a.f = 0.9 : f32, a.g = 1.0, a.h = 0x3F800000 : f32, a.n = 0x7FC00000 : f32, \
+         a.l = [1, 2 : i64, 3 : i32, 0.9, 0.9 : f32, {c = 1}], a.d = dense<[1,2]> : tensor<2xi32>, a.e = dense<0.9> : tensor<2xf32>, \
+         a.r = array<f32: 1.5,0.9>, a.s = array<i64:1,2>, a.t = array<i64>} {}",
+        "module attributes {a.d = dense<[1, 2]> : tensor<2xi32>, a.e = dense<0.899999976> : tensor<2xf32>, a.f = 0.899999976 : f32, \
+         a.g = 1.000000e+00 : f64, a.h = 1.000000e+00 : f32, a.i = 3 : i64, a.l = [1, 2, 3 : i32, 9.000000e-01, 0.899999976 : f32, \
+         {c = 1 : i64}], a.n = 0x7FC00000 : f32, a.r = array<f32: 1.500000e+00, 0.899999976>, a.s = array<i64: 1, 2>, a.t = \
+         array<i64>, a.x = 16 : i32} {\n}\n",
+    );
 }

@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The name of an alias (`#name` without dialect) at the start of `text`, and its length with the `#`.
-    fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
+    pub(super) fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
         let rest = text.strip_prefix('#')?;
         let end = rest.bytes().position(|b| !is_ident(b)).unwrap_or(rest.len());
         let name = rest.get(..end)?;
@@ -246,13 +246,18 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The attribute between two offsets.
     pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
+        self.attr_at(start, end, false)
+    }
+
+    fn attr_at(&mut self, start: usize, end: usize, in_array: bool) -> Res<Attr> {
         let text = self.slice(start, end);
-        self.elsewhere(start, |p| p.attr(text, end))
+        self.elsewhere(start, |p| p.attr(text, end, in_array))
     }
 
     /// The attribute that ends at `end`; `text` is all of it.
-    fn attr(&mut self, text: &'a str, end: usize) -> Res<Attr> {
+    fn attr(&mut self, text: &'a str, end: usize, in_array: bool) -> Res<Attr> {
         let attr = match self.byte(0) {
             b'"' => match self.string()? {
                 Some(value) => Attr::Str(value.into()),
@@ -265,7 +270,7 @@ impl<'a> Parser<'a> {
                     p.ws();
                     let start = p.pos;
                     p.skip_attr()?;
-                    items.push(p.carried_text(start, p.pos)?);
+                    items.push(p.attr_at(start, p.pos, true)?);
                     Ok(())
                 })?;
                 Attr::Array(items)
@@ -276,19 +281,19 @@ impl<'a> Parser<'a> {
                 Attr::Dict(self.carry_all(&entries)?)
             }
             b'@' => Attr::Symbol(self.symbol()?.into()),
-            b'-' | b'0'..=b'9' => match text.split_once(" : ") {
-                Some((digits, ty)) => match digits.parse() {
-                    Ok(value) => Attr::Int(value, ty.into()),
-                    Err(_) => Attr::Raw(text.into()),
-                },
-                None => {
-                    text.parse().map_or_else(|_| Attr::Raw(text.into()), |value| Attr::Int(value, "".into()))
-                }
-            },
+            b'-' | b'0'..=b'9' => return Ok(self.number(text, end, in_array)),
             _ => match text {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
+                _ if text.starts_with("dense") || text.starts_with("array<") => {
+                    let start = self.pos;
+                    match self.elements_attr(text) {
+                        Some(attr) => return Ok(attr),
+                        None => self.cursor.pos = start,
+                    }
+                    return Ok(Attr::Raw(self.expand_text(text)?.into()));
+                }
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
                 _ => {
                     // An alias is what it stands for.
@@ -297,7 +302,7 @@ impl<'a> Parser<'a> {
                     return match alias {
                         Some((start, end)) => {
                             self.spend(end - start)?;
-                            self.carried_text(start, end)
+                            self.attr_at(start, end, in_array)
                         }
                         None => Ok(Attr::Raw(self.expand_text(text)?.into())),
                     };

@@ -5,7 +5,8 @@
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
+//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`],
+//!   [`literal`], [`loc`]: what their names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
@@ -16,6 +17,7 @@ mod dense;
 mod func;
 mod groups;
 mod kept;
+mod literal;
 mod loc;
 mod module;
 mod names;

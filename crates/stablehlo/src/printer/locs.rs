@@ -167,7 +167,15 @@ impl Printer<'_> {
             visitor.visit(self.module.ops[op].loc, true);
             for region in self.printed_regions(op) {
                 if self.prints_args(op) {
-                    self.module.regions[region].arg_locs.iter().for_each(|&loc| visitor.visit(loc, false));
+                    let locs = &self.module.regions[region].arg_locs;
+                    // A reducer's pretty form has them in pairs: of each input and its accumulator.
+                    let reduce = matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. });
+                    let pairs =
+                        if reduce && self.options.form == PrintForm::Pretty { locs.len() / 2 } else { 0 };
+                    for i in 0..locs.len() {
+                        let at = if pairs > 0 { i / 2 + i % 2 * pairs } else { i };
+                        visitor.visit(locs.get(at).copied().unwrap_or_default(), false);
+                    }
                 }
                 self.visit_ops(region, visitor);
             }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 /// The elements of a `dense` constant: little-endian, row-major, sub-byte elements one byte each
-/// (`i1` is 0 or 1). The type of the constant is the type of the operation's result.
+/// (`i1` is 0 or 1). The type of the constant is the type of the operation's result; where that is quantized, the
+/// elements are of its storage type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dense {
     /// One element that stands for all: `dense<0.0>`.
@@ -14,6 +15,9 @@ pub enum Dense {
     Elements(Arc<[u8]>),
     /// `dense_resource<key>`: the bytes stand at the end of the file, verbatim by key.
     Resource(Box<str>),
+    /// A constant of elements that are no [`DType`](crate::DType) (strings, `i128`, `f80`), or in another form than
+    /// one after the other (`sparse<...>`): the attribute verbatim, with its type.
+    Raw(Box<str>),
 }
 
 impl Dense {

@@ -1,7 +1,7 @@
 //! Element types of tensors, named as MLIR names them.
 //!
 //! Source: StableHLO specification, section "Types". Quantized element types are not numbers that a pass
-//! computes with; they are carried as text by [`crate::Type::Other`].
+//! computes with: they are [`crate::Quant`].
 
 use std::fmt;
 

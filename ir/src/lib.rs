@@ -32,6 +32,7 @@ mod mesh;
 mod module;
 mod op;
 mod opname;
+mod quant;
 mod sharding;
 mod spmd;
 #[cfg(test)]
@@ -52,7 +53,8 @@ pub use loc::{Loc, LocTable};
 pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
+pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
 pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
-pub use types::{DYNAMIC, Shape, TensorType, Type, TypeTable};
+pub use types::{DYNAMIC, Encoding, Shape, TensorType, Type, TypeTable};
 pub use verify::verify;

@@ -6,7 +6,7 @@ use cranelift_entity::EntityRef;
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use crate::{DType, TypeId};
+use crate::{DType, QuantTensor, TypeId};
 
 /// The size of a dimension that is not known at compile time (`?` in text).
 pub const DYNAMIC: i64 = i64::MIN;
@@ -21,8 +21,41 @@ pub struct TensorType {
     pub shape: Shape,
     /// Element type.
     pub dtype: DType,
-    /// Encoding attribute (`#stablehlo.bounds<...>`), verbatim.
-    pub encoding: Option<Box<str>>,
+    /// The encoding attribute.
+    pub encoding: Option<Encoding>,
+}
+
+/// What a tensor type says besides shape and elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// `#stablehlo.bounds<?, 4>`: the greatest size of each dimension; [`DYNAMIC`] where there is none.
+    Bounds(Shape),
+    /// Any other, verbatim.
+    Other(Box<str>),
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Encoding::Bounds(bounds) => {
+                f.write_str("#stablehlo.bounds<")?;
+                for (i, &bound) in bounds.iter().enumerate() {
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    if bound == DYNAMIC { f.write_str("?")? } else { write!(f, "{bound}")? }
+                }
+                f.write_str(">")
+            }
+            Encoding::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Writes `8x?x`.
+pub(crate) fn write_shape(f: &mut fmt::Formatter<'_>, shape: &[i64]) -> fmt::Result {
+    for &n in shape {
+        if n == DYNAMIC { f.write_str("?x")? } else { write!(f, "{n}x")? }
+    }
+    Ok(())
 }
 
 impl TensorType {
@@ -36,6 +69,15 @@ impl TensorType {
     #[must_use]
     pub fn rank(&self) -> usize {
         self.shape.len()
+    }
+
+    /// The greatest size of each dimension, where the type gives any.
+    #[must_use]
+    pub fn bounds(&self) -> Option<&[i64]> {
+        match &self.encoding {
+            Some(Encoding::Bounds(bounds)) => Some(bounds),
+            Some(Encoding::Other(_)) | None => None,
+        }
     }
 
     /// Whether every dimension is known.
@@ -60,9 +102,7 @@ impl TensorType {
 impl fmt::Display for TensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("tensor<")?;
-        for &n in &self.shape {
-            if n == DYNAMIC { f.write_str("?x")? } else { write!(f, "{n}x")? }
-        }
+        write_shape(f, &self.shape)?;
         f.write_str(self.dtype.as_str())?;
         if let Some(encoding) = &self.encoding {
             write!(f, ", {encoding}")?;
@@ -80,6 +120,8 @@ pub enum Type {
     Token,
     /// A tuple.
     Tuple(Vec<TypeId>),
+    /// A ranked tensor of quantized elements.
+    Quantized(Box<QuantTensor>),
     /// Any other type, verbatim.
     Other(Box<str>),
 }
@@ -107,11 +149,30 @@ impl TypeTable {
         &self.set[id.index()]
     }
 
-    /// The tensor type behind a handle, `None` for tokens, tuples and others.
+    /// The tensor type behind a handle, `None` for quantized ones, tokens, tuples and others.
     #[must_use]
     pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
         match self.get(id) {
             Type::Tensor(tensor) => Some(tensor),
+            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+        }
+    }
+
+    /// The tensor type of quantized elements behind a handle, `None` for all others.
+    #[must_use]
+    pub fn as_quantized(&self, id: TypeId) -> Option<&QuantTensor> {
+        match self.get(id) {
+            Type::Quantized(tensor) => Some(tensor),
+            Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+        }
+    }
+
+    /// The shape of a ranked tensor, of quantized elements or not.
+    #[must_use]
+    pub fn shape_of(&self, id: TypeId) -> Option<&Shape> {
+        match self.get(id) {
+            Type::Tensor(tensor) => Some(&tensor.shape),
+            Type::Quantized(tensor) => Some(&tensor.shape),
             Type::Token | Type::Tuple(_) | Type::Other(_) => None,
         }
     }
@@ -133,6 +194,7 @@ impl TypeTable {
     pub fn display(&self, id: TypeId) -> String {
         match self.get(id) {
             Type::Tensor(tensor) => tensor.to_string(),
+            Type::Quantized(tensor) => tensor.to_string(),
             Type::Token => "!stablehlo.token".to_owned(),
             Type::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|&t| self.display(t)).collect();

@@ -6,7 +6,7 @@ pub mod annotate;
 mod axes;
 mod cost;
 mod forward;
-pub mod import;
+pub mod gspmd;
 pub mod inline;
 pub mod localize;
 pub mod merge_reductions;

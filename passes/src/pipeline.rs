@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
@@ -34,8 +35,14 @@ pub struct Pass {
     pub run: fn(&mut Module, &PassContext) -> PassResult,
 }
 
-/// Every pass, in the order in which the compiler runs them.
+/// Every pass, in the order in which the compiler runs them; the last one it does not run.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "import-gspmd",
+        about: "read mhlo.sharding annotations into shardings by axes of a mesh",
+        needs: "any verified module",
+        run: |module, _| import_gspmd(module, None),
+    },
     Pass {
         name: "inline",
         about: "replace every call by the body of the function",
@@ -92,14 +99,24 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module whose reshards are lowered",
         run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
     },
+    Pass {
+        name: "export-gspmd",
+        about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
+        needs: "a module before localize",
+        run: |module, _| export_gspmd(module).map(|()| Vec::new()),
+    },
 ];
 
-/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, and others of Shardy's
-/// names are in [`SHARDY_PASSES`].
+/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, the names of XLA's importers
+/// stand for `import-gspmd`, and others of Shardy's names are in [`SHARDY_PASSES`].
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
         "sdy-propagation-pipeline" => "propagate",
+        "xla-sdy-import-shardings"
+        | "xla-sdy-stablehlo-import-pipeline"
+        | "xla-sdy-round-trip-import-pipeline" => "import-gspmd",
+        "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
         other => other,
     };
     PASSES.iter().chain(SHARDY_PASSES).find(|pass| pass.name == name)

@@ -14,6 +14,9 @@ pub(crate) fn dense<'c>(
     value: &Dense,
     ty: TypeId,
 ) -> Result<Attribute<'c>, Diagnostic> {
+    if let Dense::Raw(text) = value {
+        return attrs.parse(text);
+    }
     let shape = module.types.as_tensor(ty).and_then(|t| Some((t.dtype, t.num_elements()?)));
     let Some((dtype, count)) = shape.and_then(|(dtype, n)| Some((dtype, usize::try_from(n).ok()?))) else {
         return Err(misfit(module, ty, "is not a tensor of known size"));
@@ -25,6 +28,8 @@ pub(crate) fn dense<'c>(
     let (bytes, splat): (&[u8], bool) = match value {
         Dense::Splat(bytes) => (bytes, true),
         Dense::Elements(bytes) => (bytes, false),
+        // Handled above.
+        Dense::Raw(_) => return Err(misfit(module, ty, "is given as text")),
         Dense::Resource(key) => {
             decoded = resource(module, key)?;
             (&decoded, false)

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
-use shardc_passes::import::refuse_gspmd;
+use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
@@ -53,6 +53,8 @@ pub struct Compiler {
 pub struct Propagated {
     /// The program, on global shapes, calls inlined.
     pub module: Module,
+    /// What is right but not what one would expect.
+    pub warnings: Vec<Diagnostic>,
     entry: FuncId,
 }
 
@@ -143,8 +145,15 @@ impl Compiler {
         let Some(entry) = module.entry() else {
             return Err(module.no_entry().into());
         };
-        refuse_gspmd(&module)?;
-        if let Some(mesh) = &self.mesh {
+        let mut warnings = Vec::new();
+        let annotated = is_annotated(&module);
+        if annotated {
+            let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
+            warnings = import_gspmd(&mut module, mesh.as_ref())?;
+            // The text of an annotation can say what does not hold for its value.
+            shardc_ir::verify(&module)?;
+        }
+        if let Some(mesh) = self.mesh.as_ref().filter(|_| !annotated || !self.specs.is_empty()) {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {
             return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
@@ -152,7 +161,7 @@ impl Compiler {
                 .into());
         }
         inline_calls(&mut module)?;
-        Ok(Propagated { module, entry })
+        Ok(Propagated { module, warnings, entry })
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -179,7 +188,7 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
-        let Propagated { module, entry } = self.import(module)?;
+        let Propagated { module, warnings, entry } = self.import(module)?;
         let mut rest = strategies(&module, entry);
         let first = rest.remove(0);
         let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
@@ -193,6 +202,7 @@ impl Compiler {
                 best = other;
             }
         }
+        best.warnings.splice(0..0, warnings);
         Ok(best)
     }
 

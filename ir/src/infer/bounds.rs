@@ -1,32 +1,12 @@
 //! Bounds of dynamic sizes: `tensor<?x4xf32, #stablehlo.bounds<8, ?>>` has at most 8 rows.
 
-use std::fmt::Write as _;
-
 use super::{Res, ensure};
-use crate::{DYNAMIC, Shape, TensorType};
-
-/// The bound of each dimension, [`DYNAMIC`] where it has none; `None` where no bounds are written.
-pub(crate) fn bounds(tensor: &TensorType) -> Option<Shape> {
-    let text = tensor.encoding.as_deref()?;
-    let list = match text.strip_prefix("#stablehlo.bounds<") {
-        Some(rest) => rest.strip_suffix('>')?,
-        None => {
-            let rest =
-                text.strip_prefix("#stablehlo.type_extensions<")?.trim_start().strip_prefix("bounds")?;
-            rest.trim_start().strip_prefix('=')?.trim_start().strip_prefix('[')?.strip_suffix("]>")?
-        }
-    };
-    let bound = |text: &str| match text.trim() {
-        "?" => Some(DYNAMIC),
-        number => number.parse::<i64>().ok(),
-    };
-    list.split(',').map(bound).collect()
-}
+use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
 /// The largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
-fn limit(tensor: &TensorType, bounds: Option<&Shape>, d: usize) -> Option<i64> {
+fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
-    let limit = if size == DYNAMIC { *bounds?.get(d)? } else { size };
+    let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
     (limit != DYNAMIC).then_some(limit)
 }
 
@@ -35,8 +15,8 @@ pub(crate) fn bounds_fit(a: &TensorType, b: &TensorType) -> bool {
     if a.encoding.is_none() && b.encoding.is_none() {
         return true;
     }
-    let within = |sizes: &TensorType, other: &TensorType| match bounds(other) {
-        Some(list) => sizes.shape.iter().zip(&list).all(|(&n, &b)| n == DYNAMIC || b == DYNAMIC || n <= b),
+    let within = |sizes: &TensorType, other: &TensorType| match other.bounds() {
+        Some(list) => sizes.shape.iter().zip(list).all(|(&n, &b)| n == DYNAMIC || b == DYNAMIC || n <= b),
         None => true,
     };
     within(a, b) && within(b, a)
@@ -47,7 +27,7 @@ pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
     match (unknown.next(), unknown.next()) {
         (None, _) => true,
-        (Some(d), None) => limit(tensor, bounds(tensor).as_ref(), d).is_some(),
+        (Some(d), None) => limit(tensor, d).is_some(),
         (Some(_), Some(_)) => false,
     }
 }
@@ -57,43 +37,34 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     if tensor.encoding.is_none() || tensor.shape.get(d) != Some(&DYNAMIC) {
         return None;
     }
-    limit(tensor, bounds(tensor).as_ref(), d)
+    limit(tensor, d)
 }
 
 /// The encoding of the type that two operands of one shape share: the smaller bound of each dimension.
-pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Box<str>>> {
+pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
         return Ok(a.encoding.clone());
     }
-    let (left, right) = (bounds(a), bounds(b));
+    let (left, right) = (a.bounds(), b.bounds());
     if left.is_none() && right.is_none() {
         return Ok(a.encoding.clone());
     }
-    let mut text = String::from("#stablehlo.bounds<");
-    let mut any = false;
+    let mut joined = Shape::from_elem(DYNAMIC, shape.len());
     for (d, &size) in shape.iter().enumerate() {
-        let of =
-            |list: &Option<Shape>| list.as_ref().and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
-        let smaller = match (of(&left), of(&right)) {
+        let of = |list: Option<&[i64]>| list.and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
+        let smaller = match (of(left), of(right)) {
             (Some(l), Some(r)) => Some(l.min(r)),
             (l, r) => l.or(r),
         };
-        text.push_str(if d == 0 { "" } else { ", " });
-        match smaller {
-            Some(bound) if size == DYNAMIC => {
-                any = true;
-                let _ = write!(text, "{bound}");
-            }
-            Some(bound) => {
-                ensure!(
-                    size <= bound,
-                    "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
-                );
-                text.push('?');
-            }
-            None => text.push('?'),
+        let Some(bound) = smaller else { continue };
+        if size == DYNAMIC {
+            joined[d] = bound;
+        } else {
+            ensure!(
+                size <= bound,
+                "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
+            );
         }
     }
-    text.push('>');
-    Ok(any.then(|| text.into_boxed_str()))
+    Ok(joined.iter().any(|&bound| bound != DYNAMIC).then_some(Encoding::Bounds(joined)))
 }

@@ -83,7 +83,7 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
                     Some(want.to_string()),
                 ),
                 // A quantized result of operands that are not: its element type is the program's choice.
-                Type::Other(_) => (true, None),
+                Type::Quantized(_) | Type::Other(_) => (true, None),
                 Type::Token | Type::Tuple(_) => (false, Some(want.to_string())),
             },
             Ty::Token => (matches!(types.get(have), Type::Token), Some("!stablehlo.token".to_owned())),
@@ -172,7 +172,7 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     };
     match cx.module.types.get(result) {
         Type::Tensor(tensor) => Ok(tensor),
-        Type::Other(_) => Err(Fail::Unknown),
+        Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
         Type::Token | Type::Tuple(_) => {
             Err(Fail::Wrong(format!("{} gives {}", cx.name(), cx.module.types.display(result))))
         }
@@ -218,7 +218,7 @@ fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
                 result.num_bytes().unwrap_or(0)
             );
         }
-        Dense::Resource(_) => {}
+        Dense::Resource(_) | Dense::Raw(_) => {}
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: StableHLO specification, section "Ops"; the constraints are quoted by meaning, not by number. Sizes
 //! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
-//! ([`Type::Other`], e.g. a quantized tensor), the operation is taken as it is written.
+//! ([`Type::Other`], [`Type::Quantized`]), the operation is taken as it is written.
 
 mod bounds;
 mod check;
@@ -18,7 +18,7 @@ mod window;
 
 use smallvec::{SmallVec, smallvec};
 
-pub(crate) use bounds::{bounds, bounds_fit};
+pub(crate) use bounds::bounds_fit;
 pub use check::check_result_types;
 
 use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
@@ -131,7 +131,7 @@ impl<'m> Ctx<'m> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
-            Type::Other(_) => Err(Fail::Unknown),
+            Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
                 "operand {i} of {} has to be a tensor, it is {}",
                 self.kind.name(),
@@ -285,7 +285,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
                 Some(&item) => Ok(smallvec![Ty::Same(item)]),
                 None => Err(Fail::Wrong(format!("a tuple of {} has no item {index}", items.len()))),
             },
-            Type::Other(_) => Err(Fail::Unknown),
+            Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
             Type::Tensor(_) | Type::Token => {
                 Err(Fail::Wrong("get_tuple_element takes a tuple as operand".to_owned()))
             }
@@ -351,7 +351,8 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Tensor(a), Type::Tensor(b)) => {
             a.dtype == b.dtype && shape_fits(&a.shape, &b.shape) && bounds_fit(a, b)
         }
-        // Quantized and unranked types are text: what is dynamic in one may be anything in the other.
+        (Type::Quantized(a), Type::Quantized(b)) => a.element == b.element && shape_fits(&a.shape, &b.shape),
+        // Unranked types are text: what is dynamic in one may be anything in the other.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| type_fits(module, a, b))

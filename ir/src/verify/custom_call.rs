@@ -56,6 +56,7 @@ fn layouts(module: &Module, id: OpId, props: &AttrDict) -> Result<(), Fault> {
             let Some(order) = Scan::new(text).dense_list() else { continue };
             let rank = match module.types.get(ty) {
                 Type::Tensor(tensor) => tensor.rank(),
+                Type::Quantized(tensor) => tensor.rank(),
                 Type::Token => 0,
                 Type::Tuple(_) => return fault(format!("has a layout for {what} {i}, which is a tuple")),
                 Type::Other(_) => continue,

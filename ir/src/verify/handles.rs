@@ -160,17 +160,21 @@ fn loc_children_before(loc: &Loc, i: usize) -> bool {
 
 fn type_well_formed(ty: &Type, i: usize) -> bool {
     match ty {
-        Type::Tensor(TensorType { shape, dtype, encoding: _ }) => {
-            let bytes = shape.iter().try_fold(dtype.bytes() as i64, |acc, &n| match n {
-                crate::DYNAMIC => Some(acc),
-                0..=MAX_SIZE => acc.checked_mul(n),
-                _ => None,
-            });
-            bytes.is_some()
-        }
+        Type::Tensor(TensorType { shape, dtype, encoding: _ }) => shape_ok(shape, dtype.bytes() as i64),
+        Type::Quantized(tensor) => shape_ok(&tensor.shape, 8),
         Type::Tuple(items) => items.iter().all(|t| t.index() < i),
         Type::Token | Type::Other(_) => true,
     }
+}
+
+/// Whether sizes are sizes and all elements, of so many bytes each, can be counted.
+fn shape_ok(shape: &[i64], element: i64) -> bool {
+    let bytes = shape.iter().try_fold(element, |acc, &n| match n {
+        crate::DYNAMIC => Some(acc),
+        0..=MAX_SIZE => acc.checked_mul(n),
+        _ => None,
+    });
+    bytes.is_some()
 }
 
 /// Whether the handles in an operation's payload are in range.

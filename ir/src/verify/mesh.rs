@@ -272,10 +272,10 @@ fn misfit(module: &Module, ty: TypeId, sharding: &TensorSharding, mesh: &Mesh) -
     };
     let rank = match module.types.get(ty) {
         Type::Tensor(tensor) => tensor.rank(),
+        Type::Quantized(tensor) => tensor.rank(),
         Type::Other(text) if text.starts_with("tensor<*") => {
             return Some("is of a value whose rank is not known".to_owned());
         }
-        // The rank of a quantized tensor is in its text.
         Type::Other(_) => return None,
         // The sharding of a tuple of one is that of its item.
         Type::Token | Type::Tuple(_) if !sharding.replicated.is_empty() || !sharding.unreduced.is_empty() => {

@@ -36,7 +36,7 @@ impl Expect {
                     same && shape_fits(&tensor.shape, shape)
                 }
                 // A scalar of a quantized type.
-                Type::Other(_) => true,
+                Type::Quantized(_) | Type::Other(_) => true,
                 Type::Token | Type::Tuple(_) => false,
             },
         }

@@ -3,7 +3,6 @@
 use cranelift_entity::EntityRef;
 
 use super::Report;
-use crate::infer::bounds;
 use crate::{DYNAMIC, Module, OpId, Span, TensorType, Type, TypeId};
 
 /// A fault is reported at the first function or operation that has a value of the type.
@@ -54,17 +53,17 @@ fn fault(module: &Module, ty: TypeId) -> Option<String> {
     match module.types.get(ty) {
         Type::Tensor(tensor) => tensor_fault(tensor),
         Type::Other(text) => future_fault(text),
-        Type::Token | Type::Tuple(_) => None,
+        Type::Quantized(_) | Type::Token | Type::Tuple(_) => None,
     }
 }
 
 fn tensor_fault(tensor: &TensorType) -> Option<String> {
-    let list = bounds(tensor)?;
+    let list = tensor.bounds()?;
     if list.len() != tensor.rank() {
         return Some(format!("{tensor} has bounds of {} dimensions, it has {}", list.len(), tensor.rank()));
     }
     let fixed = |&(_, (&size, &bound)): &(usize, (&i64, &i64))| size != DYNAMIC && bound != DYNAMIC;
-    let (d, _) = tensor.shape.iter().zip(&list).enumerate().find(fixed)?;
+    let (d, _) = tensor.shape.iter().zip(list).enumerate().find(fixed)?;
     Some(format!("dimension {d} of {tensor} has a size and a bound; write `?` for the bound"))
 }
 

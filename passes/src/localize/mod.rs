@@ -87,7 +87,7 @@ impl LocalTypes {
                 let tensor = TensorType { shape, ..tensor.clone() };
                 module.types.intern(Type::Tensor(tensor))
             }
-            Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
+            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
         };
         self.0.insert((ty, sharding), local);
         local

@@ -53,6 +53,11 @@ impl<'a> Parser<'a> {
             self.expect(":")?;
             return Ok((Dense::Resource(key), self.ty()?));
         }
+        if self.at_word("sparse") {
+            self.expect_word("sparse")?;
+            self.skip_brackets()?;
+            return self.raw_constant(start);
+        }
         if !self.at_word("dense") {
             return Err(self.expected("`dense<...>`"));
         }
@@ -64,9 +69,18 @@ impl<'a> Parser<'a> {
         let (ty, ty_span) = self.spanned_ty()?;
         let Some(tensor) = self.module.types.as_tensor(ty) else {
             let shown = self.module.types.display(ty);
-            return Err(Diagnostic::unsupported(
+            if ["tensor<*", "tensor<?"].iter().any(|head| shown.starts_with(head)) {
+                return Err(Diagnostic::invalid(codes::CONSTANT, "a constant needs a static shape")
+                    .at(ty_span)
+                    .into());
+            }
+            if ["tensor<", "vector<"].iter().any(|head| shown.starts_with(head)) {
+                self.cursor.pos = end;
+                return self.raw_constant(start);
+            }
+            return Err(Diagnostic::invalid(
                 codes::CONSTANT,
-                format!("a constant of type {shown} cannot be read"),
+                format!("there are no constants of type {shown}"),
             )
             .at(ty_span)
             .into());
@@ -83,6 +97,16 @@ impl<'a> Parser<'a> {
             p.elements(dtype, &shape, count, Span::new(start, end))
         })?;
         Ok((dense, ty))
+    }
+
+    /// A constant that is kept as text; its value, which starts at `start`, was skipped.
+    fn raw_constant(&mut self, start: usize) -> Res<(Dense, TypeId)> {
+        let mut text = one_line(self.slice(start, self.pos));
+        self.expect(":")?;
+        let ty = self.ty()?;
+        text.push_str(" : ");
+        text.push_str(&self.module.types.display(ty));
+        Ok((Dense::Raw(text.into()), ty))
     }
 
     fn elements(&mut self, dtype: DType, shape: &[i64], count: usize, span: Span) -> Res<Dense> {
@@ -119,7 +143,7 @@ impl<'a> Parser<'a> {
             _ => {
                 self.element(dtype, &mut bytes)?;
                 self.expect(">")?;
-                return Ok(if count == 0 { Dense::elements(Vec::new()) } else { Dense::splat(&bytes) });
+                return Ok(Dense::splat(&bytes));
             }
         }
         self.expect(">")?;
@@ -175,7 +199,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn number_text(&mut self) -> &'a str {
+    pub(super) fn number_text(&mut self) -> &'a str {
         self.ws();
         let start = self.pos;
         if matches!(self.byte(0), b'-' | b'+') {
@@ -308,6 +332,26 @@ fn evenly_spaced(text: &str) -> String {
     out
 }
 
+/// The text with each run of blanks outside strings as one blank.
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut quoted, mut escaped) = (false, false);
+    for c in text.chars() {
+        if !quoted && c.is_whitespace() {
+            if !out.ends_with(' ') {
+                out.push(' ');
+            }
+            continue;
+        }
+        if c == '"' && !escaped {
+            quoted = !quoted;
+        }
+        escaped = quoted && c == '\\' && !escaped;
+        out.push(c);
+    }
+    out
+}
+
 /// Elements of an integer constant.
 fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     if !dtype.is_integer() && dtype != DType::I1 {
@@ -323,7 +367,7 @@ fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
     match dense {
         Dense::Splat(bytes) => Some(vec![int(bytes)?; usize::try_from(count).ok()?]),
         Dense::Elements(bytes) => bytes.chunks_exact(width).map(int).collect(),
-        Dense::Resource(_) => None,
+        Dense::Resource(_) | Dense::Raw(_) => None,
     }
 }
 

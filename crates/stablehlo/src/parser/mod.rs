@@ -5,8 +5,8 @@
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`attrs`], [`values`], [`dense`], [`sdy`], [`rule`],
-//!   [`literal`], [`loc`]: what their names say.
+//! * [`types`], [`quant`], [`attrs`], [`values`], [`literal`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names
+//!   say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
@@ -22,6 +22,7 @@ mod loc;
 mod module;
 mod names;
 mod pretty;
+mod quant;
 pub(crate) mod records;
 mod region;
 mod rule;
@@ -29,7 +30,7 @@ mod sdy;
 mod types;
 mod values;
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
@@ -101,10 +102,16 @@ impl<'a> DerefMut for Parser<'a> {
 /// The text does not follow the grammar, or names, types and counts do not fit together: all errors that could be
 /// told apart, at least one.
 pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    parse_range(text, 0..text.len())
+}
+
+/// Reads the module that a range of `text` holds; places are those of the whole text.
+pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
     if text.len() >= u32::MAX as usize {
         return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
     }
-    let mut parser = Parser::new(text);
+    let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
+    parser.cursor.pos = range.start.min(parser.cursor.text.len());
     if let Err(failure) = parser.top_level() {
         parser.report(failure);
     }

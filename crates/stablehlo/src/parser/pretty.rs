@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
         match row.pretty {
             Pretty::Pieces(pieces) => self.pieces(row, pieces, span),
             Pretty::Own(own) => match own {
-                Own::Constant => self.constant(),
+                Own::Constant => self.constant(row, span),
                 Own::Reduce => self.reduce(span),
                 Own::While => self.while_op(span),
                 Own::Call => self.call(span),
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
                 let (ty, ty_span) = self.spanned_ty()?;
                 let items: SpannedTypes = match self.module.types.get(ty) {
                     Type::Tuple(items) => items.iter().map(|&item| (item, ty_span)).collect(),
-                    Type::Tensor(_) | Type::Token | Type::Other(_) => {
+                    Type::Tensor(_) | Type::Quantized(_) | Type::Token | Type::Other(_) => {
                         return Err(Diagnostic::invalid(codes::TYPE, "expected a tuple type")
                             .at(ty_span)
                             .into());
@@ -330,8 +330,29 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn constant(&mut self) -> Res<OpState<'a>> {
+    /// `{a = 1} dense<0> : type`, or `() <{value = dense<0> : type}> {a = 1} : () -> type` where the result has
+    /// another type than the value.
+    fn constant(&mut self, row: &'static Row, span: Span) -> Res<OpState<'a>> {
         let mut attrs = NamedList::new();
+        if self.eat("(") {
+            self.expect(")")?;
+            if self.eat("<") {
+                self.dict(&mut attrs)?;
+                self.expect(">")?;
+            }
+            self.opt_dict(&mut attrs)?;
+            let mut given = Given::default();
+            self.known_attrs(row, &mut attrs, &mut given, &mut Deferred::new())?;
+            let kind = self.kind(row.name, span, &mut given)?;
+            self.expect(":")?;
+            let (operands, results) = self.functional_type()?;
+            self.check_operands(row.name, span, &[], &operands)?;
+            let mut state = OpState::new(kind);
+            state.attrs = attrs;
+            state.results = results;
+            self.check_constant(&mut state, span)?;
+            return Ok(state);
+        }
         self.opt_dict(&mut attrs)?;
         let (dense, ty) = self.dense()?;
         let mut state = OpState::new(OpKind::Constant(dense));

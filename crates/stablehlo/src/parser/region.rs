@@ -1,8 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId, Span,
-    TypeId,
+    Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -428,17 +428,37 @@ impl<'a> Parser<'a> {
         }
         state.kind = kind;
         state.attrs = attrs;
-        if let (OpKind::Constant(_), Some(written)) = (&state.kind, self.last_dense)
-            && state.results[..] != [written]
-        {
-            let message = format!(
-                "a constant of type {} cannot have another type as result",
-                self.module.types.display(written)
-            );
-            return Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into());
-        }
+        self.check_constant(&mut state, span)?;
         self.respell(&mut state, name);
         Ok(state)
+    }
+
+    /// Demands that a constant has the type of its result, or the one that the quantized result stores.
+    pub(super) fn check_constant(&mut self, state: &mut OpState<'a>, span: Span) -> Res<()> {
+        let (OpKind::Constant(dense), Some(written)) = (&mut state.kind, self.last_dense) else {
+            return Ok(());
+        };
+        if state.results[..] == [written] {
+            return Ok(());
+        }
+        let types = &self.module.types;
+        let result = state.results.first().filter(|_| state.results.len() == 1);
+        let quantized = result.and_then(|&result| types.as_quantized(result));
+        if let (Some(quantized), Some(value)) = (quantized, types.as_tensor(written))
+            && quantized.shape == value.shape
+        {
+            let storage = quantized.element.storage;
+            if storage.and_then(|storage| storage.dtype()) != Some(value.dtype) {
+                // The type of the elements does not follow from the result's.
+                let mut text = String::new();
+                crate::printer::dense::push(&mut text, &self.module, dense, Some(written));
+                *dense = Dense::Raw(text.into());
+            }
+            return Ok(());
+        }
+        let message =
+            format!("a constant of type {} cannot have another type as result", types.display(written));
+        Err(Diagnostic::invalid(codes::TYPE_MISMATCH, message).at(span).into())
     }
 
     /// For an operation that is read as another one: remembers the name and completes the kind.

@@ -1,11 +1,12 @@
 //! Types. Each distinct text is read once; after that a type is one look-up.
 
-use shardc_ir::{DType, DYNAMIC, Diagnostic, Shape, Span, TensorType, Type, TypeId};
+use shardc_ir::{DType, DYNAMIC, Diagnostic, Encoding, QuantTensor, Shape, Span, TensorType, Type, TypeId};
 use smallvec::SmallVec;
 
 use super::Parser;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
+use crate::syntax::values::push_int;
 
 /// Types of operands or results.
 pub(super) type TypeList = SmallVec<[TypeId; 4]>;
@@ -91,6 +92,23 @@ impl<'a> Parser<'a> {
             })?;
             return Ok(Err(Type::Tuple(items)));
         }
+        if text.starts_with("!stablehlo.future<") {
+            let items = self.elsewhere(start + "!stablehlo.future<".len(), |p| {
+                let mut items = Vec::new();
+                p.list(">", |p| {
+                    let ty = p.ty()?;
+                    items.push(p.module.types.display(ty));
+                    Ok(())
+                })?;
+                Ok(items)
+            })?;
+            return Ok(Err(Type::Other(format!("!stablehlo.future<{}>", items.join(", ")).into())));
+        }
+        if text.starts_with("!quant.") {
+            return self
+                .elsewhere(start, Self::quant)
+                .map(|quant| Err(Type::Other(quant.to_string().into())));
+        }
         let word = text.split('<').next().unwrap_or(text);
         let known = text.starts_with('!')
             || DType::parse(text).is_some()
@@ -101,7 +119,7 @@ impl<'a> Parser<'a> {
                 .hint("a tensor type is written `tensor<8x16xf32>`")
                 .into());
         }
-        Ok(Err(Type::Other(text.into())))
+        Ok(Err(Type::Other(self.expand_text(text)?.into())))
     }
 
     fn tensor(&mut self, text: &str, inner: &str, start: usize) -> Res<Type> {
@@ -112,8 +130,12 @@ impl<'a> Parser<'a> {
         };
         let mut shape = Shape::new();
         let mut rest = inner.trim_start();
-        if rest.starts_with('*') {
-            return Ok(Type::Other(text.into()));
+        if let Some(element) = rest.strip_prefix('*') {
+            let element = element.trim_start().strip_prefix('x').map(str::trim).unwrap_or_default();
+            if element.is_empty() {
+                return Err(bad(format!("the element type is missing in `{text}`")).into());
+            }
+            return Ok(Type::Other(format!("tensor<*x{element}>").into()));
         }
         loop {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -139,14 +161,84 @@ impl<'a> Parser<'a> {
             None => (rest.trim_end(), None),
         };
         let encoding = match encoding {
-            Some(encoding) => Some(self.expand_text(encoding)?.into_boxed_str()),
+            Some(encoding) => Some(self.encoding(encoding, shape.len()).map_err(&bad)?),
             None => None,
         };
-        match DType::parse(element) {
-            Some(dtype) => Ok(Type::Tensor(TensorType { shape, dtype, encoding })),
-            None if element.starts_with('!') || is_scalar(element) => Ok(Type::Other(text.into())),
-            None if element.is_empty() => Err(bad(format!("the element type is missing in `{text}`")).into()),
-            None => Err(bad(format!("`{element}` is not an element type")).into()),
+        if let Some(dtype) = DType::parse(element) {
+            return Ok(Type::Tensor(TensorType { shape, dtype, encoding }));
+        }
+        if element.starts_with('!') {
+            let at = self.place_of(element, start + text.len() - (rest.len() + 1))?;
+            if self.cursor.text.get(at..).is_some_and(|text| text.starts_with("!quant.")) {
+                let element = self.elsewhere(at, Self::quant)?;
+                return Ok(Type::Quantized(Box::new(QuantTensor { shape, element, encoding })));
+            }
+        }
+        if !element.starts_with('!') && !is_scalar(element) {
+            return Err(bad(if element.is_empty() {
+                format!("the element type is missing in `{text}`")
+            } else {
+                format!("`{element}` is not an element type")
+            })
+            .into());
+        }
+        let mut whole = String::from("tensor<");
+        for &size in &shape {
+            if size == DYNAMIC {
+                whole.push('?');
+            } else {
+                push_int(&mut whole, size);
+            }
+            whole.push('x');
+        }
+        whole.push_str(element);
+        if let Some(encoding) = encoding {
+            whole.push_str(", ");
+            push_int(&mut whole, encoding);
+        }
+        whole.push('>');
+        Ok(Type::Other(whole.into()))
+    }
+
+    /// Where the text of an element type is: behind its alias if it is one, else at `start`.
+    fn place_of(&self, element: &str, start: usize) -> Res<usize> {
+        match element.strip_prefix('!').filter(|name| !name.contains(['.', '<'])) {
+            None => Ok(start),
+            Some(alias) => match self.type_aliases.get(alias) {
+                Some(&(at, _)) => Ok(at),
+                None => Err(Diagnostic::invalid(
+                    codes::UNKNOWN_ALIAS,
+                    format!("the type alias `!{alias}` is not defined"),
+                )
+                .at(Span::new(start, start + element.len()))
+                .into()),
+            },
+        }
+    }
+
+    /// An encoding attribute: `#stablehlo.bounds<?, 4>`, which has an older spelling, or another.
+    fn encoding(&mut self, text: &str, rank: usize) -> Result<Encoding, String> {
+        let text = self.expand_text(text).unwrap_or_else(|_| text.to_owned());
+        let list = match text.strip_prefix("#stablehlo.bounds<") {
+            Some(list) => list.strip_suffix('>'),
+            None => text
+                .strip_prefix("#stablehlo.type_extensions<")
+                .and_then(|rest| rest.trim_start().strip_prefix("bounds"))
+                .and_then(|rest| rest.trim_start().strip_prefix('='))
+                .and_then(|rest| {
+                    rest.trim().strip_prefix('[')?.strip_suffix(">")?.trim_end().strip_suffix(']')
+                }),
+        };
+        let Some(list) = list else { return Ok(Encoding::Other(text.into())) };
+        let bound = |text: &str| match text.trim() {
+            "?" => Some(DYNAMIC),
+            digits => digits.parse().ok().filter(|&n: &i64| n >= 0),
+        };
+        let items = list.split(',').filter(|_| !list.trim().is_empty());
+        match items.map(bound).collect::<Option<Shape>>() {
+            Some(bounds) if bounds.len() == rank => Ok(Encoding::Bounds(bounds)),
+            Some(bounds) => Err(format!("`{text}` has {} bounds for {rank} dimensions", bounds.len())),
+            None => Err(format!("`{text}` must list sizes or `?`")),
         }
     }
 

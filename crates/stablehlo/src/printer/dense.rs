@@ -1,6 +1,6 @@
 //! `dense<...> : type` constants.
 
-use shardc_ir::{DType, DTypeClass, Dense, Module, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Module, QuantStorage, TensorType, TypeId};
 
 use crate::floats;
 use crate::syntax::values::{is_bare, push_int, push_string};
@@ -10,11 +10,21 @@ const MAX_LISTED: usize = 100;
 
 /// Appends the constant and its type.
 pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<TypeId>) {
+    let quantized = ty.and_then(|ty| module.types.as_quantized(ty));
     let tensor = ty.and_then(|ty| module.types.as_tensor(ty));
-    let dtype = tensor.map_or(DType::I64, |t| t.dtype);
-    let shape = tensor.map_or(&[][..], |t| &t.shape);
+    let dtype = match quantized {
+        Some(tensor) => tensor.element.storage.and_then(QuantStorage::dtype),
+        None => tensor.map(|tensor| tensor.dtype),
+    };
+    let dtype = dtype.unwrap_or(DType::I64);
+    let shape = ty.and_then(|ty| module.types.shape_of(ty)).map_or(&[][..], |shape| shape);
     push_value(out, dtype, shape, dense);
-    if let Some(ty) = ty {
+    if matches!(dense, Dense::Raw(_)) {
+        return;
+    }
+    if quantized.is_some() {
+        push_int(out, format_args!(" : {}", TensorType::new(shape, dtype)));
+    } else if let Some(ty) = ty {
         out.push_str(" : ");
         out.push_str(&module.types.display(ty));
     }
@@ -23,6 +33,10 @@ pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<
 /// Appends the constant without its type.
 pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &Dense) {
     match dense {
+        Dense::Raw(text) => {
+            out.push_str(text);
+            return;
+        }
         Dense::Resource(key) => {
             out.push_str("dense_resource<");
             if is_bare(key) { out.push_str(key) } else { push_string(out, key) }

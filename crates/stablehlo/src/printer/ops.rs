@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type};
+use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Name, Numbering, Parent};
@@ -289,6 +289,18 @@ impl<'m> Printer<'m> {
         let module = self.module;
         let data = &module.ops[op];
         match own {
+            Own::Constant if data.results.iter().any(|&r| self.is_quantized(r)) => {
+                self.push(row.name);
+                self.push("() <{value = ");
+                if let OpKind::Constant(dense) = &data.kind {
+                    let ty = data.results.first().map(|&r| module.values[r].ty);
+                    super::dense::push(&mut self.out, module, dense, ty);
+                }
+                self.push("}>");
+                self.dict(op, Entries::new());
+                self.push(" : ");
+                self.functional_type(op);
+            }
             Own::Constant => {
                 self.push(row.name);
                 self.dict(op, Entries::new());
@@ -348,6 +360,10 @@ impl<'m> Printer<'m> {
         }
     }
 
+    fn is_quantized(&self, value: ValueId) -> bool {
+        self.module.types.as_quantized(self.module.values[value].ty).is_some()
+    }
+
     fn call_tail(&mut self, op: OpId, more: Entries<'m>) {
         self.push("(");
         self.values(&self.module.ops[op].operands);
@@ -404,7 +420,7 @@ impl<'m> Printer<'m> {
         let input = module.tensor(*module.ops[op].operands.first()?)?;
         let scalar = |value| match module.types.get(module.values[value].ty) {
             Type::Tensor(t) => t.shape.is_empty() && t.dtype == input.dtype && t.encoding.is_none(),
-            Type::Token | Type::Tuple(_) | Type::Other(_) => false,
+            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => false,
         };
         let fits = binary.is_commutative()
             && inner.operands[..] == region.args[..]

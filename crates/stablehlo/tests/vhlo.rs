@@ -1,0 +1,234 @@
+//! Portable artifacts: what they hold is what MLIR reads in them.
+//!
+//! `data/vhlo` has artifacts with the text that they hold and the script that made both. Those of StableHLO's own
+//! tests and of real programs are read where `shared` and Python are there (`SHARDC_SHARED`, `SHARDC_PYTHON`);
+//! `SHARDC_ALL=1` takes all real programs, not a sample.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use shardc_ir::{Class, Diagnostic, Module};
+use shardc_stablehlo::{PrintOptions, parse, parse_bytecode, print, render};
+
+fn data() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/vhlo")
+}
+
+fn shared() -> PathBuf {
+    match std::env::var_os("SHARDC_SHARED") {
+        Some(path) => path.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+    }
+}
+
+/// The files of a folder with this ending, sorted.
+fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.sort();
+    paths
+}
+
+fn pretty(module: &Module) -> String {
+    print(module, &PrintOptions::default())
+}
+
+/// Why an artifact does not hold what the text says, or nothing.
+fn difference(artifact: &Path, text: &Path) -> Option<String> {
+    let name = artifact.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let source = fs::read_to_string(text).expect("a readable text");
+    let wanted = match parse(&source) {
+        Ok(module) => module,
+        Err(errors) => return Some(render(&errors, &text.to_string_lossy(), &source, false)),
+    };
+    let held = match parse_bytecode(&fs::read(artifact).expect("a readable artifact")) {
+        Ok(module) => module,
+        Err(errors) => return Some(format!("{name}: {}", said(&errors))),
+    };
+    let (held, wanted) = (pretty(&held), pretty(&wanted));
+    let other = held.lines().zip(wanted.lines()).find(|(a, b)| a != b);
+    match other {
+        Some((a, b)) => Some(format!("{name} holds\n  {a}\ninstead of\n  {b}")),
+        None if held != wanted => Some(format!("{name} holds more or less")),
+        None => None,
+    }
+}
+
+fn said(errors: &[Diagnostic]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn demand(failures: &[String]) {
+    assert!(failures.is_empty(), "{}\n\n{} failures", failures.join("\n"), failures.len());
+}
+
+#[test]
+fn artifacts_of_all_versions_hold_their_program() {
+    let mut failures = Vec::new();
+    let paths = files(&data(), ".bc");
+    for path in &paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let program = name.split('.').next().unwrap_or_default();
+        failures.extend(difference(path, &data().join(format!("{program}.mlir"))));
+    }
+    demand(&failures);
+    assert_eq!(paths.len(), 8);
+}
+
+/// An artifact in which `from` is `to`, of the same length.
+fn changed(name: &str, from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = fs::read(data().join(name)).expect("an artifact");
+    let at =
+        bytes.windows(from.len()).position(|window| window == from.as_bytes()).expect("the text is there");
+    bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+    bytes
+}
+
+fn error(bytes: &[u8]) -> Diagnostic {
+    let errors = parse_bytecode(bytes).expect_err("an error");
+    assert_eq!(errors.len(), 1, "{}", said(&errors));
+    errors.into_iter().next().expect("one")
+}
+
+#[test]
+fn an_operation_of_no_known_version_is_named() {
+    let error = error(&changed("basics.1.17.0.bc", "\0convolution_v1\0", "\0convolution_v9\0"));
+    assert_eq!(
+        error.message,
+        "this portable artifact of StableHLO 1.17.0 has an operation that is not known up to 1.20.0: `vhlo.convolution_v9`"
+    );
+    assert_eq!(error.class, Class::InvalidInput);
+}
+
+#[test]
+fn an_artifact_of_a_newer_version_says_what_to_do() {
+    let mut bytes = changed("basics.1.17.0.bc", "StableHLO_v1.17.0", "StableHLO_v7.17.0");
+    assert!(parse_bytecode(&bytes).is_ok(), "what it holds is known all the same");
+    let from = b"\0convolution_v1\0";
+    let at = bytes.windows(from.len()).position(|window| window == from).expect("the name is there");
+    bytes[at + from.len() - 2] = b'9';
+    let error = error(&bytes);
+    assert_eq!(
+        error.message,
+        "this portable artifact of StableHLO 7.17.0 has an operation that is not known up to 1.20.0: `vhlo.convolution_v9`"
+    );
+    assert_eq!(error.class, Class::Unsupported);
+    let hint = error.hint.unwrap_or_default();
+    assert!(hint.contains("7.17.0") && hint.contains("write it for 1.20.0 or older"), "{hint}");
+}
+
+#[test]
+fn an_artifact_that_ends_too_early_is_an_error() {
+    for path in files(&data(), ".bc") {
+        let bytes = fs::read(&path).expect("an artifact");
+        // Each length is another path through the reader; small files are tried at every one.
+        let step = if bytes.len() > 2000 { 37 } else { 1 };
+        for length in (0..bytes.len()).step_by(step) {
+            assert!(parse_bytecode(&bytes[..length]).is_err(), "{} cut at {length}", path.display());
+        }
+    }
+}
+
+#[test]
+fn corrupted_artifacts_are_read_or_rejected() {
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let rounds = if all() { 20_000 } else { 400 };
+    for path in files(&data(), ".bc") {
+        let original = fs::read(&path).expect("an artifact");
+        for _ in 0..rounds / 8 {
+            let mut bytes = original.clone();
+            for _ in 0..1 + random() % 3 {
+                let at = random() as usize % bytes.len();
+                bytes[at] = random() as u8;
+            }
+            if let Ok(module) = parse_bytecode(&bytes) {
+                let _ = pretty(&module);
+            }
+        }
+    }
+}
+
+fn all() -> bool {
+    std::env::var_os("SHARDC_ALL").is_some_and(|value| value == "1")
+}
+
+#[test]
+fn artifacts_of_stablehlos_tests_hold_their_program() {
+    let dir = shared().join("conformance/stablehlo/tests/vhlo");
+    let paths = files(&dir, ".mlir.bc");
+    if paths.is_empty() {
+        eprintln!("skipped: {} is not there", dir.display());
+        return;
+    }
+    let mut failures = Vec::new();
+    for path in paths.iter().filter(|path| !path.to_string_lossy().contains("invalid")) {
+        failures.extend(difference(path, &path.with_extension("")));
+    }
+    demand(&failures);
+    let newer = error(&fs::read(dir.join("invalid_vhlo_future.mlir.bc")).expect("an artifact"));
+    assert_eq!(newer.class, Class::Unsupported);
+    assert!(newer.message.contains("2.0.0") && newer.message.contains("`vhlo.constant_v99`"), "{newer}");
+}
+
+/// Runs `artifacts.py` and compares what it wrote; how many there were.
+fn made(folder: &str, arguments: &[String]) -> Option<usize> {
+    let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
+        eprintln!("skipped: SHARDC_PYTHON names no Python with JAX");
+        return None;
+    };
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    let _ = fs::remove_dir_all(&out);
+    fs::create_dir_all(&out).expect("a new folder");
+    let run = Command::new(python)
+        .arg(data().join("artifacts.py"))
+        .arg(&out)
+        .args(arguments)
+        .env("JAX_PLATFORMS", "cpu")
+        .output()
+        .expect("Python runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let mut failures = Vec::new();
+    let artifacts = files(&out, ".bc");
+    for artifact in &artifacts {
+        failures.extend(difference(artifact, &artifact.with_extension("mlir")));
+    }
+    demand(&failures);
+    Some(artifacts.len())
+}
+
+#[test]
+fn artifacts_of_real_programs_hold_what_jaxlib_reads() {
+    let dir = shared().join("corpus");
+    let mut programs = files(&dir.join("jax"), ".mlir");
+    programs.extend(files(&dir.join("torch_xla"), ".mlir"));
+    if programs.is_empty() {
+        eprintln!("skipped: {} is not there", dir.display());
+        return;
+    }
+    if !all() {
+        let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() < 50_000);
+        programs = programs.into_iter().filter(small).step_by(10).collect();
+    }
+    let mut arguments = vec!["corpus".to_owned()];
+    arguments.extend(programs.iter().map(|path| path.to_string_lossy().into_owned()));
+    arguments.extend(["--", "1.0.0", "1.9.0", "1.17.0"].map(str::to_owned));
+    if let Some(count) = made("artifacts-corpus", &arguments) {
+        assert!(count >= programs.len() * 4, "only {count} artifacts of {} programs", programs.len());
+    }
+}
+
+#[test]
+fn what_jax_exports_is_what_jaxlib_reads() {
+    if let Some(count) = made("artifacts-export", &["export".to_owned()]) {
+        assert_eq!(count, 9);
+    }
+}

@@ -1,0 +1,294 @@
+//! Quantized element types: integers that stand for real numbers.
+//!
+//! Source: MLIR's `quant` dialect. What StableHLO demands of them (ranges, one granularity for all operands, ...)
+//! is for inference and the verifier.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::types::write_shape;
+use crate::{DType, DYNAMIC, Encoding, Shape};
+
+/// A ranked tensor of quantized elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuantTensor {
+    /// Sizes in elements; [`DYNAMIC`] where unknown.
+    pub shape: Shape,
+    /// Element type.
+    pub element: Quant,
+    /// The encoding attribute.
+    pub encoding: Option<Encoding>,
+}
+
+/// A quantized element type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quant {
+    /// What is stored; `None` for [`QuantKind::Calibrated`], which says nothing of it.
+    pub storage: Option<QuantStorage>,
+    /// The type of the real numbers, as MLIR spells it (`f32`); `None` where [`QuantKind::Any`] leaves it open.
+    pub expressed: Option<Box<str>>,
+    /// How one becomes the other.
+    pub kind: QuantKind,
+}
+
+/// The integers that are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QuantStorage {
+    /// Whether they are signed.
+    pub signed: bool,
+    /// Bits of each.
+    pub bits: u32,
+    /// Least value.
+    pub min: i64,
+    /// Greatest value.
+    pub max: i64,
+}
+
+/// A 64-bit float that is compared bit by bit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FloatBits(u64);
+
+/// Scale and zero point: a stored `q` stands for `(q - zero_point) * scale`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QuantParams {
+    /// The scale.
+    pub scale: FloatBits,
+    /// The zero point.
+    pub zero_point: i64,
+}
+
+/// How stored integers become real numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum QuantKind {
+    /// `!quant.any`: not said.
+    Any,
+    /// `!quant.calibrated`: not yet said; the range of the values.
+    Calibrated {
+        /// Least value.
+        min: FloatBits,
+        /// Greatest value.
+        max: FloatBits,
+    },
+    /// One scale for the tensor.
+    PerTensor(QuantParams),
+    /// One scale for each position of a dimension.
+    PerAxis {
+        /// The dimension.
+        axis: i32,
+        /// Scale and zero point of each position.
+        params: Vec<QuantParams>,
+    },
+    /// One scale for each block of the tensor.
+    SubChannel {
+        /// Dimensions that are cut into blocks, and the size of a block.
+        blocks: SmallVec<[(i32, i64); 2]>,
+        /// Number of blocks per dimension.
+        counts: SmallVec<[i64; 4]>,
+        /// Scale and zero point of each block, row-major.
+        params: Vec<QuantParams>,
+    },
+}
+
+impl FloatBits {
+    /// The float with this value.
+    #[must_use]
+    pub fn new(value: f64) -> Self {
+        FloatBits(value.to_bits())
+    }
+
+    /// Its value.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for FloatBits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.value())
+    }
+}
+
+impl fmt::Display for FloatBits {
+    /// As MLIR prints floats: six digits after the point where they suffice.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.value();
+        if !value.is_finite() {
+            return write!(f, "0x{:016X}", self.0);
+        }
+        let short = format!("{value:.6e}");
+        if short.parse() != Ok(value) {
+            return write!(f, "{value}");
+        }
+        let (digits, exponent) = short.split_once('e').unwrap_or((&short, "0"));
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        write!(f, "{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs())
+    }
+}
+
+impl QuantStorage {
+    /// Integers of the whole range of their width, which is 1 to 32.
+    #[must_use]
+    pub fn full(signed: bool, bits: u32) -> Self {
+        let (min, max) = Self::range(signed, bits);
+        QuantStorage { signed, bits, min, max }
+    }
+
+    fn range(signed: bool, bits: u32) -> (i64, i64) {
+        let bits = bits.clamp(1, 62);
+        if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    }
+
+    /// The element type of a constant with such values; `None` for widths that none has.
+    #[must_use]
+    pub fn dtype(self) -> Option<DType> {
+        Some(match (self.signed, self.bits) {
+            (true, 2) => DType::I2,
+            (true, 4) => DType::I4,
+            (true, 8) => DType::I8,
+            (true, 16) => DType::I16,
+            (true, 32) => DType::I32,
+            (true, 64) => DType::I64,
+            (false, 2) => DType::UI2,
+            (false, 4) => DType::UI4,
+            (false, 8) => DType::UI8,
+            (false, 16) => DType::UI16,
+            (false, 32) => DType::UI32,
+            (false, 64) => DType::UI64,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for QuantStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.signed { 'i' } else { 'u' }, self.bits)?;
+        if Self::range(self.signed, self.bits) != (self.min, self.max) {
+            write!(f, "<{}:{}>", self.min, self.max)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for QuantParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.scale)?;
+        if self.zero_point != 0 { write!(f, ":{}", self.zero_point) } else { Ok(()) }
+    }
+}
+
+impl Quant {
+    /// Scales and zero points: one, one per position of [`Quant::axis`], or one per block.
+    #[must_use]
+    pub fn params(&self) -> &[QuantParams] {
+        match &self.kind {
+            QuantKind::Any | QuantKind::Calibrated { .. } => &[],
+            QuantKind::PerTensor(params) => std::slice::from_ref(params),
+            QuantKind::PerAxis { params, .. } | QuantKind::SubChannel { params, .. } => params,
+        }
+    }
+
+    /// The dimension whose positions have scales of their own.
+    #[must_use]
+    pub fn axis(&self) -> Option<i32> {
+        match self.kind {
+            QuantKind::PerAxis { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// The type of the real numbers, where it is one that shardc knows.
+    #[must_use]
+    pub fn expressed_dtype(&self) -> Option<DType> {
+        DType::parse(self.expressed.as_deref()?)
+    }
+}
+
+impl fmt::Display for Quant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            QuantKind::Any => "!quant.any<",
+            QuantKind::Calibrated { .. } => "!quant.calibrated<",
+            _ => "!quant.uniform<",
+        })?;
+        if let Some(storage) = self.storage {
+            write!(f, "{storage}")?;
+        }
+        if let Some(expressed) = &self.expressed {
+            write!(f, "{}{expressed}", if self.storage.is_some() { ":" } else { "" })?;
+        }
+        match &self.kind {
+            QuantKind::Any => {}
+            QuantKind::Calibrated { min, max } => write!(f, "<{min}:{max}>")?,
+            QuantKind::PerTensor(params) => write!(f, ", {params}")?,
+            QuantKind::PerAxis { axis, params } => {
+                write!(f, ":{axis}, {{")?;
+                for (i, params) in params.iter().enumerate() {
+                    write!(f, "{}{params}", if i > 0 { "," } else { "" })?;
+                }
+                f.write_str("}")?;
+            }
+            QuantKind::SubChannel { blocks, counts, params } => {
+                f.write_str(":{")?;
+                for (i, (axis, size)) in blocks.iter().enumerate() {
+                    write!(f, "{}{axis}:{size}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str("}, ")?;
+                write_nested(f, counts, params)?;
+            }
+        }
+        f.write_str(">")
+    }
+}
+
+/// `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: a brace is opened before the first and closed behind the last element of each
+/// group, so that nesting needs no recursion.
+fn write_nested(f: &mut fmt::Formatter<'_>, counts: &[i64], params: &[QuantParams]) -> fmt::Result {
+    // How many elements the groups of each level have, outermost first.
+    let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
+    let mut size = 1usize;
+    for &count in counts.iter().rev() {
+        size = size.saturating_mul(usize::try_from(count).unwrap_or(0)).max(1);
+        sizes.push(size);
+    }
+    for (i, params) in params.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        for _ in sizes.iter().filter(|&&size| i % size == 0) {
+            f.write_str("{")?;
+        }
+        write!(f, "{params}")?;
+        for _ in sizes.iter().filter(|&&size| (i + 1) % size == 0) {
+            f.write_str("}")?;
+        }
+    }
+    Ok(())
+}
+
+impl QuantTensor {
+    /// Number of dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements; `None` where a dimension is dynamic or the product overflows.
+    #[must_use]
+    pub fn num_elements(&self) -> Option<i64> {
+        self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
+    }
+}
+
+impl fmt::Display for QuantTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tensor<")?;
+        write_shape(f, &self.shape)?;
+        write!(f, "{}", self.element)?;
+        if let Some(encoding) = &self.encoding {
+            write!(f, ", {encoding}")?;
+        }
+        f.write_str(">")
+    }
+}

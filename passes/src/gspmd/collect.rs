@@ -1,0 +1,268 @@
+//! Every `mhlo.sharding` of a program, read once, and the mesh that they stand on.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use shardc_ir::{Attr, AttrDict, Diagnostic, Mesh, MeshId, Module, OpKind, Span};
+
+use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
+use super::infer::{Conflict, fit_mesh, infer};
+use super::place::add_mesh;
+use super::sdy_text;
+
+/// The name of the attribute.
+pub(super) const SHARDING: &str = "mhlo.sharding";
+
+/// A sharding and the first place where it stands.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) sharding: HloSharding,
+    span: Span,
+    place: String,
+}
+
+impl Found {
+    /// A sharding that stands nowhere by itself.
+    pub(super) fn new(sharding: HloSharding) -> Self {
+        Found { sharding, span: Span::NONE, place: "the module".to_owned() }
+    }
+}
+
+/// Every text that stands in the program.
+pub(super) type Texts = IndexMap<Box<str>, Found>;
+
+/// The text of a string attribute.
+pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
+    match attrs.get(name) {
+        Some(Attr::Str(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Custom calls that stand for shardings.
+pub(super) fn is_call(target: &str) -> bool {
+    matches!(target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
+        || target.starts_with("xla.sdy.")
+}
+
+/// Whether a program has annotations of GSPMD, or Shardy's as they pass through XLA.
+#[must_use]
+pub fn is_annotated(module: &Module) -> bool {
+    let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);
+    let of_func = |func: &shardc_ir::Func| func.arg_attrs.iter().chain(&func.res_attrs).any(annotated);
+    annotated(&module.attrs)
+        || module.attrs.get("mhlo.spmd_parameters_shardings").is_some()
+        || module.attrs.get("mhlo.spmd_output_sharding").is_some()
+        || module.funcs.values().any(of_func)
+        || module.bodies().flat_map(|body| module.walk(body)).any(|op| {
+            let op = &module.ops[op];
+            let call = matches!(&op.kind, OpKind::CustomCall(call) if is_call(&call.target));
+            call || annotated(&op.attrs)
+        })
+}
+
+/// Reads every text.
+pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
+    let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: HashSet::new() };
+    reader.module_attr(module, "mhlo.spmd_parameters_shardings");
+    reader.module_attr(module, "mhlo.spmd_output_sharding");
+    for func in module.funcs.values() {
+        for (what, list) in [("argument", &func.arg_attrs), ("result", &func.res_attrs)] {
+            for (i, attrs) in list.iter().enumerate() {
+                reader.attr(attrs, func.span, &|| format!("{what} {i} of @{}", func.name));
+            }
+        }
+        let Some(body) = func.body else { continue };
+        for op in module.walk(body) {
+            let op = &module.ops[op];
+            reader.attr(&op.attrs, op.span, &|| match &op.kind {
+                OpKind::CustomCall(call) => format!("@{}", call.target),
+                kind => kind.name().to_owned(),
+            });
+        }
+    }
+    if reader.errors.is_empty() { Ok(reader.texts) } else { Err(reader.errors) }
+}
+
+struct Reader {
+    texts: Texts,
+    errors: Vec<Diagnostic>,
+    wrong: HashSet<Box<str>>,
+}
+
+impl Reader {
+    fn attr(&mut self, attrs: &AttrDict, span: Span, place: &dyn Fn() -> String) {
+        match attrs.get(SHARDING) {
+            None => {}
+            Some(Attr::Str(text)) => self.text(text, span, place),
+            Some(_) => self.errors.push(
+                Diagnostic::invalid("SH0340", format!("the {SHARDING} of {} is no string", place())).at(span),
+            ),
+        }
+    }
+
+    fn module_attr(&mut self, module: &Module, name: &str) {
+        for text in strings(module.attrs.get(name)) {
+            self.text(text, Span::NONE, &|| format!("the module's {name}"));
+        }
+    }
+
+    fn text(&mut self, text: &str, span: Span, place: &dyn Fn() -> String) {
+        if self.texts.contains_key(text) || self.wrong.contains(text) {
+            return;
+        }
+        match text.parse() {
+            Ok(sharding) => {
+                self.texts.insert(text.into(), Found { sharding, span, place: place() });
+            }
+            Err(error) => {
+                let message = format!("the sharding {} of {} cannot be read: {error}", short(text), place());
+                let diagnostic = match error.unsupported {
+                    true => Diagnostic::unsupported("SH0340", message),
+                    false => Diagnostic::invalid("SH0340", message),
+                };
+                self.errors.push(diagnostic.at(span));
+                self.wrong.insert(text.into());
+            }
+        }
+    }
+}
+
+/// The strings of a string attribute or an array of such.
+pub(super) fn strings(attr: Option<&Attr>) -> Vec<&str> {
+    match attr {
+        Some(Attr::Str(text)) => vec![text],
+        Some(Attr::Array(items)) => {
+            items.iter().filter_map(|a| if let Attr::Str(text) = a { Some(&**text) } else { None }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A text in quotes, its middle left out where it is long.
+pub(super) fn short(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= 160 {
+        return format!("\"{text}\"");
+    }
+    let head: String = chars[..100].iter().collect();
+    let tail: String = chars[chars.len() - 40..].iter().collect();
+    format!("\"{head} ... {tail}\"")
+}
+
+fn leaves(sharding: &HloSharding) -> &[Leaf] {
+    match sharding {
+        HloSharding::Single(leaf) => std::slice::from_ref(leaf),
+        HloSharding::Tuple(leaves) => leaves,
+    }
+}
+
+/// The mesh of the program: the one that is given, or that the program has, if its tiles fit it; else the coarsest
+/// that they all fit.
+pub(super) fn home(
+    module: &mut Module,
+    texts: &Texts,
+    given: Option<&Mesh>,
+) -> Result<MeshId, Vec<Diagnostic>> {
+    let mut tilings: Vec<(&Tiling, usize)> = Vec::new();
+    let mut seen: FxHashMap<&Tiling, ()> = FxHashMap::default();
+    let mut named: Vec<&Named> = Vec::new();
+    for (i, found) in texts.values().enumerate() {
+        for leaf in leaves(&found.sharding) {
+            match &leaf.kind {
+                LeafKind::Tiled(tiling) => {
+                    if seen.insert(tiling, ()).is_none() {
+                        tilings.push((tiling, i));
+                    }
+                }
+                LeafKind::Named(mesh) if !matches!(mesh.value, NamedValue::Maximal) => named.push(mesh),
+                _ => {}
+            }
+        }
+    }
+    let partitions = match module.attrs.get("mhlo.num_partitions") {
+        Some(Attr::Int(n, _)) if *n > 1 => Some(*n),
+        _ => None,
+    };
+    let list: Vec<&Tiling> = tilings.iter().map(|(tiling, _)| *tiling).collect();
+    let place = |which: usize| {
+        tilings
+            .get(which)
+            .and_then(|&(_, i)| texts.get_index(i))
+            .map(|(text, found)| (short(text), found.place.clone(), found.span))
+    };
+    let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+    if given.is_some()
+        && let Some(id) = existing
+    {
+        let message = format!("the module has a mesh already: @{}", module.mesh_name(id));
+        return Err(vec![Diagnostic::invalid("SH0331", message).hint("leave out --mesh")]);
+    }
+    let named = named.first().map(|named| named.mesh());
+    let fixed = given.cloned().or_else(|| existing.map(|id| module.meshes[id].clone())).or(named);
+    let id = if let Some(mut mesh) = fixed {
+        match fit_mesh(&mesh, &list) {
+            Ok(devices) if existing.is_none() => mesh.device_ids = devices,
+            Ok(devices) if devices == mesh.device_ids => {}
+            Ok(_) => return Err(vec![unfit(&mesh, place(0))]),
+            Err(which) => return Err(vec![unfit(&mesh, place(which))]),
+        }
+        match existing {
+            Some(id) => id,
+            None => add_mesh(module, mesh),
+        }
+    } else {
+        let mut axes = infer(&list).map_err(|Conflict(a, b)| vec![conflict(place(a), place(b))])?;
+        if list.is_empty() {
+            axes.sizes = vec![partitions.or_else(|| devices_of_groups(module)).unwrap_or(1)];
+        } else if axes.sizes.is_empty() {
+            axes.sizes = vec![1];
+        }
+        add_mesh(module, axes.mesh())
+    };
+    let devices = module.meshes[id].num_devices() as i64;
+    if let Some(n) = partitions.filter(|&n| n != devices) {
+        let at = place(0);
+        let span = at.as_ref().map_or(Span::NONE, |(.., span)| *span);
+        let message = match at.filter(|_| given.is_none()) {
+            Some((text, place, _)) => {
+                format!(
+                    "the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}"
+                )
+            }
+            None => format!("the mesh has {devices} devices, but mhlo.num_partitions is {n}"),
+        };
+        return Err(vec![Diagnostic::invalid("SH0343", message).at(span)]);
+    }
+    Ok(id)
+}
+
+type Place = Option<(String, String, Span)>;
+
+fn conflict(a: Place, b: Place) -> Diagnostic {
+    let (Some((text_a, place_a, span_a)), Some((text_b, place_b, span_b))) = (a, b) else {
+        return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
+    };
+    let message = format!("no mesh fits both the sharding {text_b} of {place_b} and {text_a} of {place_a}");
+    Diagnostic::invalid("SH0342", message).at(span_b).note(span_a, format!("{text_a} stands here")).hint(
+        "the devices of both have to be one array, of which each dimension splits one dimension of a value",
+    )
+}
+
+fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
+    let axes: Vec<String> = mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    let (text, place, span) = place.unwrap_or_else(|| (String::new(), "the program".to_owned(), Span::NONE));
+    let message = format!("the sharding {text} of {place} does not fit the mesh {}", axes.join(","));
+    Diagnostic::invalid("SH0342", message)
+        .at(span)
+        .hint("leave out the mesh: it is then inferred from the shardings")
+}
+
+/// The number of devices that collectives of a program name.
+fn devices_of_groups(module: &Module) -> Option<i64> {
+    let ops = module.bodies().flat_map(|body| module.walk(body));
+    let ids =
+        ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
+    ids.copied().max().filter(|&id| id < super::parse::MAX_DEVICES).map(|id| id + 1)
+}

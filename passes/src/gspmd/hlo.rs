@@ -1,0 +1,466 @@
+//! XLA's sharding of one value or tuple, as data, and its text.
+//!
+//! [`HloSharding`] is what stands in `mhlo.sharding`. Its `Display` is the form that XLA prints; [`super::parse`]
+//! reads every form that XLA reads.
+
+use std::fmt;
+
+use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh};
+use smallvec::SmallVec;
+
+use super::tiles::{self, Digit};
+
+/// The sharding of a value, or of each value of a tuple.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum HloSharding {
+    /// Of one value.
+    Single(Leaf),
+    /// Of each value, in order.
+    Tuple(Vec<Leaf>),
+}
+
+/// The sharding of one value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    /// What each device holds.
+    pub kind: LeafKind,
+    /// The values that are to be sharded alike.
+    pub group: Option<ShardGroup>,
+}
+
+/// What each device holds of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LeafKind {
+    /// All of it.
+    Replicated,
+    /// What the program says: the value is local to the device.
+    Manual,
+    /// Whatever propagation finds.
+    Unknown,
+    /// A term of a sum over all devices.
+    Unreduced,
+    /// All of it on one device, nothing on others.
+    Maximal(i64),
+    /// A tile.
+    Tiled(Tiling),
+    /// What the axes of a mesh give.
+    Named(Named),
+}
+
+/// The values that share a sharding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShardGroup {
+    /// `shard_as n`.
+    As(i64),
+    /// `shard_like n`.
+    Like(i64),
+}
+
+/// What the devices do that hold the same tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subgroup {
+    /// What the program says.
+    Manual,
+    /// Each holds a term of a sum.
+    Unreduced,
+    /// Each holds the whole tile.
+    Replicated,
+}
+
+impl Subgroup {
+    /// XLA's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Subgroup::Manual => "manual",
+            Subgroup::Unreduced => "unreduced",
+            Subgroup::Replicated => "replicated",
+        }
+    }
+}
+
+/// Tiles and the devices that hold them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tiling {
+    /// Number of tiles per dimension of the value, then of devices per subgroup.
+    pub dims: Vec<i64>,
+    /// The device at each place of an array of shape `dims`, row-major.
+    pub devices: Devices,
+    /// What the last dimensions are, which are none of the value's.
+    pub subgroups: SmallVec<[Subgroup; 2]>,
+}
+
+/// An order of all devices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Devices {
+    /// `0..n` as an array of shape `reshape`, transposed by `perm`, row-major.
+    Iota {
+        /// Shape before transposition.
+        reshape: SmallVec<[i64; 4]>,
+        /// Dimension before transposition of each dimension after it.
+        perm: SmallVec<[usize; 4]>,
+    },
+    /// The devices one by one: a permutation of `0..n`.
+    List(Vec<i64>),
+}
+
+/// A sharding by the axes of a mesh.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Named {
+    /// Names and sizes of the axes, major to minor; empty for one device.
+    pub axes: Vec<(Box<str>, i64)>,
+    /// The devices in the order of the mesh, where it is not `0..n`.
+    pub devices: Option<Devices>,
+    /// What is split.
+    pub value: NamedValue,
+}
+
+/// What the axes of a mesh do to a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NamedValue {
+    /// Nothing, on every device.
+    Replicated,
+    /// All axes are the program's.
+    Manual,
+    /// All axes hold terms of a sum.
+    Unreduced,
+    /// The value is on the one device of the mesh.
+    Maximal,
+    /// Some split dimensions.
+    Dims {
+        /// Per dimension of the value.
+        dims: Vec<DimSharding>,
+        /// Axes that must not split it.
+        replicated: AxisList,
+        /// Axes that hold terms of a sum.
+        unreduced: AxisList,
+        /// Axes that are the program's.
+        manual: AxisList,
+    },
+}
+
+impl Devices {
+    /// `0..n` in order.
+    #[must_use]
+    pub fn iota(n: i64) -> Self {
+        Devices::Iota { reshape: SmallVec::from_slice(&[n]), perm: SmallVec::from_slice(&[0]) }
+    }
+
+    /// The order of `reshape` transposed by `perm`, in the shortest form that says it.
+    #[must_use]
+    pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
+        // A dimension of one has no place; two that stay neighbours are one.
+        let kept: Vec<usize> =
+            perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
+        let mut runs: Vec<(usize, i64)> = Vec::new();
+        let next = |d: usize| (d + 1..reshape.len()).find(|&e| reshape[e] != 1);
+        let mut last = None;
+        for d in kept {
+            match runs.last_mut() {
+                Some((_, size)) if last.and_then(next) == Some(d) => *size *= reshape[d],
+                _ => runs.push((d, reshape[d])),
+            }
+            last = Some(d);
+        }
+        if runs.len() <= 1 {
+            return Devices::iota(reshape.iter().product());
+        }
+        let mut order: Vec<usize> = (0..runs.len()).collect();
+        order.sort_unstable_by_key(|&i| runs[i].0);
+        let rank = |i: usize| order.iter().position(|&o| o == i).unwrap_or(0);
+        Devices::Iota {
+            reshape: order.iter().map(|&i| runs[i].1).collect(),
+            perm: (0..runs.len()).map(rank).collect(),
+        }
+    }
+
+    /// Number of devices.
+    #[must_use]
+    pub fn count(&self) -> i64 {
+        match self {
+            Devices::Iota { reshape, .. } => reshape.iter().product(),
+            Devices::List(list) => list.len() as i64,
+        }
+    }
+
+    /// The devices one by one.
+    #[must_use]
+    pub fn list(&self) -> Vec<i64> {
+        match self {
+            Devices::List(list) => list.clone(),
+            Devices::Iota { reshape, perm } => {
+                let strides = tiles::row_major(reshape);
+                let digits: Vec<Digit> =
+                    perm.iter().map(|&d| Digit { size: reshape[d], stride: strides[d] }).collect();
+                tiles::positions(&digits)
+            }
+        }
+    }
+
+    /// Whether the order is `0..n`.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        match self {
+            Devices::Iota { reshape, perm } => {
+                matches!(Devices::transposed(reshape, perm), Devices::Iota { perm, .. } if perm.len() == 1)
+            }
+            Devices::List(list) => list.iter().enumerate().all(|(i, &d)| i as i64 == d),
+        }
+    }
+}
+
+impl Tiling {
+    /// Number of dimensions of the value.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.dims.len() - self.subgroups.len()
+    }
+
+    /// The sharding in the form that XLA keeps: subgroups of one kind are one, in the order manual, unreduced,
+    /// replicated; those of one device vanish; devices that hold the same tile are in ascending order; what has no
+    /// tiles left is replicated, manual or unreduced.
+    #[must_use]
+    pub fn canonical(self) -> LeafKind {
+        let rank = self.rank();
+        let Some(&first) = self.subgroups.first() else { return LeafKind::Tiled(self) };
+        if self.subgroups.iter().all(|&s| s == first) && self.dims[..rank].iter().all(|&n| n == 1) {
+            return match first {
+                Subgroup::Manual => LeafKind::Manual,
+                Subgroup::Unreduced => LeafKind::Unreduced,
+                Subgroup::Replicated => LeafKind::Replicated,
+            };
+        }
+        let mut order: Vec<usize> = (0..self.subgroups.len()).filter(|&i| self.dims[rank + i] != 1).collect();
+        order.sort_by_key(|&i| self.subgroups[i]);
+        let mut subgroups: SmallVec<[Subgroup; 2]> = SmallVec::new();
+        let mut dims: Vec<i64> = self.dims[..rank].to_vec();
+        for &i in &order {
+            if subgroups.last() == Some(&self.subgroups[i]) {
+                if let Some(last) = dims.last_mut() {
+                    *last *= self.dims[rank + i];
+                }
+            } else {
+                subgroups.push(self.subgroups[i]);
+                dims.push(self.dims[rank + i]);
+            }
+        }
+        let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
+        let sorted = subgroups.last() == Some(&Subgroup::Replicated);
+        let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
+        let out = Tiling { dims, devices, subgroups };
+        let rank = out.rank();
+        match out.subgroups.as_slice() {
+            // XLA leaves the third kind as it is here.
+            [Subgroup::Manual] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Manual,
+            [Subgroup::Replicated] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Replicated,
+            _ => LeafKind::Tiled(out),
+        }
+    }
+
+    /// The devices after a transposition of `dims`; each run of `sorted` of them in ascending order.
+    fn reordered(&self, perm: &[usize], sorted: Option<i64>) -> Devices {
+        let identity = perm.iter().enumerate().all(|(i, &p)| i == p);
+        if identity && sorted.is_none() {
+            return self.devices.clone();
+        }
+        if let Devices::Iota { reshape, perm: transpose } = &self.devices
+            && let Some(mut digits) = tiles::iota_digits(&self.dims, reshape, transpose)
+        {
+            let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
+            let mut rest = sorted.unwrap_or(1);
+            let mut tail = Vec::new();
+            while rest > 1
+                && let Some(list) = digits.pop()
+            {
+                rest /= list.iter().map(|d| d.size).product::<i64>().max(1);
+                tail.extend(list);
+            }
+            tail.sort_unstable_by_key(|d| std::cmp::Reverse(d.stride));
+            digits.push(tail);
+            let flat: Vec<Digit> = digits.into_iter().flatten().collect();
+            return tiles::to_devices(&flat);
+        }
+        let list = self.devices.list();
+        let strides = tiles::row_major(&self.dims);
+        let digits: Vec<Digit> =
+            perm.iter().map(|&d| Digit { size: self.dims[d], stride: strides[d] }).collect();
+        let mut out: Vec<i64> =
+            tiles::positions(&digits).into_iter().filter_map(|p| list.get(p as usize).copied()).collect();
+        if let Some(size) = sorted.and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
+            out.chunks_mut(size).for_each(<[i64]>::sort_unstable);
+        }
+        if out == list { self.devices.clone() } else { Devices::List(out) }
+    }
+}
+
+impl Named {
+    /// The mesh that the text names.
+    #[must_use]
+    pub fn mesh(&self) -> Mesh {
+        let mut mesh = Mesh::new(self.axes.iter().map(|(name, size)| (&**name, *size)));
+        mesh.device_ids = self.devices.as_ref().map(Devices::list);
+        mesh
+    }
+}
+
+impl From<LeafKind> for HloSharding {
+    fn from(kind: LeafKind) -> Self {
+        HloSharding::Single(Leaf { kind, group: None })
+    }
+}
+
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    list: impl IntoIterator<Item = impl fmt::Display>,
+    by: &str,
+) -> fmt::Result {
+    for (i, item) in list.into_iter().enumerate() {
+        if i > 0 {
+            f.write_str(by)?;
+        }
+        write!(f, "{item}")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for HloSharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HloSharding::Single(leaf) => leaf.fmt(f),
+            HloSharding::Tuple(leaves) => {
+                f.write_str("{")?;
+                for (i, leaf) in leaves.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(", ")?;
+                        // A mark for the reader of long tuples.
+                        if i % 5 == 0 {
+                            write!(f, "/*index={i}*/")?;
+                        }
+                    }
+                    leaf.fmt(f)?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        match &self.kind {
+            LeafKind::Replicated => f.write_str("replicated")?,
+            LeafKind::Manual => f.write_str("manual")?,
+            LeafKind::Unknown => f.write_str("unknown")?,
+            LeafKind::Unreduced => f.write_str("unreduced")?,
+            LeafKind::Maximal(device) => write!(f, "maximal device={device}")?,
+            LeafKind::Tiled(tiling) => tiling.fmt(f)?,
+            LeafKind::Named(named) => named.fmt(f)?,
+        }
+        match self.group {
+            Some(ShardGroup::As(n)) => write!(f, " shard_as {n}")?,
+            Some(ShardGroup::Like(n)) => write!(f, " shard_like {n}")?,
+            None => {}
+        }
+        f.write_str("}")
+    }
+}
+
+impl fmt::Display for Tiling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("devices=[")?;
+        join(f, &self.dims, ",")?;
+        f.write_str("]")?;
+        match &self.devices {
+            Devices::Iota { reshape, perm } => {
+                f.write_str("<=")?;
+                iota(f, reshape, perm)?;
+            }
+            Devices::List(list) => join(f, list, ",")?,
+        }
+        match self.subgroups.as_slice() {
+            [] => Ok(()),
+            [Subgroup::Replicated] => f.write_str(" last_tile_dim_replicate"),
+            list => {
+                f.write_str(" last_tile_dims={")?;
+                join(f, list.iter().map(|s| s.as_str()), ", ")?;
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn iota(f: &mut fmt::Formatter<'_>, reshape: &[i64], perm: &[usize]) -> fmt::Result {
+    f.write_str("[")?;
+    join(f, reshape, ",")?;
+    f.write_str("]")?;
+    if reshape.len() > 1 {
+        f.write_str("T(")?;
+        join(f, perm, ",")?;
+        f.write_str(")")?;
+    }
+    Ok(())
+}
+
+impl Named {
+    fn axis(&self, axis: AxisRef) -> String {
+        let name = self.axes.get(usize::from(axis.axis)).map_or("?", |(name, _)| &**name);
+        match axis.sub {
+            Some(sub) => format!("'{name}':({}){}", sub.pre, sub.size),
+            None => format!("'{name}'"),
+        }
+    }
+
+    fn axes_text(&self, axes: &[AxisRef]) -> String {
+        axes.iter().map(|&a| self.axis(a)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if matches!(self.value, NamedValue::Maximal) {
+            let device = self.devices.as_ref().and_then(|d| d.list().first().copied()).unwrap_or(0);
+            return write!(f, "maximal_mesh[device_id={device}]");
+        }
+        f.write_str("mesh[")?;
+        join(f, self.axes.iter().map(|(name, size)| format!("'{name}'={size}")), ",")?;
+        f.write_str("]")?;
+        if let Some(devices) = &self.devices {
+            f.write_str(", device_ids=(")?;
+            match devices {
+                Devices::Iota { reshape, perm } => iota(f, reshape, perm)?,
+                Devices::List(list) => join(f, list, ",")?,
+            }
+            f.write_str(")")?;
+        }
+        match &self.value {
+            NamedValue::Replicated => f.write_str(", replicated"),
+            NamedValue::Manual => f.write_str(", manual"),
+            NamedValue::Unreduced => f.write_str(", unreduced"),
+            NamedValue::Maximal => Ok(()),
+            NamedValue::Dims { dims, replicated, unreduced, manual } => {
+                f.write_str(", [")?;
+                join(
+                    f,
+                    dims.iter().map(|dim| {
+                        let axes = self.axes_text(&dim.axes);
+                        match (dim.open, axes.is_empty()) {
+                            (true, true) => "{?}".to_owned(),
+                            (true, false) => format!("{{{axes}, ?}}"),
+                            (false, _) => format!("{{{axes}}}"),
+                        }
+                    }),
+                    ", ",
+                )?;
+                f.write_str("]")?;
+                for (name, axes) in [("replicated", replicated), ("unreduced", unreduced), ("manual", manual)]
+                {
+                    if !axes.is_empty() {
+                        write!(f, ", {name}={{{}}}", self.axes_text(axes))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}

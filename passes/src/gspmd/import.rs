@@ -1,0 +1,649 @@
+//! Reads GSPMD's annotations into shardings by axes.
+//!
+//! First every text is read and the mesh is found ([`super::collect`], [`super::infer`]). Then annotations of
+//! arguments, results and operations become shardings, and `@Sharding` calls become constraints. What lies between
+//! `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes the body of a manual computation ([`super::manual`]).
+//! Shardy's own annotations in the form in which they pass through XLA (`xla.sdy.*`) are read on the way.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    Attr, AttrDict, AxisList, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
+    ShardingId, Span, TensorSharding, Uses, ValueId,
+};
+
+use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, string, strings};
+use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
+use super::manual;
+use super::place::{Home, Placed};
+use super::sdy_text;
+use super::text::TextError;
+use crate::inline::ValueMap;
+
+/// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
+/// that stands for a sharding is left. `mesh` is the mesh to import onto; without, one is inferred. A program without
+/// such annotations stays as it is.
+///
+/// Gives warnings.
+///
+/// # Errors
+/// A text cannot be read (`SH0340`, `SH0341`), no mesh fits (`SH0342`, `SH0343`), a sharding does not fit its value
+/// (`SH0344`), or a part of the program that is local to devices cannot be told from the rest (`SH0345`, `SH0346`).
+pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    if !is_annotated(module) {
+        return Ok(Vec::new());
+    }
+    let mut warnings = Vec::new();
+    if matches!(module.attrs.get("mhlo.use_auto_spmd_partitioning"), Some(Attr::Bool(true))) {
+        let message = "the program asks for XLA's automatic sharding; only its annotations are read";
+        warnings.push(Diagnostic::warning(Class::Unsupported, "SH0349", message));
+    }
+    if let Some(text) = sdy_text::frontend(&module.attrs, sdy_text::MESHES).map(str::to_owned) {
+        sdy_text::meshes(module, &text)
+            .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
+    }
+    // Where Shardy's meshes pass through XLA, its shardings do too, and XLA's are only their shadow.
+    let round_trip = sdy_text::frontend(&module.attrs, sdy_text::MESHES).is_some();
+    let mut texts = collect(module)?;
+    if round_trip {
+        texts.clear();
+    }
+    let mesh = home(module, &texts, mesh)?;
+    let home = Home::new(module, mesh);
+    let uses = module.uses();
+    let mut import = Import {
+        module,
+        home,
+        texts,
+        replaced: ValueMap::new(),
+        crossings: FxHashMap::default(),
+        marked: FxHashMap::default(),
+        terminator: None,
+        uses,
+        errors: Vec::new(),
+    };
+    import.module_attrs();
+    let order = manual::callers_first(import.module);
+    for &func in &order {
+        import.func(func);
+    }
+    import.resolve_uses();
+    if import.errors.is_empty() {
+        manual::form_all(&mut import, &order);
+        import.resolve_uses();
+    }
+    if import.errors.is_empty() { Ok(warnings) } else { Err(import.errors) }
+}
+
+/// A call that goes between the values of the whole program and those of one device.
+#[derive(Clone, Debug)]
+pub(super) struct Crossing {
+    /// Into the devices, or out of them.
+    pub(super) enters: bool,
+    /// Axes that are manual on the inner side, the outer ones included; `None` where the call says only which are
+    /// added.
+    pub(super) inner: Option<AxisList>,
+    /// Axes that are manual on the outer side; `None` as above.
+    pub(super) outer: Option<AxisList>,
+    /// Axes that the call makes manual, where it says so.
+    pub(super) added: Option<AxisList>,
+    /// The sharding of each value on the outer side, where the call says it.
+    pub(super) shardings: Vec<TensorSharding>,
+}
+
+/// The state of an import.
+pub(super) struct Import<'m> {
+    pub(super) module: &'m mut Module,
+    pub(super) home: Home,
+    texts: Texts,
+    /// What stands for values that are gone.
+    pub(super) replaced: ValueMap,
+    /// Calls between the program and one device.
+    pub(super) crossings: FxHashMap<OpId, Crossing>,
+    /// Operations that say themselves along which axes they are local.
+    pub(super) marked: FxHashMap<OpId, AxisList>,
+    /// The return of the function that is being read.
+    terminator: Option<OpId>,
+    /// Uses as they were.
+    pub(super) uses: Uses,
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -> Diagnostic {
+    let message = format!("the attribute {name} = {} cannot be read: {error}", short(text));
+    let diagnostic = match error.unsupported {
+        true => Diagnostic::unsupported("SH0341", message),
+        false => Diagnostic::invalid("SH0341", message),
+    };
+    diagnostic.at(span)
+}
+
+impl Import<'_> {
+    /// Shardings of parameters and results that the module gives for its entry function.
+    fn module_attrs(&mut self) {
+        let entry = self.module.entry();
+        let mut move_to = |name: &str, arguments: bool| {
+            let Some(attr) = self.module.attrs.remove(name) else { return };
+            let Some(func) = entry.map(|id| &mut self.module.funcs[id]) else { return };
+            let count = if arguments { func.params.len() } else { func.results.len() };
+            let list = if arguments { &mut func.arg_attrs } else { &mut func.res_attrs };
+            list.resize(count, AttrDict::new());
+            let mut texts: Vec<String> = Vec::new();
+            for text in strings(Some(&attr)) {
+                // One text may hold the shardings of all, as a tuple.
+                match self.texts.get(text).map(|found| &found.sharding) {
+                    Some(HloSharding::Tuple(leaves)) => texts.extend(leaves.iter().map(Leaf::to_string)),
+                    _ => texts.push(text.to_owned()),
+                }
+            }
+            for text in &texts {
+                if !self.texts.contains_key(text.as_str())
+                    && let Ok(sharding) = text.parse()
+                {
+                    self.texts.insert(text.as_str().into(), super::collect::Found::new(sharding));
+                }
+            }
+            if texts.len() == count {
+                for (attrs, text) in list.iter_mut().zip(texts) {
+                    if attrs.get(SHARDING).is_none() && !sdy_text::has_any(attrs) {
+                        attrs.set(SHARDING, Attr::Str(text.into()));
+                    }
+                }
+            }
+        };
+        move_to("mhlo.spmd_parameters_shardings", true);
+        move_to("mhlo.spmd_output_sharding", false);
+        for (name, arguments) in [(sdy_text::TUPLE_ARGS, true), (sdy_text::TUPLE_RESULTS, false)] {
+            let Some(text) = sdy_text::frontend(&self.module.attrs, name).map(str::to_owned) else {
+                continue;
+            };
+            match (sdy_text::per_value(self.module, &text), entry) {
+                (Err(error), _) => self.errors.push(sdy_error(name, &text, &error, Span::NONE)),
+                (Ok(_), None) => {}
+                (Ok(list), Some(func)) => {
+                    let ids: Vec<ShardingId> =
+                        list.into_iter().map(|s| self.module.shardings.intern(s)).collect();
+                    let args =
+                        self.module.funcs[func].body.map(|body| self.module.regions[body].args.clone());
+                    let count = if arguments {
+                        args.as_ref().map_or(0, Vec::len)
+                    } else {
+                        self.module.funcs[func].results.len()
+                    };
+                    if ids.len() != count {
+                        let message = format!("{name} has {} shardings for {count} values", ids.len());
+                        self.errors.push(Diagnostic::invalid("SH0344", message));
+                    } else if arguments {
+                        for (arg, id) in args.unwrap_or_default().into_iter().zip(ids) {
+                            self.module.shardings.set(arg, Some(id));
+                        }
+                    } else {
+                        self.module.funcs[func].res_shardings =
+                            ids.into_iter().map(PackedOption::from).collect();
+                    }
+                }
+            }
+        }
+        sdy_text::drop_all(&mut self.module.attrs);
+    }
+
+    fn func(&mut self, id: FuncId) {
+        let span = self.module.funcs[id].span;
+        let name = self.module.funcs[id].name.clone();
+        let is_entry = self.module.entry() == Some(id);
+        let Some(body) = self.module.funcs[id].body else { return };
+        let args = self.module.regions[body].args.clone();
+        let mut first: Vec<OpId> = Vec::new();
+        for (i, &arg) in args.iter().enumerate() {
+            let mut attrs = std::mem::take(match self.module.funcs[id].arg_attrs.get_mut(i) {
+                Some(attrs) => attrs,
+                None => continue,
+            });
+            let what = || format!("argument {i} of @{name}");
+            if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
+                if let Some(sharding) = sharding {
+                    let sharding = self.module.shardings.intern(sharding);
+                    self.module.shardings.set(arg, Some(sharding));
+                }
+                first.extend(group.map(|group| self.group_op(arg, group, span)));
+            }
+            self.module.funcs[id].arg_attrs[i] = attrs;
+        }
+        self.terminator = self.module.terminator(body);
+        let returned = self.terminator.map(|op| self.module.ops[op].operands.clone());
+        for (i, value) in returned.unwrap_or_default().into_iter().enumerate() {
+            let mut attrs = std::mem::take(match self.module.funcs[id].res_attrs.get_mut(i) {
+                Some(attrs) => attrs,
+                None => continue,
+            });
+            let what = || format!("result {i} of @{name}");
+            if let Some((Some(sharding), _)) = self.of_value(&mut attrs, value, span, is_entry, &what) {
+                let sharding = self.module.shardings.intern(sharding);
+                let results = self.module.funcs[id].results.len();
+                let list = &mut self.module.funcs[id].res_shardings;
+                list.resize(results, PackedOption::default());
+                list[i] = sharding.into();
+            }
+            self.module.funcs[id].res_attrs[i] = attrs;
+        }
+        let mut regions = vec![body];
+        while let Some(region) = regions.pop() {
+            let ops = std::mem::take(&mut self.module.regions[region].ops);
+            let mut out = std::mem::take(&mut first);
+            for op in ops {
+                regions.extend(self.module.ops[op].regions.iter().copied());
+                self.op(op, id, &mut out);
+            }
+            self.module.regions[region].ops = out;
+        }
+    }
+
+    /// The annotation of an argument or result of a function; it is removed.
+    fn of_value(
+        &mut self,
+        attrs: &mut AttrDict,
+        value: ValueId,
+        span: Span,
+        is_entry: bool,
+        what: &dyn Fn() -> String,
+    ) -> Option<(Option<TensorSharding>, Option<ShardGroup>)> {
+        let old = attrs.remove(SHARDING);
+        if let Some(text) = sdy_text::frontend(attrs, sdy_text::SHARDING).map(str::to_owned) {
+            sdy_text::drop_all(attrs);
+            return match sdy_text::sharding(self.module, &text) {
+                Ok(sharding) => Some((Some(sharding), None)),
+                Err(error) => {
+                    self.errors.push(sdy_error(sdy_text::SHARDING, &text, &error, span));
+                    None
+                }
+            };
+        }
+        sdy_text::drop_all(attrs);
+        let Some(Attr::Str(text)) = old else { return None };
+        let leaf = match self.texts.get(&*text).map(|found| found.sharding.clone())? {
+            HloSharding::Single(leaf) => leaf,
+            HloSharding::Tuple(mut leaves) if leaves.len() == 1 => leaves.remove(0),
+            HloSharding::Tuple(_) => {
+                self.misfit(&text, span, what, "it is that of a tuple");
+                return None;
+            }
+        };
+        let rank = self.module.tensor(value)?.rank();
+        let placed = self.place(&text, &leaf, rank, &[], span, what)?;
+        if !placed.manual.is_empty() && is_entry {
+            let message = format!("{} is local to each device ({})", what(), short(&text));
+            self.errors.push(
+                Diagnostic::unsupported("SH0345", message)
+                    .at(span)
+                    .hint("give the entry function whole values; what is local lies between @SPMDFullToShardShape and @SPMDShardToFullShape"),
+            );
+            return None;
+        }
+        let local = !placed.manual.is_empty() && placed.sharding.is_unsplit();
+        Some(((!local).then_some(placed.sharding), leaf.group))
+    }
+
+    fn misfit(&mut self, text: &str, span: Span, what: &dyn Fn() -> String, why: &str) {
+        let message = format!("the sharding {} does not fit {}: {why}", short(text), what());
+        self.errors.push(Diagnostic::invalid("SH0344", message).at(span));
+    }
+
+    fn place(
+        &mut self,
+        text: &str,
+        leaf: &Leaf,
+        rank: usize,
+        open: &[i64],
+        span: Span,
+        what: &dyn Fn() -> String,
+    ) -> Option<Placed> {
+        let open = |d: usize| open.iter().any(|&o| o == d as i64);
+        match self.home.place(self.module, leaf, rank, &open) {
+            Ok(placed) => Some(placed),
+            Err(why) => {
+                self.misfit(text, span, what, &why);
+                None
+            }
+        }
+    }
+
+    fn group_op(&mut self, value: ValueId, group: ShardGroup, span: Span) -> OpId {
+        let (ShardGroup::As(id) | ShardGroup::Like(id)) = group;
+        let op = self.module.add_op(OpKind::ShardingGroup { id }, &[value], &[], &[]);
+        self.module.ops[op].span = span;
+        op
+    }
+
+    /// An operation; what stands for it goes to `out`.
+    fn op(&mut self, op: OpId, func: FuncId, out: &mut Vec<OpId>) {
+        let data = &mut self.module.ops[op];
+        let old = data.attrs.remove(SHARDING);
+        let sdy = sdy_text::has_any(&data.attrs);
+        if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
+            out.push(op);
+            return;
+        }
+        let frontend = std::mem::take(&mut data.attrs);
+        data.attrs = frontend.clone();
+        sdy_text::drop_all(&mut data.attrs);
+        let text = match old {
+            Some(Attr::Str(text)) if self.texts.contains_key(&*text) => Some(text),
+            _ => None,
+        };
+        if let Some(rule) = sdy_text::frontend(&frontend, sdy_text::RULE) {
+            self.module.ops[op].attrs.set(crate::rules::SHARDING_RULE_ATTR, Attr::Raw(rule.into()));
+        }
+        let target = match &self.module.ops[op].kind {
+            OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
+            OpKind::Opaque(spec) if &*spec.name == "mhlo.copy" => "Sharding".into(),
+            _ => {
+                out.push(op);
+                self.annotated(op, text.as_deref(), out);
+                return;
+            }
+        };
+        let done = match &*target {
+            "Sharding" => self.constraint(op, text.as_deref(), &frontend, out),
+            "SPMDFullToShardShape" | "SPMDShardToFullShape" => {
+                out.push(op);
+                self.crossing(op, text.as_deref(), &target)
+            }
+            _ => self.shardy_call(op, func, &target, &frontend, out),
+        };
+        if let Err(error) = done {
+            self.errors.push(*error);
+        }
+    }
+
+    /// The sharding of each result of an operation.
+    fn annotated(&mut self, op: OpId, text: Option<&str>, out: &mut Vec<OpId>) {
+        let Some(text) = text else { return };
+        let Some(sharding) = self.texts.get(text).map(|found| found.sharding.clone()) else { return };
+        let (results, span) = (self.module.ops[op].results.clone(), self.module.ops[op].span);
+        let name = self.module.ops[op].kind.name().to_owned();
+        let leaves = match sharding {
+            HloSharding::Single(leaf) => vec![leaf; results.len()],
+            HloSharding::Tuple(leaves) if leaves.len() == results.len() => leaves,
+            HloSharding::Tuple(leaves) => {
+                let tensors = results.iter().all(|&r| self.module.tensor(r).is_some());
+                if tensors && !results.is_empty() {
+                    let why =
+                        format!("it is of {} values, the operation has {}", leaves.len(), results.len());
+                    self.misfit(text, span, &|| name.clone(), &why);
+                }
+                return;
+            }
+        };
+        for (i, (&result, leaf)) in results.iter().zip(&leaves).enumerate() {
+            let Some(rank) = self.module.tensor(result).map(shardc_ir::TensorType::rank) else { continue };
+            let what = || format!("result {i} of {name}");
+            let Some(placed) = self.place(text, leaf, rank, &[], span, &what) else { return };
+            if !placed.manual.is_empty() {
+                self.marked.insert(op, placed.manual.clone());
+            }
+            let says_nothing = matches!(leaf.kind, LeafKind::Unknown) || self.is_local(&placed);
+            if !says_nothing {
+                let id = self.module.shardings.intern(placed.sharding);
+                self.module.shardings.set(result, Some(id));
+            }
+            if let Some(group) = leaf.group {
+                out.push(self.group_op(result, group, span));
+            }
+        }
+    }
+
+    /// Whether every axis is manual, so that nothing is left to shard.
+    fn is_local(&self, placed: &Placed) -> bool {
+        let mesh = &self.module.meshes[placed.sharding.mesh];
+        placed.manual.len() == mesh.axes.len() && placed.manual.iter().all(|axis| axis.sub.is_none())
+    }
+
+    fn unary(&self, op: OpId, what: &str) -> Result<(ValueId, ValueId), Box<Diagnostic>> {
+        let data = &self.module.ops[op];
+        match (data.operands.as_slice(), data.results.as_slice()) {
+            (&[operand], &[result]) => Ok((operand, result)),
+            _ => Err(Box::new(
+                Diagnostic::invalid("SH0347", format!("@{what} takes one value and gives one")).at(data.span),
+            )),
+        }
+    }
+
+    /// The one sharding of a call, and the dimensions that it leaves open.
+    fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
+        let span = self.module.ops[op].span;
+        let leaf = match self.texts.get(text).map(|found| &found.sharding) {
+            Some(HloSharding::Single(leaf)) => leaf.clone(),
+            Some(HloSharding::Tuple(leaves)) if leaves.len() == 1 => leaves[0].clone(),
+            _ => {
+                let message = format!("{} is not the sharding of one value", short(text));
+                return Err(Box::new(Diagnostic::invalid("SH0344", message).at(span)));
+            }
+        };
+        let open = match &self.module.ops[op].kind {
+            OpKind::CustomCall(call) => match string(&call.props, "backend_config") {
+                Some(config) => sdy_text::unspecified_dims(config)
+                    .map_err(|e| Box::new(sdy_error("backend_config", config, &e, span)))?,
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        Ok((leaf, open))
+    }
+
+    /// `@Sharding`.
+    fn constraint(
+        &mut self,
+        op: OpId,
+        text: Option<&str>,
+        frontend: &AttrDict,
+        out: &mut Vec<OpId>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let (operand, result) = self.unary(op, "Sharding")?;
+        let span = self.module.ops[op].span;
+        if self.module.values[operand].ty != self.module.values[result].ty {
+            let message = "@Sharding changes no type";
+            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+        }
+        let rank = self.module.tensor(operand).map(shardc_ir::TensorType::rank);
+        if let Some(sdy) = sdy_text::frontend(frontend, sdy_text::SHARDING) {
+            let list = sdy_text::per_value(self.module, sdy)
+                .map_err(|e| Box::new(sdy_error(sdy_text::SHARDING, sdy, &e, span)))?;
+            if let (Some(sharding), Some(_)) = (list.into_iter().next(), rank) {
+                self.constrain(op, sharding, out);
+                return Ok(());
+            }
+        }
+        let (Some(text), Some(rank)) = (text, rank) else {
+            self.replaced.insert(result, operand);
+            return Ok(());
+        };
+        let (leaf, open) = self.of_call(op, text)?;
+        let what = || "@Sharding".to_owned();
+        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
+        if let Some(group) = leaf.group {
+            out.push(self.group_op(operand, group, span));
+        }
+        let s = &placed.sharding;
+        let says_nothing =
+            s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
+        if says_nothing || self.is_local(&placed) {
+            self.replaced.insert(result, operand);
+            return Ok(());
+        }
+        if !placed.manual.is_empty() {
+            self.marked.insert(op, placed.manual.clone());
+        }
+        self.constrain(op, placed.sharding, out);
+        Ok(())
+    }
+
+    fn constrain(&mut self, op: OpId, sharding: TensorSharding, out: &mut Vec<OpId>) {
+        let id = self.module.shardings.intern(sharding);
+        self.module.ops[op].kind = OpKind::ShardingConstraint(id);
+        out.push(op);
+    }
+
+    /// `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
+    fn crossing(&mut self, op: OpId, text: Option<&str>, target: &str) -> Result<(), Box<Diagnostic>> {
+        let (operand, result) = self.unary(op, target)?;
+        let span = self.module.ops[op].span;
+        let Some(text) = text else {
+            let message = format!("@{target} has no mhlo.sharding");
+            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+        };
+        let enters = target == "SPMDFullToShardShape";
+        let (leaf, open) = self.of_call(op, text)?;
+        let value = if enters { operand } else { result };
+        let rank = self.module.rank(value);
+        let what = || format!("@{target}");
+        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
+        let crossing = if enters {
+            if placed.manual.is_empty() {
+                let message = format!("@{target} with the sharding {} makes nothing local", short(text));
+                return Err(Box::new(
+                    Diagnostic::invalid("SH0347", message)
+                        .at(span)
+                        .hint("its sharding is {manual} or has manual subgroups"),
+                ));
+            }
+            Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
+        } else {
+            Crossing {
+                enters,
+                inner: None,
+                outer: Some(placed.manual),
+                added: None,
+                shardings: vec![placed.sharding],
+            }
+        };
+        self.crossings.insert(op, crossing);
+        Ok(())
+    }
+
+    /// Calls of Shardy's that pass through XLA.
+    fn shardy_call(
+        &mut self,
+        op: OpId,
+        func: FuncId,
+        target: &str,
+        frontend: &AttrDict,
+        out: &mut Vec<OpId>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let span = self.module.ops[op].span;
+        let attr = |name: &str| {
+            sdy_text::frontend(frontend, name).ok_or_else(|| {
+                Box::new(Diagnostic::invalid("SH0347", format!("@{target} has no {name}")).at(span))
+            })
+        };
+        let failed = |name: &'static str, text: &str| {
+            let text = text.to_owned();
+            move |e: TextError| Box::new(sdy_error(name, &text, &e, span))
+        };
+        match target {
+            "xla.sdy.FuncResultSharding" => {
+                let (operand, result) = self.unary(op, target)?;
+                let text = attr(sdy_text::SHARDING)?;
+                let list =
+                    sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
+                self.replaced.insert(result, operand);
+                if let Some(sharding) = list.into_iter().next() {
+                    self.func_result(op, func, result, sharding, out);
+                }
+            }
+            "xla.sdy.GlobalToLocalShape" | "xla.sdy.LocalToGlobalShape" => {
+                let enters = target == "xla.sdy.GlobalToLocalShape";
+                let name = if enters { sdy_text::IN_SHARDINGS } else { sdy_text::OUT_SHARDINGS };
+                let text = attr(name)?;
+                let shardings = sdy_text::per_value(self.module, text).map_err(failed(name, text))?;
+                let count = self.module.ops[op].operands.len();
+                if shardings.len() != count || self.module.ops[op].results.len() != count {
+                    let message = format!("@{target} has {count} operands and {} shardings", shardings.len());
+                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+                }
+                let text = attr(sdy_text::MANUAL_AXES)?;
+                let mesh = shardings.first().map_or(self.home.mesh, |s| s.mesh);
+                let axes = sdy_text::manual_axes(self.module, mesh, text)
+                    .map_err(failed(sdy_text::MANUAL_AXES, text))?;
+                let crossing = Crossing { enters, inner: None, outer: None, added: Some(axes), shardings };
+                self.crossings.insert(op, crossing);
+                out.push(op);
+            }
+            "xla.sdy.ShardingGroup" => {
+                let text = attr(sdy_text::GROUP_ID)?;
+                let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
+                let operand = self.module.ops[op].operands.first().copied();
+                out.extend(operand.map(|operand| self.group_op(operand, ShardGroup::As(id), span)));
+            }
+            "xla.sdy.PropagationBarrier" => {
+                self.unary(op, target)?;
+                let text = attr(sdy_text::DIRECTION)?;
+                let direction = match sdy_text::integer(text).ok() {
+                    Some(0) => "NONE",
+                    Some(1) => "FORWARD",
+                    Some(2) => "BACKWARD",
+                    Some(3) => "BOTH",
+                    _ => text,
+                };
+                self.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
+                out.push(op);
+            }
+            _ => out.push(op),
+        }
+        Ok(())
+    }
+
+    /// The sharding of a value that a function returns; other users see it as a wish.
+    fn func_result(
+        &mut self,
+        op: OpId,
+        func: FuncId,
+        result: ValueId,
+        sharding: TensorSharding,
+        out: &mut Vec<OpId>,
+    ) {
+        let count = self.module.funcs[func].results.len();
+        let id = self.module.shardings.intern(sharding.clone());
+        // The table is from before the rewriting, which leaves operands as they are.
+        let mut elsewhere = false;
+        for &(user, i) in self.uses.of(result) {
+            if self.terminator == Some(user) {
+                let list = &mut self.module.funcs[func].res_shardings;
+                list.resize(count, PackedOption::default());
+                if let Some(slot) = list.get_mut(i as usize) {
+                    *slot = id.into();
+                }
+            } else {
+                elsewhere = true;
+            }
+        }
+        if elsewhere {
+            let mut open = sharding;
+            for dim in &mut open.dims {
+                dim.open = true;
+            }
+            self.replaced.remove(result);
+            self.constrain(op, open, out);
+        }
+    }
+
+    /// Replaces values that are gone by what stands for them.
+    pub(super) fn resolve_uses(&mut self) {
+        let resolve = |mut value: ValueId| {
+            // Each step goes to an older value, or to the result of a manual computation, once.
+            for _ in 0..self.module.values.len() {
+                let next = self.replaced.get(value);
+                if next == value {
+                    break;
+                }
+                value = next;
+            }
+            value
+        };
+        let bodies: Vec<RegionId> = self.module.bodies().collect();
+        for body in bodies {
+            for op in self.module.walk(body) {
+                let operands = self.module.ops[op].operands.iter().map(|&v| resolve(v)).collect();
+                self.module.ops[op].operands = operands;
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The mesh on which all tile assignments of a program stand.
+//!
+//! Every assignment gives the strides at which its digits ([`super::tiles`]) end. Where all strides of all
+//! assignments divide one another in order, they are the places at which the positions are cut into axes. Only
+//! what some assignment tells apart is cut, so that the mesh has as few axes as it can.
+//!
+//! Devices are in the order of their numbers if that fits; otherwise in the order of one of the assignments. (If
+//! some mesh fits at all, then also with its devices in the order of an assignment that tells them apart.)
+
+use shardc_ir::Mesh;
+
+use super::hlo::Tiling;
+use super::tiles::{Order, digits, parts_of};
+
+/// Axes and the order of devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Axes {
+    /// Sizes, major to minor.
+    pub(crate) sizes: Vec<i64>,
+    /// The device at each position, where that is not its number.
+    pub(crate) devices: Option<Vec<i64>>,
+}
+
+impl Axes {
+    /// The mesh with axes called `axis_0`, ...
+    pub(crate) fn mesh(&self) -> Mesh {
+        let names: Vec<String> = (0..self.sizes.len()).map(|i| format!("axis_{i}")).collect();
+        let mut mesh = Mesh::new(names.iter().map(String::as_str).zip(self.sizes.iter().copied()));
+        mesh.device_ids.clone_from(&self.devices);
+        mesh
+    }
+}
+
+/// Two assignments, by number, that no mesh fits both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict(pub(crate) usize, pub(crate) usize);
+
+/// Places at which positions are cut into axes, in ascending order: from 1 to the number of devices.
+fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
+    let mut cuts = vec![1];
+    for tiling in tilings {
+        for digit in digits(tiling, order)?.iter().flatten() {
+            cuts.push(digit.stride);
+            cuts.push(digit.stride * digit.size);
+        }
+        cuts.push(tiling.devices.count());
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2).all(|pair| pair[1] % pair[0] == 0).then_some(cuts)
+}
+
+/// The coarsest mesh that all of the assignments fit.
+///
+/// # Errors
+/// Two of them that do not go together, or one that does not go with all the others.
+pub(crate) fn infer(tilings: &[&Tiling]) -> Result<Axes, Conflict> {
+    let Some(first) = tilings.first() else { return Ok(Axes { sizes: Vec::new(), devices: None }) };
+    let count = first.devices.count();
+    if let Some(other) = tilings.iter().position(|t| t.devices.count() != count) {
+        return Err(Conflict(0, other));
+    }
+    match fit(tilings) {
+        Some(axes) => Ok(axes),
+        None => Err(conflict(tilings)),
+    }
+}
+
+fn fit(tilings: &[&Tiling]) -> Option<Axes> {
+    let axes = |cuts: Vec<i64>, devices| Axes {
+        sizes: cuts.windows(2).rev().map(|pair| pair[1] / pair[0]).collect(),
+        devices,
+    };
+    if let Some(cuts) = cuts(tilings, &Order::IOTA) {
+        return Some(axes(cuts, None));
+    }
+    tilings.iter().find_map(|candidate| {
+        let devices = candidate.devices.list();
+        let cuts = cuts(tilings, &Order::of(&devices)?)?;
+        Some(axes(cuts, Some(devices)))
+    })
+}
+
+/// The first assignment that does not go with those before it, and one of those that it does not go with.
+fn conflict(tilings: &[&Tiling]) -> Conflict {
+    let fits = |n: usize| fit(&tilings[..n]).is_some();
+    // With more assignments it does not begin to fit again.
+    let (mut low, mut high) = (1, tilings.len());
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    let last = high - 1;
+    let partner = (0..last).find(|&i| fit(&[tilings[i], tilings[last]]).is_none());
+    Conflict(partner.unwrap_or(0), last)
+}
+
+/// Whether all assignments fit a mesh that is given, and with which order of its devices: that of the mesh if it says
+/// one, otherwise their numbers or the order of one of the assignments.
+///
+/// # Errors
+/// The number of an assignment that does not fit.
+pub(crate) fn fit_mesh(mesh: &Mesh, tilings: &[&Tiling]) -> Result<Option<Vec<i64>>, usize> {
+    let unfit = |order: &Order| {
+        tilings.iter().position(|tiling| {
+            let on_mesh = |digits: super::tiles::Digits| {
+                digits.iter().flatten().all(|&digit| parts_of(mesh, digit).is_some())
+            };
+            tiling.devices.count() != mesh.num_devices() as i64 || !digits(tiling, order).is_some_and(on_mesh)
+        })
+    };
+    if let Some(devices) = &mesh.device_ids {
+        return match Order::of(devices).map(|order| unfit(&order)) {
+            Some(None) => Ok(mesh.device_ids.clone()),
+            Some(Some(which)) => Err(which),
+            None => Err(0),
+        };
+    }
+    let Some(which) = unfit(&Order::IOTA) else { return Ok(None) };
+    for candidate in tilings.iter().filter(|t| t.devices.count() == mesh.num_devices() as i64) {
+        let devices = candidate.devices.list();
+        if Order::of(&devices).is_some_and(|order| unfit(&order).is_none()) {
+            return Ok(Some(devices));
+        }
+    }
+    Err(which)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gspmd::hlo::{HloSharding, Leaf, LeafKind};
+
+    fn tilings(texts: &[&str]) -> Vec<Tiling> {
+        let one = |text: &&str| match text.parse() {
+            Ok(HloSharding::Single(Leaf { kind: LeafKind::Tiled(tiling), .. })) => tiling,
+            other => panic!("{text}: {other:?}"),
+        };
+        texts.iter().map(one).collect()
+    }
+
+    fn show(texts: &[&str]) -> String {
+        let tilings = tilings(texts);
+        match infer(&tilings.iter().collect::<Vec<_>>()) {
+            Ok(Axes { sizes, devices: None }) => format!("{sizes:?}"),
+            Ok(Axes { sizes, devices: Some(devices) }) => format!("{sizes:?} on {devices:?}"),
+            Err(Conflict(a, b)) => format!("{a} against {b}"),
+        }
+    }
+
+    #[test]
+    fn the_coarsest_mesh() {
+        let cases: &[(&[&str], &str)] = &[
+            (&["{devices=[8]<=[8]}"], "[8]"),
+            (&["{devices=[8,1]<=[8]}", "{devices=[1,8]<=[8]}"], "[8]"),
+            (&["{devices=[2,4]<=[8]}"], "[2, 4]"),
+            (&["{devices=[4,2]<=[2,4]T(1,0)}"], "[2, 4]"),
+            (&["{devices=[4,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}"], "[2, 4]"),
+            (&["{devices=[4,2]4,0,1,5,6,2,3,7 last_tile_dim_replicate}"], "[2, 4]"),
+            (&["{devices=[2,4]<=[8]}", "{devices=[4,2]<=[8]}"], "[2, 2, 2]"),
+            (&["{devices=[2,4]<=[4,2]T(1,0)}", "{devices=[4,2]<=[8]}"], "[4, 2]"),
+            (&["{devices=[1,1,8,1]<=[8]}", "{devices=[2,2,2]<=[2,4]T(1,0)}"], "[2, 2, 2]"),
+            (&["{devices=[6]<=[2,3]T(1,0)}", "{devices=[2,3]<=[6]}"], "[2, 3]"),
+            (&["{devices=[1,2,4]<=[8] last_tile_dims={manual}}"], "[2, 4]"),
+            (&["{devices=[2,2,2]<=[8] last_tile_dims={manual, replicated}}"], "[2, 2, 2]"),
+        ];
+        for (texts, expected) in cases {
+            assert_eq!(show(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn devices_in_another_order() {
+        let cases: &[(&[&str], &str)] = &[
+            (&["{devices=[4,2]7,6,5,4,3,2,1,0}"], "[4, 2] on [7, 6, 5, 4, 3, 2, 1, 0]"),
+            (&["{devices=[2,3]<=[2,3]T(1,0)}"], "[2, 3] on [0, 3, 1, 4, 2, 5]"),
+            // The first says nothing of the order within its groups, the second does.
+            (
+                &["{devices=[2,2]<=[4] last_tile_dim_replicate}", "{devices=[2,2]0,1,3,2}"],
+                "[2, 2] on [0, 1, 3, 2]",
+            ),
+            (&["{devices=[2,2]0,1,3,2}", "{devices=[2,2]0,3,1,2}"], "[2, 2] on [0, 1, 3, 2]"),
+        ];
+        for (texts, expected) in cases {
+            assert_eq!(show(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together() {
+        let cases: &[(&[&str], &str)] = &[
+            (&["{devices=[8]<=[8]}", "{devices=[4]<=[4]}"], "0 against 1"),
+            (&["{devices=[6,1]<=[6]}", "{devices=[2,3]<=[6]}", "{devices=[3,2]<=[6]}"], "1 against 2"),
+            (&["{devices=[2,4]<=[8]}", "{devices=[4,2]7,6,5,4,3,2,1,0}"], "0 against 1"),
+        ];
+        for (texts, expected) in cases {
+            assert_eq!(show(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_mesh_that_is_given() {
+        let mesh = Mesh::new([("data", 4), ("model", 2)]);
+        let fits = |texts: &[&str]| fit_mesh(&mesh, &tilings(texts).iter().collect::<Vec<_>>());
+        assert_eq!(fits(&["{devices=[8]<=[8]}", "{devices=[2,4]<=[4,2]T(1,0)}"]), Ok(None));
+        assert_eq!(fits(&["{devices=[2,4]<=[8]}"]), Ok(None), "by a part of an axis");
+        assert_eq!(fits(&["{devices=[2,2,2]7,6,5,4,3,2,1,0}"]), Ok(Some(vec![7, 6, 5, 4, 3, 2, 1, 0])));
+        assert_eq!(fits(&["{devices=[8]<=[8]}", "{devices=[4]<=[4]}"]), Err(1));
+    }
+}

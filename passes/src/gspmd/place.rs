@@ -1,0 +1,163 @@
+//! From a sharding of XLA to one by axes.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, Module, TensorSharding};
+
+use super::hlo::{Leaf, LeafKind, Named, NamedValue, Subgroup, Tiling};
+use super::tiles::{Order, axes_of, digits, subgroup_axes};
+
+/// The meshes that shardings are placed on.
+#[derive(Debug)]
+pub(super) struct Home {
+    /// The mesh of tiles, and of all that names no mesh.
+    pub(super) mesh: MeshId,
+    order: Order,
+    maximal: FxHashMap<i64, MeshId>,
+}
+
+/// A sharding by axes.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    /// What it splits, manual axes left out.
+    pub(super) sharding: TensorSharding,
+    /// Axes along which the value is local to the device.
+    pub(super) manual: AxisList,
+}
+
+impl Home {
+    pub(super) fn new(module: &Module, mesh: MeshId) -> Home {
+        let order = match &module.meshes[mesh].device_ids {
+            Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
+            None => Order::IOTA,
+        };
+        Home { mesh, order, maximal: FxHashMap::default() }
+    }
+
+    /// The sharding of a value of this rank. `open` says which dimensions propagation may split further.
+    ///
+    /// # Errors
+    /// The sharding is of another rank, or its mesh has no such tiles.
+    pub(super) fn place(
+        &mut self,
+        module: &mut Module,
+        leaf: &Leaf,
+        rank: usize,
+        open: &dyn Fn(usize) -> bool,
+    ) -> Result<Placed, String> {
+        let bare = |mesh: MeshId, open: &dyn Fn(usize) -> bool| {
+            let dims = (0..rank).map(|d| DimSharding { open: open(d), ..DimSharding::default() });
+            TensorSharding::from_dims(mesh, dims)
+        };
+        let all = module.meshes[self.mesh].all_axes();
+        let all = || AxisList::from_slice(&all);
+        let placed = |sharding| Placed { sharding, manual: AxisList::new() };
+        Ok(match &leaf.kind {
+            LeafKind::Replicated => placed(bare(self.mesh, open)),
+            LeafKind::Unknown => placed(bare(self.mesh, &|_| true)),
+            LeafKind::Manual => Placed { sharding: bare(self.mesh, open), manual: all() },
+            LeafKind::Unreduced => placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) }),
+            LeafKind::Maximal(device) => placed(bare(self.maximal_mesh(module, *device), &|_| false)),
+            LeafKind::Tiled(tiling) => self.tiled(&module.meshes[self.mesh], tiling, rank, open)?,
+            LeafKind::Named(named) => self.named(module, named, rank, open)?,
+        })
+    }
+
+    fn maximal_mesh(&mut self, module: &mut Module, device: i64) -> MeshId {
+        *self.maximal.entry(device).or_insert_with(|| {
+            let mesh = Mesh { device_ids: Some(vec![device]), ..Mesh::default() };
+            let known = module.mesh_names.values().find(|&&id| module.meshes[id] == mesh);
+            match known {
+                Some(&id) => id,
+                None => module.add_mesh(&free_name(module, &format!("maximal_mesh_{device}")), mesh),
+            }
+        })
+    }
+
+    fn tiled(
+        &self,
+        mesh: &Mesh,
+        tiling: &Tiling,
+        rank: usize,
+        open: &dyn Fn(usize) -> bool,
+    ) -> Result<Placed, String> {
+        if tiling.rank() != rank {
+            return Err(format!("it splits {} dimensions, the value has {rank}", tiling.rank()));
+        }
+        let unfit = || "its tiles do not fit the mesh".to_owned();
+        let digits = digits(tiling, &self.order).ok_or_else(unfit)?;
+        let dims = digits[..rank]
+            .iter()
+            .enumerate()
+            .map(|(d, digits)| {
+                Some(DimSharding { axes: axes_of(mesh, digits)?, open: open(d), priority: None })
+            })
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(unfit)?;
+        let of = |kind| subgroup_axes(mesh, tiling, &digits, kind).ok_or_else(unfit);
+        let sharding = TensorSharding {
+            unreduced: of(Subgroup::Unreduced)?,
+            ..TensorSharding::from_dims(self.mesh, dims)
+        };
+        Ok(Placed { sharding, manual: of(Subgroup::Manual)? })
+    }
+
+    fn named(
+        &mut self,
+        module: &mut Module,
+        named: &Named,
+        rank: usize,
+        open: &dyn Fn(usize) -> bool,
+    ) -> Result<Placed, String> {
+        if let (NamedValue::Maximal, Some(devices)) = (&named.value, &named.devices) {
+            let device = devices.list().first().copied().unwrap_or(0);
+            let kind = LeafKind::Maximal(device);
+            return self.place(module, &Leaf { kind, group: None }, rank, open);
+        }
+        let mesh = add_mesh(module, named.mesh());
+        let bare = || {
+            let dims = (0..rank).map(|d| DimSharding { open: open(d), ..DimSharding::default() });
+            TensorSharding::from_dims(mesh, dims)
+        };
+        let all = AxisList::from_slice(&module.meshes[mesh].all_axes());
+        Ok(match &named.value {
+            NamedValue::Replicated | NamedValue::Maximal => {
+                Placed { sharding: bare(), manual: AxisList::new() }
+            }
+            NamedValue::Manual => Placed { sharding: bare(), manual: all },
+            NamedValue::Unreduced => {
+                Placed { sharding: TensorSharding { unreduced: all, ..bare() }, manual: AxisList::new() }
+            }
+            NamedValue::Dims { dims, replicated, unreduced, manual } => {
+                if dims.len() != rank {
+                    return Err(format!("it splits {} dimensions, the value has {rank}", dims.len()));
+                }
+                let dims = dims
+                    .iter()
+                    .enumerate()
+                    .map(|(d, dim)| DimSharding { open: dim.open || open(d), ..dim.clone() });
+                let sharding = TensorSharding {
+                    replicated: replicated.clone(),
+                    unreduced: unreduced.clone(),
+                    ..TensorSharding::from_dims(mesh, dims)
+                };
+                Placed { sharding, manual: manual.clone() }
+            }
+        })
+    }
+}
+
+/// The mesh of the module with these axes and devices; added where there is none.
+pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
+    let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;
+    match module.mesh_names.values().find(|&&id| same(&module.meshes[id])) {
+        Some(&id) => id,
+        None => module.add_mesh(&free_name(module, "mesh"), mesh),
+    }
+}
+
+/// `name`, or with a number behind if a mesh or function is called so.
+fn free_name(module: &Module, name: &str) -> String {
+    let taken = |name: &str| module.mesh_names.contains_key(name) || module.func_names.contains_key(name);
+    let numbered = (0..).map(|i| format!("{name}_{i}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! Shardy's attributes as text, as they stand in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
+
+use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
+
+use super::parse::{axis_list, dim_sharding, mesh_axes};
+use super::place::add_mesh;
+use super::text::{Cursor, TextError};
+
+/// Names of frontend attributes.
+pub(super) const SHARDING: &str = "xla.sdy.sharding";
+pub(super) const MESHES: &str = "xla.sdy.meshes";
+pub(super) const RULE: &str = "xla.sdy.sharding_rule";
+pub(super) const IN_SHARDINGS: &str = "xla.sdy.in_shardings";
+pub(super) const OUT_SHARDINGS: &str = "xla.sdy.out_shardings";
+pub(super) const MANUAL_AXES: &str = "xla.sdy.manual_axes";
+pub(super) const GROUP_ID: &str = "xla.sdy.sharding_group_id";
+pub(super) const DIRECTION: &str = "xla.sdy.allowed_direction";
+pub(super) const TUPLE_ARGS: &str = "xla.sdy.tuple_args_shardings";
+pub(super) const TUPLE_RESULTS: &str = "xla.sdy.tuple_results_shardings";
+
+const FRONTEND: &str = "mhlo.frontend_attributes";
+
+/// A frontend attribute, as text.
+pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
+    let Some(Attr::Dict(dict)) = attrs.get(FRONTEND) else { return None };
+    match dict.get(name) {
+        Some(Attr::Str(text) | Attr::Raw(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether any frontend attribute is Shardy's.
+pub(super) fn has_any(attrs: &AttrDict) -> bool {
+    matches!(attrs.get(FRONTEND), Some(Attr::Dict(dict)) if dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
+}
+
+/// Removes Shardy's frontend attributes, and the dictionary if nothing else is in it.
+pub(super) fn drop_all(attrs: &mut AttrDict) {
+    let Some(Attr::Dict(dict)) = attrs.get(FRONTEND) else { return };
+    let rest: AttrDict = dict
+        .iter()
+        .filter(|(name, _)| !name.starts_with("xla.sdy."))
+        .map(|(name, attr)| (name.into(), attr.clone()))
+        .collect();
+    if rest.len() == dict.len() {
+        return;
+    }
+    if rest.is_empty() {
+        attrs.remove(FRONTEND);
+    } else {
+        attrs.set(FRONTEND, Attr::Dict(rest));
+    }
+}
+
+/// `{mesh = #sdy.mesh<["a"=8], device_ids=[...]>, ...}`: adds the meshes.
+pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
+    let mut cursor = Cursor::new(text);
+    let c = &mut cursor;
+    c.expect("{")?;
+    c.list("}", |c| {
+        let quoted = c.peek("\"");
+        let name = match quoted {
+            true => Some(c.string("the name of a mesh")?),
+            false => c.name(),
+        };
+        let Some(name) = name else { return Err(c.expected("the name of a mesh")) };
+        c.expect("=")?;
+        let quoted = c.eat("\"");
+        c.expect("#sdy.mesh")?;
+        let mesh = mesh(c)?;
+        if quoted {
+            c.expect("\"")?;
+        }
+        match module.mesh_names.get(name) {
+            Some(&id) if module.meshes[id] != mesh => {
+                return Err(c.error(format!("the module has another mesh @{name}")));
+            }
+            Some(_) => {}
+            None => {
+                module.add_mesh(name, mesh);
+            }
+        }
+        Ok(())
+    })?;
+    cursor.expect_end()
+}
+
+/// `<["a"=8], device_ids=[1, 0]>`, or `<"a"=8>` as it was once.
+fn mesh(c: &mut Cursor<'_>) -> Result<Mesh, TextError> {
+    c.expect("<")?;
+    let axes = if c.peek("[") {
+        mesh_axes(c)?
+    } else {
+        let mut axes = Vec::new();
+        while !c.peek(">") {
+            let name = c.string("the name of an axis in quotes")?;
+            c.expect("=")?;
+            axes.push((name.into(), c.int("the size of an axis")?));
+            if !c.eat(",") {
+                break;
+            }
+        }
+        axes
+    };
+    let mut mesh = Mesh::new(axes.iter().map(|(name, size): &(Box<str>, i64)| (&**name, *size)));
+    if c.eat(",") {
+        if !c.eat_word("device_ids") {
+            return Err(c.expected("`device_ids=`"));
+        }
+        c.expect("=")?;
+        c.expect("[")?;
+        mesh.device_ids = Some(c.ints("a device")?);
+        c.expect("]")?;
+    }
+    c.expect(">")?;
+    Ok(mesh)
+}
+
+fn mesh_ref(module: &mut Module, c: &mut Cursor<'_>) -> Result<MeshId, TextError> {
+    if c.eat_word("mesh") {
+        let mesh = mesh(c)?;
+        return Ok(add_mesh(module, mesh));
+    }
+    c.expect("@")?;
+    let name = match c.peek("\"") {
+        true => Some(c.string("the name of a mesh")?),
+        false => c.name(),
+    };
+    let Some(name) = name else { return Err(c.expected("the name of a mesh")) };
+    match module.mesh_names.get(name) {
+        Some(&id) => Ok(id),
+        None => Err(c.error(format!("the mesh @{name} is not defined"))),
+    }
+}
+
+/// `#sdy.sharding<@mesh, [{"a"}p1, {?}], replicated={"b"}, unreduced={"c"}>`.
+pub(super) fn sharding(module: &mut Module, text: &str) -> Result<TensorSharding, TextError> {
+    let mut cursor = Cursor::new(text);
+    cursor.eat("#sdy.sharding");
+    let sharding = one(module, &mut cursor)?;
+    cursor.expect_end()?;
+    Ok(sharding)
+}
+
+/// `#sdy.sharding_per_value<[<...>, <...>]>`, or one `#sdy.sharding<...>`.
+pub(super) fn per_value(module: &mut Module, text: &str) -> Result<Vec<TensorSharding>, TextError> {
+    let mut cursor = Cursor::new(text);
+    if !cursor.eat("#sdy.sharding_per_value") {
+        return Ok(vec![sharding(module, text)?]);
+    }
+    cursor.expect("<")?;
+    cursor.expect("[")?;
+    let mut out = Vec::new();
+    cursor.list("]", |c| {
+        out.push(one(module, c)?);
+        Ok(())
+    })?;
+    cursor.expect(">")?;
+    cursor.expect_end()?;
+    Ok(out)
+}
+
+fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextError> {
+    c.expect("<")?;
+    let mesh = mesh_ref(module, c)?;
+    let axes = axes_of(&module.meshes[mesh]);
+    c.expect(",")?;
+    c.expect("[")?;
+    let mut dims = Vec::new();
+    c.list("]", |c| {
+        let mut dim = dim_sharding(c, &axes)?;
+        if c.eat("p") {
+            dim.priority = u32::try_from(c.int("a priority")?).ok();
+        }
+        dims.push(dim);
+        Ok(())
+    })?;
+    let mut sharding = TensorSharding::from_dims(mesh, dims);
+    while c.eat(",") {
+        if c.eat_word("replicated") {
+            c.expect("=")?;
+            sharding.replicated = axis_list(c, &axes)?;
+        } else if c.eat_word("unreduced") {
+            c.expect("=")?;
+            if !c.peek("{") && !c.eat_word("sum") {
+                return Err(TextError { unsupported: true, ..c.error("only sums can be pending") });
+            }
+            sharding.unreduced = axis_list(c, &axes)?;
+        } else {
+            return Err(c.expected("`replicated=` or `unreduced=`"));
+        }
+    }
+    c.expect(">")?;
+    Ok(sharding)
+}
+
+fn axes_of(mesh: &Mesh) -> Vec<(Box<str>, i64)> {
+    mesh.axes.iter().map(|(name, &size)| (name.clone(), size)).collect()
+}
+
+/// `#sdy<manual_axes{"a", "b"}>`.
+pub(super) fn manual_axes(module: &Module, mesh: MeshId, text: &str) -> Result<AxisList, TextError> {
+    let mut cursor = Cursor::new(text);
+    let c = &mut cursor;
+    let wrapped = c.eat("#sdy<manual_axes") || c.eat("#sdy.manual_axes<");
+    let axes: Vec<AxisRef> = axis_list(c, &axes_of(&module.meshes[mesh]))?.to_vec();
+    if wrapped {
+        c.expect(">")?;
+    }
+    cursor.expect_end()?;
+    Ok(AxisList::from_slice(&axes))
+}
+
+/// `21 : i64`.
+pub(super) fn integer(text: &str) -> Result<i64, TextError> {
+    let mut cursor = Cursor::new(text);
+    let value = cursor.int("a number")?;
+    if cursor.eat(":") {
+        cursor.name();
+    }
+    cursor.expect_end()?;
+    Ok(value)
+}
+
+/// `unspecified_dims=[0,1]`, perhaps with other words around.
+pub(super) fn unspecified_dims(text: &str) -> Result<Vec<i64>, TextError> {
+    let Some((_, rest)) = text.split_once("unspecified_dims") else { return Ok(Vec::new()) };
+    let mut cursor = Cursor::new(rest);
+    cursor.expect("=")?;
+    cursor.expect("[")?;
+    let mut dims = Vec::new();
+    cursor.list("]", |c| {
+        dims.push(c.int("a dimension")?);
+        Ok(())
+    })?;
+    Ok(dims)
+}

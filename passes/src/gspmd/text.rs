@@ -1,0 +1,215 @@
+//! A reader of the small texts that stand in attributes: tokens, and what went wrong where.
+
+use std::fmt;
+
+/// Why a text cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextError {
+    /// Byte of the text at which reading ended.
+    pub at: usize,
+    /// What is wrong there.
+    pub message: String,
+    /// Whether the text is right, but means something that shardc does not know.
+    pub unsupported: bool,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at character {}: {}", self.at + 1, self.message)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    pos: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Cursor { text, pos: 0 }
+    }
+
+    /// Where the next token begins.
+    pub(super) fn at(&mut self) -> usize {
+        self.skip_space();
+        self.pos
+    }
+
+    pub(super) fn error(&mut self, message: impl Into<String>) -> TextError {
+        TextError { at: self.at(), message: message.into(), unsupported: false }
+    }
+
+    /// `expected ..., found ...`.
+    pub(super) fn expected(&mut self, what: &str) -> TextError {
+        let found = match self.rest().chars().next() {
+            None => "the end".to_owned(),
+            Some(c) if c.is_alphanumeric() || c == '_' => {
+                let word: String =
+                    self.rest().chars().take_while(|&c| c.is_alphanumeric() || c == '_').take(40).collect();
+                format!("`{word}`")
+            }
+            Some(c) => format!("`{c}`"),
+        };
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    fn rest(&mut self) -> &'a str {
+        self.skip_space();
+        self.text.get(self.pos..).unwrap_or("")
+    }
+
+    fn skip_space(&mut self) {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.pos) {
+                Some(b) if b.is_ascii_whitespace() => self.pos += 1,
+                Some(b'/') if bytes.get(self.pos + 1) == Some(&b'*') => {
+                    let end = self.text.get(self.pos + 2..).and_then(|rest| rest.find("*/"));
+                    match end {
+                        Some(end) => self.pos += end + 4,
+                        None => return,
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    pub(super) fn peek(&mut self, token: &str) -> bool {
+        self.rest().starts_with(token)
+    }
+
+    /// Whether the next word is `word` as a whole.
+    pub(super) fn peek_word(&mut self, word: &str) -> bool {
+        self.rest()
+            .strip_prefix(word)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    }
+
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        let found = self.peek(token);
+        if found {
+            self.pos += token.len();
+        }
+        found
+    }
+
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.peek_word(word);
+        if found {
+            self.pos += word.len();
+        }
+        found
+    }
+
+    pub(super) fn expect(&mut self, token: &str) -> Result<(), TextError> {
+        if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
+    }
+
+    pub(super) fn at_end(&mut self) -> bool {
+        self.rest().is_empty()
+    }
+
+    pub(super) fn expect_end(&mut self) -> Result<(), TextError> {
+        if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
+    }
+
+    /// An integer that is not negative.
+    pub(super) fn int(&mut self, what: &str) -> Result<i64, TextError> {
+        let rest = self.rest();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return Err(self.expected(what));
+        }
+        match rest.get(..digits).and_then(|text| text.parse().ok()) {
+            Some(value) => {
+                self.pos += digits;
+                Ok(value)
+            }
+            None => Err(self.error("this number is too large")),
+        }
+    }
+
+    /// Integers separated by commas.
+    pub(super) fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
+        let mut out = vec![self.int(what)?];
+        while self.eat(",") {
+            out.push(self.int(what)?);
+        }
+        Ok(out)
+    }
+
+    /// Items separated by commas, up to `close`, which is read too.
+    pub(super) fn list(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> Result<(), TextError>,
+    ) -> Result<(), TextError> {
+        if self.eat(close) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if self.eat(close) {
+                return Ok(());
+            }
+            if !self.eat(",") {
+                return Err(self.expected(&format!("`,` or `{close}`")));
+            }
+        }
+    }
+
+    /// `"x"`, `'x'` or `\22x\22`.
+    pub(super) fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
+        let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));
+        let Some(quote) = quote else { return Err(self.expected(what)) };
+        let start = self.pos + quote.len();
+        match self.text.get(start..).and_then(|rest| rest.find(quote)) {
+            Some(length) => {
+                self.pos = start + length + quote.len();
+                Ok(self.text.get(start..start + length).unwrap_or(""))
+            }
+            None => Err(self.error("this string has no end")),
+        }
+    }
+
+    /// A name without quotes, with dots and dashes in it.
+    pub(super) fn name(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-')))
+            .unwrap_or(rest.len());
+        let name = rest.get(..end).filter(|name| !name.is_empty())?;
+        self.pos += end;
+        Some(name)
+    }
+
+    /// Skips a `{...}` with strings and braces inside.
+    pub(super) fn skip_braces(&mut self) -> Result<(), TextError> {
+        let open = self.at();
+        self.expect("{")?;
+        let mut depth = 1usize;
+        let mut quoted = false;
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.pos) {
+            self.pos += 1;
+            match byte {
+                b'\\' if quoted => self.pos += 1,
+                b'"' => quoted = !quoted,
+                b'{' if !quoted => depth += 1,
+                b'}' if !quoted => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(TextError { at: open, message: "this brace is never closed".to_owned(), unsupported: false })
+    }
+}

@@ -1,0 +1,271 @@
+//! Tile assignments as mixed-radix numbers.
+//!
+//! The devices of a mesh stand at *positions* `0..n`, row-major over its axes. Along one dimension of a tile
+//! assignment the position moves by *digits*: `size` steps of `stride` each, and where a dimension is made of
+//! several axes, each is one digit. A tile assignment fits a mesh if each of its dimensions is made of digits, and
+//! the digits of all dimensions together count the positions: sorted by stride, each stride is the next one's
+//! stride times its size.
+
+use shardc_ir::{AxisList, Mesh};
+
+use super::hlo::{Devices, Subgroup, Tiling};
+use crate::axes::{Part, Parts, to_axes};
+
+/// `size` positions that are `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Digit {
+    pub(crate) stride: i64,
+    pub(crate) size: i64,
+}
+
+/// The digits of each dimension, major to minor; none of size one, and no two that are one.
+pub(crate) type Digits = Vec<Vec<Digit>>;
+
+/// Strides of a row-major array.
+pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; shape.len()];
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i] * shape[i];
+    }
+    strides
+}
+
+/// Every position that digits count, in order.
+pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
+    let mut out = vec![0];
+    for digit in digits {
+        let before = std::mem::take(&mut out);
+        out.reserve(before.len().saturating_mul(usize::try_from(digit.size).unwrap_or(0)));
+        for base in before {
+            out.extend((0..digit.size).map(|i| base + i * digit.stride));
+        }
+    }
+    out
+}
+
+/// Appends a digit, to the last one if it continues it.
+fn push(digits: &mut Vec<Digit>, digit: Digit) {
+    if digit.size == 1 {
+        return;
+    }
+    match digits.last_mut() {
+        Some(last) if last.stride == digit.stride * digit.size => {
+            *last = Digit { stride: digit.stride, size: last.size * digit.size };
+        }
+        _ => digits.push(digit),
+    }
+}
+
+/// The digits of an iota of shape `reshape`, transposed by `perm` and then cut into `dims`. `None` where a cut
+/// falls inside of a digit.
+pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
+    let strides = row_major(reshape);
+    // Minor to major: what is left of the digit that is being cut, then those above it.
+    let mut rest: Vec<Digit> = perm
+        .iter()
+        .map(|&d| Some(Digit { size: *reshape.get(d)?, stride: *strides.get(d)? }))
+        .collect::<Option<_>>()?;
+    let mut out: Digits = vec![Vec::new(); dims.len()];
+    for (dim, &size) in dims.iter().enumerate().rev() {
+        let mut minor_first = Vec::new();
+        let mut left = size;
+        while left > 1 {
+            let digit = rest.pop()?;
+            if digit.size == 1 {
+                continue;
+            }
+            if left % digit.size == 0 {
+                minor_first.push(digit);
+                left /= digit.size;
+            } else if digit.size % left == 0 {
+                minor_first.push(Digit { size: left, stride: digit.stride });
+                rest.push(Digit { size: digit.size / left, stride: digit.stride * left });
+                left = 1;
+            } else {
+                return None;
+            }
+        }
+        for digit in minor_first.into_iter().rev() {
+            push(&mut out[dim], digit);
+        }
+    }
+    rest.iter().all(|digit| digit.size == 1).then_some(out)
+}
+
+/// The digits of positions listed one by one. The order within the last `subgroup` of a place does not matter.
+pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) -> Option<Digits> {
+    let sizes: Vec<usize> = dims.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+    if sizes.iter().product::<usize>() != list.len() {
+        return None;
+    }
+    if subgroups > 0
+        && let Some(&size) = sizes.last().filter(|&&n| n > 0)
+    {
+        list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
+    }
+    let strides = row_major(dims);
+    let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
+    // Of other subgroups the coordinates have no order: the one that gives the digits does.
+    for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
+        order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
+    }
+    let first: usize =
+        order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
+    if list.get(first) != Some(&0) {
+        return None;
+    }
+    let mut out = Digits::with_capacity(dims.len());
+    for (dim, &size) in sizes.iter().enumerate() {
+        let along = |i: usize| -> Option<i64> {
+            let start = order[dim].first()? * strides[dim] as usize;
+            list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
+        };
+        let mut minor_first: Vec<Digit> = Vec::new();
+        let mut done = 1;
+        while done < size {
+            let stride = along(done)?;
+            let mut next = 2;
+            while done * next < size && along(done * next)? == stride * next as i64 {
+                next += 1;
+            }
+            // The run ends where a digit ends; the dimension has to be a whole number of them.
+            let run = if done * next >= size { size / done } else { next };
+            if size % (done * run) != 0 || stride <= 0 {
+                return None;
+            }
+            minor_first.push(Digit { stride, size: run as i64 });
+            done *= run;
+        }
+        let mut digits = Vec::new();
+        for digit in minor_first.into_iter().rev() {
+            push(&mut digits, digit);
+        }
+        out.push(digits);
+    }
+    // The digits are right if they give the list.
+    let flat: Vec<Digit> = out.iter().flatten().copied().collect();
+    let mut places = vec![0usize];
+    for dim in 0..dims.len() {
+        let before = std::mem::take(&mut places);
+        places = before
+            .into_iter()
+            .flat_map(|base| order[dim].iter().map(move |i| (base, *i)))
+            .map(|(base, i)| base + i * strides[dim] as usize)
+            .collect();
+    }
+    let wanted = positions(&flat);
+    let same = wanted.len() == places.len()
+        && places.iter().zip(&wanted).all(|(&place, want)| list.get(place) == Some(want));
+    same.then_some(out)
+}
+
+/// The order of devices that digits over `0..n` count.
+pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
+    let mut order: Vec<usize> = (0..digits.len()).collect();
+    order.sort_unstable_by_key(|&i| (std::cmp::Reverse(digits[i].stride), std::cmp::Reverse(digits[i].size)));
+    let reshape: Vec<i64> = order.iter().map(|&i| digits[i].size).collect();
+    let perm: Vec<usize> =
+        (0..digits.len()).map(|i| order.iter().position(|&o| o == i).unwrap_or(0)).collect();
+    if digits.is_empty() { Devices::iota(1) } else { Devices::transposed(&reshape, &perm) }
+}
+
+/// The order of the devices of a mesh: for each device its position. `None` stands for `0..n`.
+#[derive(Clone, Debug)]
+pub(crate) struct Order(Option<Vec<i64>>);
+
+impl Order {
+    /// Positions and devices are the same.
+    pub(crate) const IOTA: Order = Order(None);
+
+    /// From the device at each position.
+    pub(crate) fn of(devices: &[i64]) -> Option<Order> {
+        let mut positions = vec![-1; devices.len()];
+        for (position, &device) in devices.iter().enumerate() {
+            let slot = positions.get_mut(usize::try_from(device).ok()?)?;
+            if *slot >= 0 {
+                return None;
+            }
+            *slot = position as i64;
+        }
+        Some(Order(Some(positions)))
+    }
+}
+
+/// The digits of a tile assignment on devices in this order. Within a subgroup, the order of digits has no meaning:
+/// they are from major to minor.
+pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
+    let mut out = match (&tiling.devices, &order.0) {
+        (Devices::Iota { reshape, perm }, None) => iota_digits(&tiling.dims, reshape, perm)?,
+        (Devices::List(list), None) => list_digits(&tiling.dims, list.clone(), tiling.subgroups.len())?,
+        (devices, Some(positions)) => {
+            let list = devices
+                .list()
+                .into_iter()
+                .map(|device| positions.get(usize::try_from(device).ok()?).copied())
+                .collect::<Option<Vec<i64>>>()?;
+            list_digits(&tiling.dims, list, tiling.subgroups.len())?
+        }
+    };
+    let rank = tiling.rank();
+    for list in &mut out[rank..] {
+        list.sort_unstable_by_key(|digit| std::cmp::Reverse(digit.stride));
+        let mut merged = Vec::new();
+        for digit in list.drain(..) {
+            push(&mut merged, digit);
+        }
+        *list = merged;
+    }
+    Some(out)
+}
+
+/// The axes of a mesh that a digit is made of, major to minor. `None` where it begins or ends inside of an axis at a
+/// place that does not divide it.
+pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
+    let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
+    let mut parts = Parts::new();
+    let sizes: Vec<i64> = mesh.axes.values().copied().collect();
+    for (axis, (&size, stride)) in sizes.iter().zip(row_major(&sizes)).enumerate() {
+        let end = stride * size;
+        if high <= stride || low >= end || size == 1 {
+            continue;
+        }
+        let (from, to) = (low.max(stride), high.min(end));
+        if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
+            return None;
+        }
+        parts.push(Part {
+            axis: u16::try_from(axis).ok()?,
+            pre: u32::try_from(end / to).ok()?,
+            size: u32::try_from(to / from).ok()?,
+        });
+        high = from;
+    }
+    (high == low).then_some(parts)
+}
+
+/// The axes that a list of digits is made of.
+pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
+    let mut parts = Parts::new();
+    for &digit in digits {
+        parts.extend(parts_of(mesh, digit)?);
+    }
+    Some(to_axes(mesh, &parts))
+}
+
+/// The axes of the subgroups of one kind.
+pub(crate) fn subgroup_axes(
+    mesh: &Mesh,
+    tiling: &Tiling,
+    digits: &Digits,
+    kind: Subgroup,
+) -> Option<AxisList> {
+    let mut list: Vec<Digit> = tiling
+        .subgroups
+        .iter()
+        .zip(&digits[tiling.rank()..])
+        .filter(|(subgroup, _)| **subgroup == kind)
+        .flat_map(|(_, digits)| digits.iter().copied())
+        .collect();
+    list.sort_unstable_by_key(|digit| std::cmp::Reverse(digit.stride));
+    axes_of(mesh, &list)
+}

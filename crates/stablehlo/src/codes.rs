@@ -38,3 +38,5 @@ pub const ENCODING: &str = "SH0123";
 pub const TOO_LARGE: &str = "SH0124";
 /// A text expects a diagnostic that does not come, or one comes that it does not expect.
 pub const EXPECTED: &str = "SH0190";
+/// The input is a file of another kind.
+pub const FOREIGN: &str = "SH0191";

@@ -35,31 +35,46 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
         Severity::Warning => Level::WARNING,
     };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
-    let mut group = match range(diagnostic.span, source) {
+    let main = range(diagnostic.span, source);
+    let is_near = |place: &Range<usize>| main.as_ref().is_some_and(|main| near(main, place));
+    let mut near_notes = Vec::new();
+    let mut far_notes = Vec::new();
+    for (span, note) in &diagnostic.notes {
+        match range(*span, source) {
+            Some(place) if is_near(&place) => near_notes.push((place, note)),
+            place => far_notes.push((place, note)),
+        }
+    }
+    let mut group = match &main {
         Some(main) => {
-            let label = match diagnostic.class {
-                Class::InvalidInput => "",
-                Class::Unsupported => "not supported",
-                Class::Internal => "",
-            };
-            let mut annotation = AnnotationKind::Primary.span(main);
-            if !label.is_empty() {
-                annotation = annotation.label(label);
+            // Only the lines that are shown are handed on: a program may have millions.
+            let places = || near_notes.iter().map(|(place, _)| place).chain([main]);
+            let (from, to) = (places().map(|r| r.start).min(), places().map(|r| r.end).max());
+            let lines = whole_lines(source, from.unwrap_or(0)..to.unwrap_or(source.len()));
+            let first = line_of(source, lines.start);
+            let within = |range: &Range<usize>| range.start - lines.start..range.end - lines.start;
+            let mut annotation = AnnotationKind::Primary.span(within(main));
+            if diagnostic.class == Class::Unsupported {
+                annotation = annotation.label("not supported");
             }
-            let mut snippet = Snippet::source(source).path(name).annotation(annotation);
-            for (span, note) in &diagnostic.notes {
-                if let Some(place) = range(*span, source) {
-                    snippet = snippet.annotation(AnnotationKind::Context.span(place).label(note.as_str()));
-                }
+            let text = source.get(lines.clone()).unwrap_or("");
+            let mut snippet = Snippet::source(text).line_start(first).path(name).annotation(annotation);
+            for (place, note) in &near_notes {
+                let context = AnnotationKind::Context.span(within(place));
+                snippet = snippet.annotation(context.label(note.as_str()));
             }
             title.element(snippet)
         }
         None => title.element(Origin::path(name)),
     };
-    for (span, note) in &diagnostic.notes {
-        if range(diagnostic.span, source).is_none() || range(*span, source).is_none() {
-            group = group.element(message(Level::NOTE, note));
-        }
+    for (place, note) in far_notes {
+        group = match place {
+            Some(place) => {
+                let line = line_of(source, place.start);
+                group.element(Level::NOTE.message(format!("{note} ({name}:{line})")))
+            }
+            None => group.element(message(Level::NOTE, note)),
+        };
     }
     if let Some(place) = &diagnostic.user_loc {
         group = group.element(Level::NOTE.message(format!("in your program: {place}")));
@@ -76,6 +91,25 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
 
 fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
     level.message(text)
+}
+
+/// Whether two places can be shown in one picture.
+fn near(a: &Range<usize>, b: &Range<usize>) -> bool {
+    const FAR: usize = 1 << 18;
+    a.start.abs_diff(b.start) < FAR && a.end.abs_diff(b.end) < FAR
+}
+
+/// The lines that a range touches.
+fn whole_lines(source: &str, range: Range<usize>) -> Range<usize> {
+    let start = source.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let end =
+        source.get(range.end..).and_then(|after| after.find('\n')).map_or(source.len(), |at| range.end + at);
+    start..end.max(range.end)
+}
+
+/// The line, from 1, that an offset is on.
+fn line_of(source: &str, offset: usize) -> usize {
+    1 + source.as_bytes().get(..offset).unwrap_or(&[]).iter().filter(|&&b| b == b'\n').count()
 }
 
 /// The span as a range of the text, on character boundaries; `None` if it is not in the text.

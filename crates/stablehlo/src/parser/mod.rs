@@ -16,6 +16,7 @@ mod attrs;
 mod dense;
 mod func;
 mod groups;
+mod hints;
 mod kept;
 mod literal;
 mod loc;
@@ -36,6 +37,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
+use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
 use names::{Def, Names};
 
@@ -78,6 +80,10 @@ struct Parser<'a> {
     resources: FxHashSet<&'a str>,
     /// Constants whose elements did not come as text, by the place that stands for them.
     decoded: FxHashMap<usize, (Dense, TypeId)>,
+    /// The operation whose region is read: `func.func`, `stablehlo.while`, ...
+    owner: &'a str,
+    /// Where something stands that shows that regions before it were not closed, which was told.
+    unclosed_at: Option<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -112,11 +118,23 @@ pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec
     }
     let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
     parser.cursor.pos = range.start.min(parser.cursor.text.len());
+    if parser.byte(0) == 0xEF
+        && parser.cursor.text.get(parser.pos..).is_some_and(|t| t.starts_with('\u{FEFF}'))
+    {
+        // A byte order mark.
+        parser.cursor.pos += '\u{FEFF}'.len_utf8();
+    }
     if let Err(failure) = parser.top_level() {
         parser.report(failure);
     }
     if parser.errors.is_empty() {
         parser.check_resources();
+    }
+    if !parser.errors.is_empty()
+        && parser.module.func_names.is_empty()
+        && let Some(error) = text.get(range).and_then(|text| not_a_program(text.as_bytes()))
+    {
+        return Err(vec![error]);
     }
     if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) }
 }
@@ -139,6 +157,8 @@ impl<'a> Parser<'a> {
             expanded: 0,
             resources: FxHashSet::default(),
             decoded: FxHashMap::default(),
+            owner: "",
+            unclosed_at: None,
             errors: Vec::new(),
             depth: 0,
         }
@@ -155,7 +175,10 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, failure: Failure) {
-        if let Failure::Said(diagnostic) = failure {
+        if let Failure::Said(diagnostic) = failure
+            && !self.errors.contains(&diagnostic)
+            && self.unclosed_at != Some(diagnostic.span.start)
+        {
             self.errors.push(*diagnostic);
         }
     }
@@ -237,8 +260,10 @@ impl<'a> Parser<'a> {
 
     /// Reads the use of a value: `%0`, `%1#2`.
     fn operand(&mut self) -> Res<Operand> {
-        self.ws();
-        let start = self.pos;
+        let start = self.peek_pos();
+        if self.byte(0) != b'%' {
+            return Err(self.no_operand());
+        }
         let name = self.value_name()?;
         let name_end = self.pos;
         let index = if self.byte(0) == b'#' {
@@ -267,26 +292,6 @@ impl<'a> Parser<'a> {
         Ok(Operand { value: ValueId::from_u32(first.as_u32() + at), span })
     }
 
-    fn unknown_value(&self, name: &str, span: Span) -> Failure {
-        let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
-        let mut nearest: Option<(usize, &str)> = None;
-        for (known, _) in self.names.iter() {
-            let distance = edit_distance(name, known);
-            let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            // Names that differ in their number only are different values, not misspelt ones.
-            let numbers = name[..letters(name)] == known[..letters(known)];
-            if !numbers && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
-                nearest = Some((distance, known));
-            }
-        }
-        match nearest {
-            Some((_, known)) => error.hint(format!("did you mean `%{known}`?")).into(),
-            None => error
-                .hint("a value must be defined above its use, in the same region or one around it")
-                .into(),
-        }
-    }
-
     /// Where and as what `value` was defined, for messages.
     fn def_span(&self, value: ValueId) -> Option<Span> {
         self.names.iter().find_map(|(_, def)| {
@@ -302,6 +307,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let name = self.slice(operand.span.start as usize, operand.span.end as usize);
+        let hint = self.type_hint(actual, ty);
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(ty));
         let mut error = Diagnostic::invalid(
             codes::TYPE_MISMATCH,
@@ -309,27 +315,10 @@ impl<'a> Parser<'a> {
         )
         .at(operand.span)
         .note(span, format!("written as {written} here"))
-        .hint("correct the type written here or at the definition");
+        .hint(hint);
         if let Some(def) = self.def_span(operand.value) {
             error = error.note(def, format!("defined as {actual} here"));
         }
         Err(error.into())
     }
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 1 {
-        return 2;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

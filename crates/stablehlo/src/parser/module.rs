@@ -5,6 +5,7 @@ use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 use super::Parser;
 use super::attrs::{Named, NamedList};
 use super::kept::{Place, is_upstream};
+use super::region::ResultNames;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
@@ -188,7 +189,7 @@ impl<'a> Parser<'a> {
             return Err(Failure::Keep(KeptKind::Module, span));
         }
         if self.peek() == b'%' {
-            self.result_names()?;
+            self.result_names(&mut ResultNames::new())?;
         }
         let span = self.token_span();
         let word = self.slice(span.start as usize, span.end as usize);

@@ -129,6 +129,9 @@ impl<'a> Parser<'a> {
                     .hint("a `}` is missing")
                     .into());
             }
+            if self.never_closed(open) {
+                break;
+            }
             if self.byte(0) == b'^' {
                 return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
@@ -149,10 +152,33 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// Whether something comes that cannot stand in a region: the brace that closes this one is missing, and the
+    /// region is taken to end here.
+    fn never_closed(&mut self, open: usize) -> bool {
+        if !matches!(self.byte(0), b'f' | b's' | b'm') {
+            return false;
+        }
+        let words = ["func.func", "sdy.mesh", "module"];
+        let Some(found) = words.into_iter().find(|word| self.at_word(word)) else { return false };
+        // Operations of other dialects may hold functions.
+        if !["func.", "stablehlo.", "chlo.", "sdy."].iter().any(|dialect| self.owner.starts_with(dialect)) {
+            return false;
+        }
+        if self.unclosed_at != Some(self.pos as u32) {
+            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot stand in a function"))
+                .at(self.token_span())
+                .note(Span::new(open, open + 1), "this region is still open")
+                .hint("a `}` is missing above");
+            self.report(error.into());
+            self.unclosed_at = Some(self.pos as u32);
+        }
+        true
+    }
+
     /// After an error: goes behind the operation that starts at `start`, or to the brace that closes its region.
     pub(super) fn skip_op(&mut self, start: usize) {
         self.cursor.pos = start;
-        let mut depth = 0i32;
+        let (mut braces, mut others) = (0i32, 0i32);
         loop {
             match self.byte(0) {
                 0 if self.pos >= self.cursor.text.len() => return,
@@ -166,15 +192,18 @@ impl<'a> Parser<'a> {
                     self.ws();
                     continue;
                 }
-                b'(' | b'[' | b'{' => depth += 1,
-                b')' | b']' => depth -= 1,
-                b'}' if depth <= 0 => return,
-                b'}' => depth -= 1,
-                b'\n' if depth <= 0 => {
+                b'{' => braces += 1,
+                b'(' | b'[' => others += 1,
+                b')' | b']' => others -= 1,
+                b'}' if braces <= 0 => return,
+                b'}' => braces -= 1,
+                b'\n' if braces <= 0 => {
                     let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
-                    if !goes_on {
+                    // A bracket that is not closed before the next operation never is.
+                    if !goes_on && (others <= 0 || self.at_op()) {
                         return;
                     }
+                    continue;
                 }
                 _ => {}
             }
@@ -182,12 +211,25 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether the next line looks like an operation: `%0 = ...`, `return ...`, `stablehlo.add ...`.
+    fn at_op(&mut self) -> bool {
+        self.ws();
+        let pos = self.pos;
+        let looks = match self.byte(0) {
+            b'%' => self.result_names(&mut ResultNames::new()).is_ok(),
+            _ => self.opt_ident().is_some_and(|word| matches!(word, "return" | "call") || word.contains('.')),
+        };
+        self.cursor.pos = pos;
+        looks
+    }
+
     /// One operation.
     fn op(&mut self) -> Res<OpId> {
-        let names = self.result_names()?;
-        self.ws();
-        let start = self.pos;
-        let result = self.op_after_names(&names, start);
+        let mut names = ResultNames::new();
+        let result = self.result_names(&mut names).and_then(|()| {
+            let start = self.peek_pos();
+            self.op_after_names(&names, start)
+        });
         if result.is_err() {
             for &(name, count, span) in &names {
                 if self.names.get(name).is_none() {
@@ -199,23 +241,24 @@ impl<'a> Parser<'a> {
     }
 
     fn op_after_names(&mut self, names: &ResultNames<'a>, start: usize) -> Res<OpId> {
-        let (state, span) = if self.byte(0) == b'"' {
-            let name = self.raw_string()?;
-            let span = self.span_from(start);
-            (self.generic_op(name, span)?, span)
-        } else {
-            let name = self.ident("an operation")?;
-            let span = self.span_from(start);
-            (self.pretty_op(name, span)?, span)
+        let generic = self.byte(0) == b'"';
+        let name = if generic { self.raw_string()? } else { self.ident("an operation")? };
+        let span = self.span_from(start);
+        let owner = std::mem::replace(&mut self.owner, name);
+        let state = match check_terminator(name, owner, span) {
+            Ok(()) if generic => self.generic_op(name, span),
+            Ok(()) => self.pretty_op(name, span),
+            Err(error) => Err(error),
         };
+        self.owner = owner;
+        let state = state?;
         let loc = self.opt_loc()?;
         self.finish(state, names, span, loc)
     }
 
-    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
-        let mut names = ResultNames::new();
+    pub(super) fn result_names(&mut self, names: &mut ResultNames<'a>) -> Res<()> {
         if self.peek() != b'%' {
-            return Ok(names);
+            return Ok(());
         }
         loop {
             let start = self.peek_pos();
@@ -241,7 +284,7 @@ impl<'a> Parser<'a> {
         if !self.eat("=") {
             return Err(self.expected("`=`"));
         }
-        Ok(names)
+        Ok(())
     }
 
     /// Makes the operation and defines its results.
@@ -605,6 +648,22 @@ impl<'a> Parser<'a> {
         func.body = Some(self.region(&[], true)?);
         self.expect(")")
     }
+}
+
+/// Demands that a terminator is the one of what it stands in.
+fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
+    let wanted = match owner.split_once('.') {
+        _ if !matches!(name, "return" | "func.return" | "stablehlo.return" | "sdy.return") => return Ok(()),
+        Some(("stablehlo" | "chlo", _)) => "stablehlo.return",
+        Some(("sdy", _)) => "sdy.return",
+        Some(("func", _)) => "return",
+        _ => return Ok(()),
+    };
+    if name == wanted || (name == "func.return" && wanted == "return") {
+        return Ok(());
+    }
+    let message = format!("`{name}` cannot end a region of {owner}");
+    Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(format!("write `{wanted}`")).into())
 }
 
 /// Moves the attributes that belong to the custom call itself from `attrs` to `props`.

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::Parser;
 use super::attrs::NamedList;
+use super::hints::nearest;
 use crate::codes;
 use crate::lexer::Res;
 use crate::syntax::Val;
@@ -175,13 +176,18 @@ impl<'a> Parser<'a> {
         let axes = &self.module.meshes[mesh].axes;
         let Some((index, _, &size)) = axes.get_full(name.as_ref()) else {
             let known: Vec<String> = axes.keys().map(|axis| format!("\"{axis}\"")).collect();
+            let hint = match nearest(&name, axes.keys().map(|axis| &**axis)) {
+                Some(axis) => format!("did you mean \"{axis}\"? Its axes are {}", known.join(", ")),
+                None if known.is_empty() => "it has no axes".to_owned(),
+                None => format!("its axes are {}", known.join(", ")),
+            };
             let mesh = self.module.mesh_name(mesh);
             return Err(Diagnostic::invalid(
                 codes::UNKNOWN_MESH,
                 format!("the mesh @{mesh} has no axis \"{name}\""),
             )
             .at(span)
-            .hint(format!("its axes are {}", known.join(", ")))
+            .hint(hint)
             .into());
         };
         if let Some(SubAxis { pre, size: part }) = sub

@@ -25,7 +25,8 @@ pub(crate) enum Command {
         shardc partition step.mlir -o out.mlirbc --emit bytecode --spmd-mode partition")]
     Partition(PartitionArgs),
     /// Carry the annotations to every value, and write the program on global shapes
-    #[command(after_help = "Example:\n  shardc propagate step.mlir -o annotated.mlir")]
+    #[command(after_help = "Examples:\n  shardc propagate step.mlir -o annotated.mlir\n  \
+        shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir")]
     Propagate(PropagateArgs),
     /// Run a program on one device and partitioned on many, and compare every output
     #[command(after_help = "Example:\n  shardc verify step.mlir --seed 7")]
@@ -56,9 +57,9 @@ pub(crate) enum Command {
 /// Where the program comes from and how it is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// StableHLO text; - for the standard input
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
-    /// Mesh for a program that has none, major axis first: "data=4,model=2"
+    /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model
@@ -122,6 +123,9 @@ pub(crate) struct PartitionArgs {
 pub(crate) struct PropagateArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
+    #[arg(long)]
+    pub(crate) emit_gspmd: bool,
     /// Where the annotated program goes; - for the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
@@ -189,7 +193,7 @@ pub(crate) struct CompileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct OptArgs {
-    /// StableHLO text; - for the standard input
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: Option<PathBuf>,
     /// Passes in order, separated by commas; `list` shows them
     #[arg(long, value_name = "PASSES", value_delimiter = ',')]

@@ -1,5 +1,6 @@
 //! Files, the standard streams, and diagnostics on the terminal.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -10,7 +11,7 @@ use shardc::{Compiler, Diagnostic, Error, Module, Output, Stage};
 use crate::args::{HowArgs, InputArgs, Mode};
 use crate::progress::Progress;
 
-/// A program's text and what to call it in messages.
+/// A program, as text or bytecode, and what to call it in messages.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
@@ -27,17 +28,25 @@ impl Source {
         Ok(Source { name: path.display().to_string(), bytes })
     }
 
+    /// The text that diagnostics point into; empty where the program is not text.
+    fn text(&self) -> Cow<'_, str> {
+        if shardc::is_bytecode(&self.bytes) {
+            Cow::Borrowed("")
+        } else {
+            String::from_utf8_lossy(&self.bytes)
+        }
+    }
+
     /// The error as text, each diagnostic under its line.
     pub(crate) fn explain(&self, error: &Error) -> anyhow::Error {
-        let text = error.render(&self.name, &String::from_utf8_lossy(&self.bytes), color());
+        let text = error.render(&self.name, &self.text(), color());
         if about_options(error) { usage(text) } else { anyhow!(text) }
     }
 
     /// Shows warnings on the standard error.
     pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
         if !warnings.is_empty() {
-            let text = String::from_utf8_lossy(&self.bytes);
-            eprintln!("{}", shardc::render(warnings, &self.name, &text, color()));
+            eprintln!("{}", shardc::render(warnings, &self.name, &self.text(), color()));
         }
     }
 }

@@ -13,6 +13,8 @@
 //! (`sdy.sharding_constraint`, `sdy.reshard`, `sdy.propagation_barrier`, `@Sharding`) vanish, so a program that
 //! was never partitioned lowers to the single-device program that it stands for.
 //!
+//! [`write_bytecode`] writes any module as it is, for other tools to read.
+//!
 //! MLIR's complaints, if there are any, come back as [`Diagnostic`]s with codes `SH05xx`.
 
 mod attrs;
@@ -25,6 +27,7 @@ mod session;
 
 pub use shardc_ir::SpmdMode;
 use shardc_ir::{Diagnostic, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions};
 
 /// How to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,20 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
     let session = session::Session::new();
     let lowered = lower::lower(&session, module, options)?;
     Ok(ffi::write_bytecode(&lowered))
+}
+
+/// Writes `module` as MLIR bytecode just as it is: annotations, meshes and global shapes included.
+///
+/// # Errors
+/// MLIR refuses what the printed module says: a bug, or a module that `shardc_ir::verify` would refuse.
+pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagnostic> {
+    let form = PrintForm::Generic;
+    let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
+    let session = session::Session::without_dialects();
+    match melior::ir::Module::parse(&session.context, &text) {
+        Some(read) => Ok(ffi::write_bytecode(&read)),
+        None => Err(session.failure("SH0509", "MLIR does not take the printed module")),
+    }
 }
 
 /// Lowers `module` and writes it as text, every operation in MLIR's generic form.

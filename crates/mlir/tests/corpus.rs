@@ -1,9 +1,13 @@
-//! Every real program of the shared corpus lowers, in both modes.
+//! Every real program of the shared corpus lowers, in both modes, and comes back from bytecode as it is.
 
-use std::{env, fs, path::PathBuf};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
 
-use shardc_ir::OpKind;
-use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text};
+use shardc_ir::{Module, OpKind};
+use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
+use shardc_stablehlo::{PrintOptions, print};
 
 /// Larger programs repeat the operations of small ones.
 const LARGEST: u64 = 1 << 20;
@@ -14,45 +18,64 @@ fn corpus() -> Option<PathBuf> {
     dir.is_dir().then_some(dir)
 }
 
-#[test]
-fn real_programs_lower() {
+/// The programs of the corpus that are not too large, with their texts.
+fn programs() -> Vec<(PathBuf, String)> {
     let Some(corpus) = corpus() else {
         eprintln!("SKIPPED: no shared/corpus beside the checkout");
-        return;
+        return Vec::new();
     };
-    let mut lowered = 0;
-    for suite in ["jax", "torch_xla"] {
-        let mut files: Vec<_> =
-            fs::read_dir(corpus.join(suite)).unwrap().map(|f| f.unwrap().path()).collect();
-        files.sort();
-        for file in files {
-            let small = fs::metadata(&file).unwrap().len() < LARGEST;
-            if !small || file.extension().is_none_or(|e| e != "mlir") {
-                continue;
-            }
-            let text = fs::read_to_string(&file).unwrap();
-            let module =
-                shardc_stablehlo::parse(&text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
-            let only_global =
-                module.bodies().flat_map(|body| module.walk(body)).any(|op| match &module.ops[op].kind {
-                    OpKind::ManualComputation(_) => true,
-                    OpKind::CustomCall(call) => &*call.target == "SPMDFullToShardShape",
-                    _ => false,
-                });
-            for spmd_mode in [SpmdMode::Replica, SpmdMode::Partition] {
-                let options = LowerOptions { spmd_mode, ..LowerOptions::default() };
-                match to_bytecode(&module, &options) {
-                    Ok(bytes) => {
-                        assert!(!only_global && bytes.starts_with(b"ML\xefR"), "{}", file.display());
-                        lowered += 1;
-                    }
-                    Err(error) => {
-                        assert!(only_global && error.code == "SH0501", "{}: {error}", file.display());
-                    }
+    let folders = ["jax", "torch_xla"].map(|suite| fs::read_dir(corpus.join(suite)).unwrap());
+    let mut files: Vec<_> = folders.into_iter().flatten().map(|f| f.unwrap().path()).collect();
+    files.retain(|file| {
+        fs::metadata(file).unwrap().len() < LARGEST && file.extension().is_some_and(|e| e == "mlir")
+    });
+    files.sort();
+    assert!(!files.is_empty(), "no program in {}", corpus.display());
+    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
+}
+
+fn read(file: &Path, text: &str) -> Module {
+    shardc_stablehlo::parse(text).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()))
+}
+
+#[test]
+fn real_programs_come_back_from_bytecode() {
+    for (file, text) in programs() {
+        let module = read(&file, &text);
+        let options = PrintOptions { locations: text.contains("loc("), ..PrintOptions::default() };
+        let bytes = write_bytecode(&module, options.locations)
+            .unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+        let again =
+            shardc_stablehlo::parse_bytecode(&bytes).unwrap_or_else(|e| panic!("{}: {e:?}", file.display()));
+        assert!(
+            print(&again, &options) == print(&module, &options),
+            "{} comes back as another program",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn real_programs_lower() {
+    for (file, text) in programs() {
+        let module = read(&file, &text);
+        let only_global =
+            module.bodies().flat_map(|body| module.walk(body)).any(|op| match &module.ops[op].kind {
+                OpKind::ManualComputation(_) => true,
+                OpKind::CustomCall(call) => &*call.target == "SPMDFullToShardShape",
+                _ => false,
+            });
+        for spmd_mode in [SpmdMode::Replica, SpmdMode::Partition] {
+            let options = LowerOptions { spmd_mode, ..LowerOptions::default() };
+            match to_bytecode(&module, &options) {
+                Ok(bytes) => {
+                    assert!(!only_global && bytes.starts_with(b"ML\xefR"), "{}", file.display());
+                }
+                Err(error) => {
+                    assert!(only_global && error.code == "SH0501", "{}: {error}", file.display());
                 }
             }
-            assert_eq!(to_generic_text(&module, &LowerOptions::default()).is_ok(), !only_global);
         }
+        assert_eq!(to_generic_text(&module, &LowerOptions::default()).is_ok(), !only_global);
     }
-    assert!(lowered > 0, "no program in {}", corpus.display());
 }

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
-use shardc_passes::gspmd::{import_gspmd, is_annotated};
+use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
@@ -94,7 +94,7 @@ impl Compiler {
         self
     }
 
-    /// The mesh of a program that has none: `"data=4,model=2"`.
+    /// The mesh of a program that has none, `"data=4,model=2"`; annotations of GSPMD are read onto it.
     ///
     /// # Errors
     /// The text is not a mesh.
@@ -112,19 +112,15 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Reads StableHLO text.
+    /// Reads StableHLO: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
     /// Every error that the reader found.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
-        let text = std::str::from_utf8(source).map_err(|e| {
-            let hint = if source.starts_with(b"ML\xefR") {
-                "this is MLIR bytecode, write it as text first"
-            } else {
-                ""
-            };
-            Error::NotText(format!("{e}; {hint}"))
-        })?;
+        if shardc_stablehlo::is_bytecode(source) {
+            return Ok(shardc_stablehlo::parse_bytecode(source)?);
+        }
+        let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
         Ok(shardc_stablehlo::parse(text)?)
     }
 
@@ -233,6 +229,15 @@ fn refused(error: SpecError) -> Error {
 }
 
 impl Propagated {
+    /// The same with its shardings written as GSPMD's annotations (`mhlo.sharding`) instead of Shardy's.
+    ///
+    /// # Errors
+    /// The program has meshes of different numbers of devices.
+    pub fn into_gspmd(mut self) -> Result<Propagated, Error> {
+        export_gspmd(&mut self.module)?;
+        Ok(self)
+    }
+
     /// The program as text, with a sharding on every value.
     #[must_use]
     pub fn text(&self) -> String {

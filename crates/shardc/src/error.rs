@@ -9,7 +9,7 @@ pub enum Error {
     #[error("{}", first_of(.0))]
     Diagnostics(Vec<Diagnostic>),
     /// The input is neither UTF-8 text nor a format that shardc reads.
-    #[error("the input is not StableHLO text: {0}")]
+    #[error("the input is neither StableHLO text nor MLIR bytecode: {0}")]
     NotText(String),
     /// A plugin, a device or the back end's compiler refused.
     #[cfg(feature = "runtime")]

@@ -44,7 +44,7 @@ pub use compiler::{Compiler, Output, Propagated, Stage};
 pub use error::Error;
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
-pub use shardc_stablehlo::render;
+pub use shardc_stablehlo::{is_bytecode, render};
 
 /// The intermediate representation.
 pub use shardc_ir as ir;

@@ -1,5 +1,6 @@
 //! Diagnostics as text for people: file, line and column, the line itself with a caret, what to do.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{
@@ -52,13 +53,14 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
             let (from, to) = (places().map(|r| r.start).min(), places().map(|r| r.end).max());
             let lines = whole_lines(source, from.unwrap_or(0)..to.unwrap_or(source.len()));
             let first = line_of(source, lines.start);
-            let within = |range: &Range<usize>| range.start - lines.start..range.end - lines.start;
+            let shown = Shown::new(source, lines);
+            let within = |range: &Range<usize>| shown.offset(range.start)..shown.offset(range.end);
             let mut annotation = AnnotationKind::Primary.span(within(main));
             if diagnostic.class == Class::Unsupported {
                 annotation = annotation.label("not supported");
             }
-            let text = source.get(lines.clone()).unwrap_or("");
-            let mut snippet = Snippet::source(text).line_start(first).path(name).annotation(annotation);
+            let mut snippet =
+                Snippet::source(shown.text.clone()).line_start(first).path(name).annotation(annotation);
             for (place, note) in &near_notes {
                 let context = AnnotationKind::Context.span(within(place));
                 snippet = snippet.annotation(context.label(note.as_str()));
@@ -91,6 +93,40 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
 
 fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
     level.message(text)
+}
+
+/// Lines as they are shown: without what a file may have and nobody sees, a byte order mark and carriage returns.
+struct Shown<'a> {
+    text: Cow<'a, str>,
+    start: usize,
+    /// Offsets of what is left out, and how many bytes each has.
+    left_out: Vec<(usize, usize)>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(source: &'a str, lines: Range<usize>) -> Self {
+        const MARK: char = '\u{FEFF}';
+        let start = lines.start;
+        let text = source.get(lines).unwrap_or("");
+        let mut left_out = Vec::new();
+        if start == 0 && text.starts_with(MARK) {
+            left_out.push((0, MARK.len_utf8()));
+        }
+        left_out.extend(text.match_indices("\r\n").map(|(at, _)| (start + at, 1)));
+        if text.ends_with('\r') {
+            left_out.push((start + text.len() - 1, 1));
+        }
+        let text = match left_out.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(text.trim_start_matches(MARK).trim_end_matches('\r').replace("\r\n", "\n")),
+        };
+        Shown { text, start, left_out }
+    }
+
+    fn offset(&self, offset: usize) -> usize {
+        let gone: usize = self.left_out.iter().take_while(|(at, _)| *at < offset).map(|(_, n)| n).sum();
+        (offset - self.start).saturating_sub(gone)
+    }
 }
 
 /// Whether two places can be shown in one picture.

@@ -35,7 +35,7 @@ fn inherent_attributes_may_stand_among_the_discardable_ones() {
         "module {\n  func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<1xi32>) {\n    \
          %0 = stablehlo.transpose %arg0, dims = [1, 0] {a} : (tensor<2x3xf32>) -> tensor<3x2xf32>\n    \
          %1 = \"stablehlo.gather\"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], \
-         collapsed_slice_dims = [0], start_index_map = [0]>, indices_are_sorted = false, slice_sizes = array<i64: 1, 3>}> \
+         collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 3>}> \
          : (tensor<2x3xf32>, tensor<1xi32>) -> tensor<3xf32>\n    return\n  }\n}\n",
     );
 }

@@ -4,9 +4,9 @@ use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
 /// The largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
-fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
+fn limit(tensor: &TensorType, bounds: Option<&[i64]>, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
-    let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
+    let limit = if size == DYNAMIC { *bounds?.get(d)? } else { size };
     (limit != DYNAMIC).then_some(limit)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
     match (unknown.next(), unknown.next()) {
         (None, _) => true,
-        (Some(d), None) => limit(tensor, d).is_some(),
+        (Some(d), None) => limit(tensor, tensor.bounds(), d).is_some(),
         (Some(_), Some(_)) => false,
     }
 }
@@ -37,7 +37,7 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     if tensor.encoding.is_none() || tensor.shape.get(d) != Some(&DYNAMIC) {
         return None;
     }
-    limit(tensor, d)
+    limit(tensor, tensor.bounds(), d)
 }
 
 /// The encoding of the type that two operands of one shape share: the smaller bound of each dimension.
@@ -49,22 +49,26 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     if left.is_none() && right.is_none() {
         return Ok(a.encoding.clone());
     }
-    let mut joined = Shape::from_elem(DYNAMIC, shape.len());
+    let mut smaller = Shape::new();
     for (d, &size) in shape.iter().enumerate() {
         let of = |list: Option<&[i64]>| list.and_then(|l| l.get(d).copied()).filter(|&b| b != DYNAMIC);
-        let smaller = match (of(left), of(right)) {
+        let bound = match (of(left), of(right)) {
             (Some(l), Some(r)) => Some(l.min(r)),
             (l, r) => l.or(r),
         };
-        let Some(bound) = smaller else { continue };
-        if size == DYNAMIC {
-            joined[d] = bound;
-        } else {
+        if let Some(bound) = bound.filter(|_| size != DYNAMIC) {
             ensure!(
                 size <= bound,
                 "operands of {op} do not fit: dimension {d} has size {size} in one and at most {bound} in the other ({a} and {b})"
             );
         }
+        smaller.push(bound.filter(|_| size == DYNAMIC).unwrap_or(DYNAMIC));
     }
-    Ok(joined.iter().any(|&bound| bound != DYNAMIC).then_some(Encoding::Bounds(joined)))
+    Ok(encoding(&smaller))
+}
+
+/// The encoding of these bounds; none where no dimension has one.
+pub(crate) fn encoding(bounds: &[i64]) -> Option<Encoding> {
+    let any = bounds.iter().any(|&b| b != DYNAMIC);
+    any.then(|| Encoding::Bounds(Shape::from_slice(bounds)))
 }

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::{
-    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, ensure, infer,
-    shape_fits, size_fits, type_fits,
+    Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
+    infer, quant, shape_fits, size_fits, transfer, type_fits,
 };
-use crate::{DType, DYNAMIC, Dense, Module, OpId, OpKind, TensorType, Type, TypeId};
+use crate::{DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
 /// (the element type of a product or convolution is free), else within what the specification allows.
@@ -15,8 +15,36 @@ use crate::{DType, DYNAMIC, Dense, Module, OpId, OpKind, TensorType, Type, TypeI
 /// What does not fit.
 pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     let data = &module.ops[op];
-    let cx = Ctx { module, kind: &data.kind, operands: &data.operands, regions: &data.regions };
+    let types = || data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty);
+    let (mut quantized, mut foreign) = (false, None);
+    for ty in types() {
+        match module.types.get(ty) {
+            Type::Quantized(_) => quantized = true,
+            Type::Other(text) if text.starts_with("tensor<") => foreign = foreign.or(Some(text)),
+            Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
+        }
+    }
+    if let Some(ty) = foreign
+        && computes(&data.kind)
+    {
+        return Err(InferError(format!("{} does not take or give {ty}", data.kind.name())));
+    }
+    let stand_ins: Vec<Option<TensorType>> =
+        if quantized { types().map(|ty| quant::stand_in(module, ty)).collect() } else { Vec::new() };
+    let cx = Ctx {
+        module,
+        kind: &data.kind,
+        operands: &data.operands,
+        regions: &data.regions,
+        stand_ins: &stand_ins,
+    };
     let results: SmallVec<[TypeId; 2]> = data.results.iter().map(|&v| module.values[v].ty).collect();
+    if quantized {
+        match quant::check(&cx, &results, &data.attrs) {
+            Err(Fail::Wrong(message)) => return Err(InferError(message)),
+            Ok(()) | Err(Fail::Free | Fail::Unknown) => {}
+        }
+    }
     let checked = match infer(&cx) {
         Ok(types) => compare(&cx, &types, &results),
         Err(Fail::Free) => free(&cx, &results),
@@ -28,9 +56,36 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     }
 }
 
+/// Whether an operation computes with elements, so that it has to know what they are.
+fn computes(kind: &OpKind) -> bool {
+    use OpKind as K;
+    let carries = matches!(
+        kind,
+        K::Call { .. }
+            | K::Return
+            | K::CustomCall(_)
+            | K::Opaque(_)
+            | K::Composite(_)
+            | K::While
+            | K::Case
+            | K::If
+            | K::Tuple
+            | K::GetTupleElement { .. }
+            | K::OptimizationBarrier
+            | K::Constant(_)
+    );
+    !carries && kind.name().starts_with("stablehlo.")
+}
+
 /// Whether the element type of the result is the program's choice.
 fn accumulates(kind: &OpKind) -> bool {
-    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_))
+    matches!(
+        kind,
+        OpKind::DotGeneral(_)
+            | OpKind::Convolution(_)
+            | OpKind::RaggedDot(_)
+            | OpKind::Dynamic(DynamicOp::Convolution(_))
+    )
 }
 
 /// The written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or
@@ -48,7 +103,11 @@ fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
             continue;
         }
         let (small, large) = if gathers { (n, m) } else { (m, n) };
-        ensure!(small != 0, "{} along dimension {dim} of size 0: {operand} gives {result}", cx.name());
+        ensure!(
+            small != 0 && large != 0,
+            "{} along dimension {dim} of size 0: {operand} gives {result}",
+            cx.name()
+        );
         ensure!(
             large % small == 0,
             "{} of {operand} gives {result}: sizes {n} and {m} of dimension {dim} are not multiples",
@@ -82,8 +141,8 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
                         && bounds_fit(want, have),
                     Some(want.to_string()),
                 ),
-                // A quantized result of operands that are not: its element type is the program's choice.
-                Type::Quantized(_) | Type::Other(_) => (true, None),
+                Type::Quantized(have) => (fits_shape(&want.shape, &have.shape), Some(want.to_string())),
+                Type::Other(_) => (true, None),
                 Type::Token | Type::Tuple(_) => (false, Some(want.to_string())),
             },
             Ty::Token => (matches!(types.get(have), Type::Token), Some("!stablehlo.token".to_owned())),
@@ -118,8 +177,8 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             ensure!(shape_fits(&operand.shape, &result.shape), "convert of {operand} gives {result}");
             Ok(())
         }
-        K::BitcastConvert => bitcast_convert(cx.tensor(0)?, only(cx, results)?),
-        K::Constant(dense) => constant(dense, only(cx, results)?),
+        K::BitcastConvert => bitcast_convert(cx, results),
+        K::Constant(dense) => constant(cx, dense, results),
         K::Iota { dim } => {
             let result = only(cx, results)?;
             ensure!(
@@ -160,6 +219,23 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
             );
             Ok(())
         }
+        K::Dynamic(op) => {
+            let result = only(cx, results)?;
+            match op {
+                DynamicOp::Reshape => dynamic::reshape(cx, result),
+                DynamicOp::BroadcastInDim(spec) => dynamic::broadcast_in_dim(cx, spec, result),
+                DynamicOp::Iota { dim } => dynamic::iota(cx, *dim, result),
+                DynamicOp::Pad => dynamic::pad(cx, result),
+                DynamicOp::RealSlice => dynamic::real_slice(cx, result),
+                // Inferred, but for the dimensions that a padding which is not known makes.
+                DynamicOp::Gather(_) | DynamicOp::Convolution(_) => Ok(()),
+            }
+        }
+        K::Infeed(spec) => transfer::infeed(cx, spec, results),
+        K::Recv(spec) => transfer::recv(cx, spec, results),
+        K::AsyncStart => transfer::async_start(cx, results),
+        K::AsyncDone => transfer::async_done(cx, results),
+        K::NamedComputation(_) => transfer::body_like(cx, results),
         // The back end or the region decides.
         _ => Ok(()),
     }
@@ -172,15 +248,35 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     };
     match cx.module.types.get(result) {
         Type::Tensor(tensor) => Ok(tensor),
-        Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
+        Type::Quantized(_) => {
+            cx.stand_ins.get(cx.operands.len()).and_then(Option::as_ref).ok_or(Fail::Unknown)
+        }
+        Type::Other(_) => Err(Fail::Unknown),
         Type::Token | Type::Tuple(_) => {
             Err(Fail::Wrong(format!("{} gives {}", cx.name(), cx.module.types.display(result))))
         }
     }
 }
 
-fn bitcast_convert(operand: &TensorType, result: &TensorType) -> Res<()> {
-    let (from, to) = (i64::from(operand.dtype.bits()), i64::from(result.dtype.bits()));
+/// Bits of one element, of what is stored where it is quantized.
+fn width(cx: &Ctx<'_>, ty: TypeId) -> Option<i64> {
+    match cx.module.types.get(ty) {
+        Type::Tensor(tensor) => Some(i64::from(tensor.dtype.bits())),
+        Type::Quantized(tensor) => Some(i64::from(tensor.element.storage?.bits)),
+        Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+    }
+}
+
+fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
+    let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
+    let complex = |t: &TensorType| t.dtype.class() == DTypeClass::Complex;
+    ensure!(
+        complex(operand) == complex(result),
+        "bitcast_convert of {operand} gives {result}: one is complex, the other is not"
+    );
+    let (Some(from), Some(to)) = (width(cx, cx.ty(0)?), results.first().and_then(|&ty| width(cx, ty))) else {
+        return Err(Fail::Unknown);
+    };
     // The narrower side has one more dimension, which counts the narrow elements of a wide one.
     let fits = match from.cmp(&to) {
         std::cmp::Ordering::Equal => shape_fits(&operand.shape, &result.shape),
@@ -200,8 +296,13 @@ fn split_fits(wide: &[i64], wide_bits: i64, narrow: &[i64], narrow_bits: i64) ->
     }
 }
 
-fn constant(dense: &Dense, result: &TensorType) -> Res<()> {
+fn constant(cx: &Ctx<'_>, dense: &Dense, results: &[TypeId]) -> Res<()> {
+    let result = only(cx, results)?;
     ensure!(result.is_static(), "a constant has a dynamic type, {result}");
+    if results.first().is_some_and(|&ty| cx.module.types.as_quantized(ty).is_some()) {
+        // What is stored is not of the type that it stands for.
+        return Ok(());
+    }
     match dense {
         Dense::Splat(bytes) => {
             ensure!(
@@ -233,18 +334,21 @@ fn known_size(cx: &Ctx<'_>, result: &TensorType, dynamic: &str) -> Res<()> {
     Ok(())
 }
 
-fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
+/// Whether `result` is the operand along these dimensions of it.
+pub(super) fn broadcast_in_dim(cx: &Ctx<'_>, dims: &[u32], result: &TensorType) -> Res<()> {
     let operand = cx.tensor(0)?;
     ensure!(
         dims.len() == operand.rank() && operand.dtype == result.dtype,
-        "broadcast_in_dim of {operand} along dimensions {dims:?} gives {result}"
+        "{} of {operand} along dimensions {dims:?} gives {result}",
+        cx.name()
     );
     distinct_dims(cx.name(), "dimensions", dims, result.rank())?;
     for (i, &d) in dims.iter().enumerate() {
         let (n, m) = (operand.shape[i], result.shape[d as usize]);
         ensure!(
             n == 1 || size_fits(n, m),
-            "broadcast_in_dim of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}"
+            "{} of {operand} to {result}: dimension {i} of size {n} does not fit dimension {d} of size {m}",
+            cx.name()
         );
     }
     Ok(())

@@ -96,6 +96,17 @@ pub(crate) fn binary(cx: &Ctx<'_>, op: BinaryOp) -> Res<Types> {
     use BinaryOp as B;
     let lhs = cx.tensor(0)?;
     let dtype = lhs.dtype;
+    check_binary(cx, op, dtype)?;
+    if op == B::Complex {
+        let out = complex_of(cx, dtype)?;
+        return Ok(tensor(&joined(cx, &[0, 1])?, out));
+    }
+    joined_same(cx, &[0, 1])
+}
+
+/// Whether a binary operation takes elements of this type.
+pub(crate) fn check_binary(cx: &Ctx<'_>, op: BinaryOp, dtype: DType) -> Res<()> {
+    use BinaryOp as B;
     let classes = match op {
         B::Add | B::Maximum | B::Minimum | B::Multiply => ANY,
         B::And | B::Or | B::Xor => BOOL | INT,
@@ -104,16 +115,16 @@ pub(crate) fn binary(cx: &Ctx<'_>, op: BinaryOp) -> Res<Types> {
         B::Atan2 => REAL,
         B::Complex | B::NextAfter | B::Polygamma | B::Zeta => FLOAT,
     };
-    accepts(cx, dtype, classes)?;
-    if op == B::Complex {
-        let out = match dtype {
-            DType::F32 => DType::C64,
-            DType::F64 => DType::C128,
-            other => return Err(Fail::Wrong(format!("stablehlo.complex takes f32 or f64, not {other}"))),
-        };
-        return Ok(tensor(&joined(cx, &[0, 1])?, out));
+    accepts(cx, dtype, classes)
+}
+
+/// The complex type of two numbers of this type.
+pub(crate) fn complex_of(cx: &Ctx<'_>, dtype: DType) -> Res<DType> {
+    match dtype {
+        DType::F32 => Ok(DType::C64),
+        DType::F64 => Ok(DType::C128),
+        other => Err(Fail::Wrong(format!("{} takes f32 or f64, not {other}", cx.name()))),
     }
-    joined_same(cx, &[0, 1])
 }
 
 pub(crate) fn compare(cx: &Ctx<'_>) -> Res<Types> {

@@ -96,7 +96,8 @@ fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
         .collect()
 }
 
-pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec) -> Res<Types> {
+/// `sizes` are those of a slice, where they are known.
+pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> Res<Types> {
     let (operand, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     let (batch, absent) = common(
         cx,
@@ -111,15 +112,27 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec) -> Res<Types> {
             vector_dim: spec.index_vector_dim,
         },
     )?;
-    let sizes = &spec.slice_sizes;
+    let Some(sizes) = sizes else {
+        let length = cx.list(2)?;
+        ensure!(
+            length == operand.rank(),
+            "{} takes {} slice sizes for {operand}, it has {length}",
+            cx.name(),
+            operand.rank()
+        );
+        let window = Shape::from_elem(DYNAMIC, spec.offset_dims.len());
+        return Ok(tensor(&interleave(&batch, &window, &spec.offset_dims), operand.dtype));
+    };
     ensure!(
         sizes.len() == operand.rank()
             && sizes.iter().zip(&operand.shape).all(|(&s, &n)| s >= 0 && (n == DYNAMIC || s <= n)),
-        "slice sizes {sizes:?} of gather do not fit {operand}"
+        "slice sizes {sizes:?} of {} do not fit {operand}",
+        cx.name()
     );
     ensure!(
         absent.iter().all(|&d| sizes[d as usize] <= 1),
-        "slice sizes {sizes:?} of gather are not one in the dimensions {absent:?} that the result lacks"
+        "slice sizes {sizes:?} of {} are not one in the dimensions {absent:?} that the result lacks",
+        cx.name()
     );
     let window = super::without(sizes, &absent);
     Ok(tensor(&interleave(&batch, &window, &spec.offset_dims), operand.dtype))
@@ -166,7 +179,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
             shape_text(&limit)
         );
         let dtype = cx.accumulated(0, i, input.dtype)?;
-        if dtype == input.dtype {
+        if dtype == input.dtype && cx.stand_ins.is_empty() {
             return Ok(Ty::Same(cx.ty(i)?));
         }
         Ok(Ty::Tensor(TensorType::new(&input.shape, dtype)))

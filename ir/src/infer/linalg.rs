@@ -6,35 +6,43 @@ use crate::{DType, DimList, DotSpec, Shape, SizeList, TensorType, TriangularSpec
 pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
     ensure!(spec.precision.len() <= 2, "dot_general of two operands has {} precisions", spec.precision.len());
-    let roles =
-        |batch: &DimList, contract: &DimList| -> DimList { batch.iter().chain(contract).copied().collect() };
-    let (left, right) =
-        (roles(&spec.lhs_batch, &spec.lhs_contract), roles(&spec.rhs_batch, &spec.rhs_contract));
-    distinct_dims(cx.name(), "left batching and contracting dimensions", &left, lhs.rank())?;
-    distinct_dims(cx.name(), "right batching and contracting dimensions", &right, rhs.rank())?;
-    for (what, l, r) in [
-        ("batching", &spec.lhs_batch, &spec.rhs_batch),
-        ("contracting", &spec.lhs_contract, &spec.rhs_contract),
-    ] {
-        ensure!(
-            l.len() == r.len(),
-            "dot_general has {} left and {} right {what} dimensions",
-            l.len(),
-            r.len()
-        );
-        for (&l, &r) in l.iter().zip(r) {
-            let (m, n) = (lhs.shape[l as usize], rhs.shape[r as usize]);
-            ensure!(
-                size_fits(m, n),
-                "{what} dimensions of dot_general differ: dimension {l} of {lhs} and dimension {r} of {rhs}"
-            );
-        }
-    }
+    let (left, right) = check_contraction(
+        cx,
+        (lhs, rhs),
+        (&spec.lhs_batch, &spec.rhs_batch),
+        (&spec.lhs_contract, &spec.rhs_contract),
+    )?;
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
     let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
     let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
     let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
     Ok(tensor(&shape, dtype))
+}
+
+/// Whether two operands may be multiplied along pairs of dimensions; returns those that each has among them.
+pub(crate) fn check_contraction(
+    cx: &Ctx<'_>,
+    (lhs, rhs): (&TensorType, &TensorType),
+    batch: (&DimList, &DimList),
+    contract: (&DimList, &DimList),
+) -> Res<(DimList, DimList)> {
+    let name = cx.name();
+    let roles =
+        |batch: &DimList, contract: &DimList| -> DimList { batch.iter().chain(contract).copied().collect() };
+    let (left, right) = (roles(batch.0, contract.0), roles(batch.1, contract.1));
+    distinct_dims(name, "left batching and contracting dimensions", &left, lhs.rank())?;
+    distinct_dims(name, "right batching and contracting dimensions", &right, rhs.rank())?;
+    for (what, (l, r)) in [("batching", batch), ("contracting", contract)] {
+        ensure!(l.len() == r.len(), "{name} has {} left and {} right {what} dimensions", l.len(), r.len());
+        for (&l, &r) in l.iter().zip(r) {
+            let (m, n) = (lhs.shape[l as usize], rhs.shape[r as usize]);
+            ensure!(
+                size_fits(m, n),
+                "{what} dimensions of {name} differ: dimension {l} of {lhs} and dimension {r} of {rhs}"
+            );
+        }
+    }
+    Ok((left, right))
 }
 
 pub(crate) fn fft(cx: &Ctx<'_>, kind: &str, length: &SizeList) -> Res<Types> {

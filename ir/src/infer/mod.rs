@@ -6,14 +6,19 @@
 
 mod bounds;
 mod check;
+mod chlo;
 mod collective;
+mod dynamic;
 mod elementwise;
 mod gather;
 mod linalg;
+mod norm;
+mod quant;
 mod reduction;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod window;
 
 use smallvec::{SmallVec, smallvec};
@@ -21,7 +26,9 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) use bounds::bounds_fit;
 pub use check::check_result_types;
 
-use crate::{DType, DTypeClass, DYNAMIC, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId};
+use crate::{
+    DType, DTypeClass, DYNAMIC, DynamicOp, Module, OpKind, RegionId, Shape, TensorType, Type, TypeId, ValueId,
+};
 
 /// Why operands do not fit an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,15 +50,16 @@ pub fn infer_types(
     operands: &[ValueId],
     regions: &[RegionId],
 ) -> Result<SmallVec<[TypeId; 2]>, InferError> {
-    let types = infer(&Ctx { module, kind, operands, regions }).map_err(|fail| match fail {
-        Fail::Wrong(message) => InferError(message),
-        Fail::Free => {
-            InferError(format!("the result type of {} does not follow from its operands", kind.name()))
-        }
-        Fail::Unknown => {
-            InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
-        }
-    })?;
+    let types =
+        infer(&Ctx { module, kind, operands, regions, stand_ins: &[] }).map_err(|fail| match fail {
+            Fail::Wrong(message) => InferError(message),
+            Fail::Free => {
+                InferError(format!("the result type of {} does not follow from its operands", kind.name()))
+            }
+            Fail::Unknown => {
+                InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
+            }
+        })?;
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
@@ -111,6 +119,9 @@ pub(crate) struct Ctx<'m> {
     pub(crate) kind: &'m OpKind,
     pub(crate) operands: &'m [ValueId],
     pub(crate) regions: &'m [RegionId],
+    /// For each operand, then each result, that is quantized, the numbers that it stands for; empty where none is,
+    /// or where they are not to be looked at.
+    pub(crate) stand_ins: &'m [Option<TensorType>],
 }
 
 impl<'m> Ctx<'m> {
@@ -131,7 +142,8 @@ impl<'m> Ctx<'m> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
-            Type::Quantized(_) | Type::Other(_) => Err(Fail::Unknown),
+            Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
+            Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
                 "operand {i} of {} has to be a tensor, it is {}",
                 self.kind.name(),
@@ -208,13 +220,6 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         | K::RngBitGenerator { .. }
         | K::CustomCall(_)
         | K::ManualComputation(_)
-        | K::BatchNorm(..)
-        | K::Map { .. }
-        | K::Rng(_)
-        | K::Dynamic(_)
-        | K::GetDimensionSize { .. }
-        | K::SetDimensionSize { .. }
-        | K::Broadcast { .. }
         | K::Einsum { .. }
         | K::UnaryEinsum { .. }
         | K::TorchIndexSelect { .. }
@@ -223,22 +228,35 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         | K::Composite(_)
         | K::AsyncStart
         | K::AsyncDone
-        | K::CreateToken
         | K::Infeed(_)
-        | K::Outfeed { .. }
-        | K::Send(_)
         | K::Recv(_)
-        | K::CollectiveReduce(_)
-        | K::CrossReplicaSum(_)
-        | K::Broadcasting(_)
-        | K::ConstantLike(_)
-        | K::TopK { .. }
-        | K::RaggedDot(_)
-        | K::Scan(_)
-        | K::DataFlowEdge(_)
-        | K::FuncDataFlowEdge
         | K::NamedComputation(_)
         | K::Opaque(_) => Err(Fail::Free),
+        K::Dynamic(DynamicOp::Gather(spec)) => gather::gather(cx, spec, cx.constant(2).as_deref()),
+        K::Dynamic(DynamicOp::Convolution(spec)) => window::dynamic_convolution(cx, spec),
+        K::Dynamic(
+            DynamicOp::Reshape
+            | DynamicOp::BroadcastInDim(_)
+            | DynamicOp::Iota { .. }
+            | DynamicOp::Pad
+            | DynamicOp::RealSlice,
+        ) => Err(Fail::Free),
+        K::BatchNorm(kind, spec) => norm::batch_norm(cx, *kind, *spec),
+        K::Map { dims } => norm::map(cx, dims),
+        K::Rng(distribution) => dynamic::rng(cx, *distribution),
+        K::GetDimensionSize { dim } => dynamic::get_dimension_size(cx, *dim),
+        K::SetDimensionSize { dim } => dynamic::set_dimension_size(cx, *dim),
+        K::Broadcast { sizes } => dynamic::broadcast(cx, sizes),
+        K::CreateToken => Ok(smallvec![Ty::Token]),
+        K::Outfeed { .. } => transfer::outfeed(cx),
+        K::Send(spec) => transfer::send(cx, spec),
+        K::CollectiveReduce(spec) => transfer::collective_reduce(cx, spec.has_dynamic_root),
+        K::CrossReplicaSum(_) | K::DataFlowEdge(_) | K::FuncDataFlowEdge => same(cx, 0),
+        K::Broadcasting(spec) => chlo::broadcasting(cx, spec),
+        K::ConstantLike(value) => chlo::constant_like(cx, value),
+        K::TopK { k, .. } => chlo::top_k(cx, *k),
+        K::RaggedDot(spec) => chlo::ragged_dot(cx, spec),
+        K::Scan(spec) => chlo::scan(cx, spec),
         K::Transpose { permutation } => shape::transpose(cx, permutation),
         K::Reverse { dims } => {
             let tensor = cx.tensor(0)?;
@@ -255,8 +273,8 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::Reduce { dims } => reduction::reduce(cx, dims),
         K::ReduceWindow(spec) => window::reduce_window(cx, spec),
         K::SelectAndScatter(spec) => window::select_and_scatter(cx, spec),
-        K::Sort { dim, .. } => reduction::sort(cx, *dim),
-        K::Gather(spec) => gather::gather(cx, spec),
+        K::Sort { dim, .. } => reduction::sort(cx, dim.unwrap_or(-1)),
+        K::Gather(spec) => gather::gather(cx, spec, Some(&spec.slice_sizes)),
         K::Scatter(spec) => gather::scatter(cx, spec),
         K::Fft { kind, length } => linalg::fft(cx, kind, length),
         K::Cholesky { .. } => linalg::cholesky(cx),
@@ -272,7 +290,6 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         }
         K::Call { callee } => match cx.module.func_names.get(callee) {
             Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
-            None if cx.module.kept_symbol(callee).is_some() => Err(Fail::Free),
             None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
         },
         K::Return | K::ShardingGroup { .. } => Ok(smallvec![]),
@@ -297,8 +314,8 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::AllToAll { split_dim, concat_dim, split_count, spec } => {
             collective::all_to_all(cx, *split_dim, *concat_dim, *split_count, spec)
         }
-        K::CollectiveBroadcast(_) if cx.operands.len() > 1 => Err(Fail::Free),
-        K::CollectivePermute(_) | K::CollectiveBroadcast(_) => {
+        K::CollectiveBroadcast(spec) => transfer::with_root(cx, spec.has_dynamic_root),
+        K::CollectivePermute(_) => {
             cx.tensor(0)?;
             same(cx, 0)
         }
@@ -351,7 +368,9 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
         (Type::Tensor(a), Type::Tensor(b)) => {
             a.dtype == b.dtype && shape_fits(&a.shape, &b.shape) && bounds_fit(a, b)
         }
-        (Type::Quantized(a), Type::Quantized(b)) => a.element == b.element && shape_fits(&a.shape, &b.shape),
+        (Type::Quantized(a), Type::Quantized(b)) => {
+            quant::element_fits(&a.element, &b.element) && shape_fits(&a.shape, &b.shape)
+        }
         // Unranked types are text: what is dynamic in one may be anything in the other.
         (Type::Other(a), Type::Other(b)) => [a, b].iter().any(|text| text.contains(['?', '*'])),
         (Type::Tuple(a), Type::Tuple(b)) => {

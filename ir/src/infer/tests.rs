@@ -134,7 +134,11 @@ fn products_and_linear_algebra() {
     check(dot(&[], &[], &[1], &[0]), "2x3xf32 3x4xf32", "2x4xf32");
     check(dot(&[0], &[1], &[2], &[0]), "5x2x3xf32 3x5x4xf32", "5x2x4xf32");
     check(dot(&[], &[], &[], &[]), "2xf32 3xf32", "2x3xf32");
-    check(dot(&[], &[], &[1], &[0]), "2x3xf32 4x4xf32", "contracting dimensions of dot_general differ");
+    check(
+        dot(&[], &[], &[1], &[0]),
+        "2x3xf32 4x4xf32",
+        "contracting dimensions of stablehlo.dot_general differ",
+    );
     check(dot(&[1], &[0], &[1], &[0]), "2x3xf32 3x4xf32", "twice");
     check(dot(&[], &[], &[1], &[]), "2x3xf32 3x4xf32", "1 left and 0 right contracting");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "2x4xf32", "");
@@ -237,8 +241,8 @@ fn reductions() {
     check(reduce(&[0]), "2xf32 1xf32", "has to be a scalar or of dimensions of []");
     check(reduce(&[0]), "2x3x4xf32 4xf32", "3x4xf32");
     check(reduce(&[0]), "2xf32 i32", "initial value");
-    check(OpKind::Sort { dim: -1, stable: true }, "2x3xf32 2x3xi32", "2x3xf32 2x3xi32");
-    check(OpKind::Sort { dim: 2, stable: true }, "2x3xf32", "does not fit");
+    check(OpKind::Sort { dim: Some(-1), stable: Some(true) }, "2x3xf32 2x3xi32", "2x3xf32 2x3xi32");
+    check(OpKind::Sort { dim: Some(2), stable: Some(true) }, "2x3xf32", "does not fit");
     // The body may work in a wider type than the operands, not in a narrower one; among floats, in any.
     let mut module = Module::new();
     let body = reducer(&mut module, BinaryOp::Add, "f32");

@@ -1,8 +1,10 @@
 //! Operations with windows: convolution, `reduce_window`, `select_and_scatter`.
 
 use super::reduction::{pairs, reduced};
-use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
-use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, TensorType, WindowSpec};
+use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
+use smallvec::SmallVec;
+
+use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, SizeList, TensorType, WindowSpec};
 
 /// A window along one dimension.
 struct Window {
@@ -110,6 +112,34 @@ fn all_dims(cx: &Ctx<'_>, what: &str, dims: &ConvDims, rank: usize) -> Res<()> {
         "the {what} of convolution has rank {rank}, its dimension numbers are {all:?}"
     );
     distinct_dims(cx.name(), what, &all, rank)
+}
+
+/// A convolution whose padding is operand 2.
+pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
+    let padding = cx.tensor(2)?;
+    let spatial = spec.input.spatial.len() as i64;
+    ensure!(
+        padding.dtype.is_integer() && padding.shape.as_slice() == [spatial, 2],
+        "the padding of dynamic_conv has to be integers of shape [{spatial}, 2], it is {padding}"
+    );
+    match cx.constant(2) {
+        Some(list) => {
+            let pairs = list.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            convolution(cx, &ConvSpec { padding: pairs, ..spec.clone() })
+        }
+        None => {
+            // What the window is, is of use only together with the padding.
+            let numbers = ConvSpec {
+                strides: SizeList::new(),
+                lhs_dilation: SizeList::new(),
+                rhs_dilation: SizeList::new(),
+                reversal: SmallVec::new(),
+                ..spec.clone()
+            };
+            convolution(cx, &numbers)?;
+            Err(Fail::Free)
+        }
+    }
 }
 
 pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {

@@ -22,6 +22,10 @@ pub use self::words::*;
 pub use crate::opname::{BinaryOp, BroadcastOp, UnaryOp};
 use crate::{Attr, Dense, ShardingId};
 
+/// The attribute that remembers the name of an operation which is read as another one (`stablehlo.dot` as
+/// `stablehlo.dot_general`). It never appears in text.
+pub const SPELLING_ATTR: &str = "shardc.spelling";
+
 /// Dimension numbers.
 pub type DimList = SmallVec<[u32; 4]>;
 
@@ -105,12 +109,12 @@ pub enum OpKind {
     ReduceWindow(Box<WindowSpec>),
     /// Operand, source, initial value; region 0 selects, region 1 scatters.
     SelectAndScatter(Box<WindowSpec>),
-    /// Sorts all operands together along `dim`; region 0 compares.
+    /// Sorts all operands together along a dimension; region 0 compares.
     Sort {
-        /// The dimension.
-        dim: i64,
-        /// Whether equal elements keep their order.
-        stable: bool,
+        /// The dimension, counted from the last where negative; `None` where not written (-1).
+        dim: Option<i64>,
+        /// Whether equal elements keep their order; `None` where not written (no).
+        stable: Option<bool>,
     },
     /// Slices of operand 0 at the start indices in operand 1.
     Gather(Box<GatherSpec>),

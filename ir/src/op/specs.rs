@@ -114,8 +114,8 @@ pub struct GatherSpec {
     pub index_vector_dim: u32,
     /// Size of a slice per operand dimension.
     pub slice_sizes: SizeList,
-    /// A promise of the user's.
-    pub indices_are_sorted: bool,
+    /// A promise of the user's; `None` where not written (no).
+    pub indices_are_sorted: Option<bool>,
 }
 
 /// Dimensions of `scatter`; see the specification for the exact meaning of each list.
@@ -133,10 +133,10 @@ pub struct ScatterSpec {
     pub scatter_dims_to_operand_dims: DimList,
     /// The dimension of the indices that holds the components; their rank for scalars.
     pub index_vector_dim: u32,
-    /// A promise of the user's.
-    pub indices_are_sorted: bool,
-    /// A promise of the user's.
-    pub unique_indices: bool,
+    /// A promise of the user's; `None` where not written (no).
+    pub indices_are_sorted: Option<bool>,
+    /// A promise of the user's; `None` where not written (no).
+    pub unique_indices: Option<bool>,
 }
 
 /// Options of `triangular_solve`.

@@ -5,7 +5,7 @@ use cranelift_entity::EntityRef;
 use super::Report;
 use super::regions::check_types;
 use crate::infer::type_fits;
-use crate::{FuncId, Module, OpId, OpKind};
+use crate::{CompositeSpec, FuncId, Module, OpId, OpKind};
 
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     let module = report.module;
@@ -57,7 +57,14 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
     let module = report.module;
     for &id in order {
         let op = &module.ops[id];
-        let OpKind::Call { callee } = &op.kind else { continue };
+        let callee = match &op.kind {
+            OpKind::Call { callee } => callee,
+            OpKind::Composite(spec) => {
+                composite(report, id, spec);
+                continue;
+            }
+            _ => continue,
+        };
         let Some(&func) = module.func_names.get(callee) else {
             // The type check says so.
             continue;
@@ -80,6 +87,60 @@ fn check_calls(report: &mut Report<'_>, order: &[OpId]) {
             }
         }
     }
+}
+
+/// A composite has a name with a namespace, and the operands and results of the function that says what it does.
+fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
+    let module = report.module;
+    let op = &module.ops[id];
+    if !is_namespaced(&spec.name) {
+        let message = format!("\"{}\" is no name for a composite", spec.name);
+        report.hinted("SH0210", id, message, Some("a name has a namespace: \"my_namespace.my_op\""));
+    }
+    let name = &spec.decomposition;
+    let Some(&func) = module.func_names.get(name) else {
+        report.at_op("SH0210", id, format!("there is no function @{name} that {} decomposes to", spec.name));
+        return;
+    };
+    let func = &module.funcs[func];
+    for (what, have, want) in
+        [("operands", &op.operands[..], &func.params), ("results", &op.results[..], &func.results)]
+    {
+        if have.len() != want.len() {
+            let (have, want) = (have.len(), want.len());
+            report.at_op(
+                "SH0210",
+                id,
+                format!("{} has {have} {what}, its decomposition @{name} {want}", spec.name),
+            );
+            continue;
+        }
+        for (i, (&value, &want)) in have.iter().zip(want).enumerate() {
+            let have = module.values[value].ty;
+            if have != want {
+                let (have, want) = (module.types.display(have), module.types.display(want));
+                let message = format!(
+                    "{what} {i} of {} is {have}, that of its decomposition @{name} {want}",
+                    spec.name
+                );
+                report.at_op("SH0210", id, message);
+            }
+        }
+    }
+}
+
+/// Words between dots, at least two; the first begins with a letter.
+fn is_namespaced(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let first = parts.next().unwrap_or_default();
+    let word = |part: &str, more: &[u8]| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || more.contains(&b))
+    };
+    let mut rest = parts.peekable();
+    first.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+        && word(first, b"")
+        && rest.peek().is_some()
+        && rest.all(|part| word(part, b"$"))
 }
 
 /// The calls in a function's body.

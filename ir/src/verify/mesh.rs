@@ -220,6 +220,11 @@ impl Users<'_, '_> {
                 self.each(id, &spec.in_shardings, operands);
                 self.each(id, &spec.out_shardings, results);
             }
+            OpKind::DataFlowEdge(Some(s)) => self.each(id, &[*s], results),
+            OpKind::NamedComputation(spec) => {
+                self.each(id, spec.in_shardings.as_deref().unwrap_or_default(), operands);
+                self.each(id, spec.out_shardings.as_deref().unwrap_or_default(), results);
+            }
             _ => {}
         }
     }

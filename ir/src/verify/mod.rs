@@ -40,9 +40,11 @@
 
 mod attrs;
 mod custom_call;
+mod edges;
 mod funcs;
 mod groups;
 mod handles;
+mod hints;
 mod mesh;
 mod ops;
 mod placement;
@@ -87,6 +89,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
             }
         }
         if meshes_ok {
+            edges::check_flow(&mut report, &program);
             scope::check(&mut report, &program);
         }
     }

@@ -1,7 +1,8 @@
 //! I6 and I7: counts and types.
 
+use super::hints;
 use super::{Report, regions};
-use crate::{BatchNormKind, BroadcastingOp, DynamicOp, Module, Op, OpId, OpKind, check_result_types};
+use crate::{BatchNormKind, BroadcastingOp, DynamicOp, OpId, OpKind, check_result_types};
 
 /// How many.
 #[derive(Clone, Copy)]
@@ -131,29 +132,10 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
     }
     if let Err(error) = check_result_types(module, id) {
-        report.hinted("SH0207", id, error.to_string(), hint(module, op));
+        report.hinted("SH0207", id, error.to_string(), hints::hint(module, op).as_deref());
         return;
     }
     if !op.regions.is_empty() {
         regions::check(report, id);
-    }
-}
-
-/// Advice where there is a usual mistake.
-fn hint(module: &Module, op: &Op) -> Option<&'static str> {
-    match &op.kind {
-        OpKind::Binary(_) | OpKind::Compare(..) | OpKind::Clamp | OpKind::Select => {
-            let (a, b) = (op.operands.first()?, op.operands.last()?);
-            let (a, b) = (module.tensor(*a)?, module.tensor(*b)?);
-            Some(if a.dtype == b.dtype {
-                "elementwise operations do not broadcast: use stablehlo.broadcast_in_dim"
-            } else {
-                "elementwise operations do not convert: use stablehlo.convert"
-            })
-        }
-        OpKind::AllGather { .. } | OpKind::ReduceScatter { .. } => {
-            Some("the size changes by the number of devices in each replica group")
-        }
-        _ => None,
     }
 }

@@ -299,6 +299,9 @@ fn check_written(mesh: &Mesh, spec: &MeshCollective) -> Result<(), String> {
             check_order(mesh, "reduced", axes)
         }
         MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+            if axes.is_empty() {
+                return Err("it has no axes".to_owned());
+            }
             check_whole(mesh, axes)?;
             check_order(mesh, "unreduced", axes)
         }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Report;
-use crate::infer::{shape_fits, type_fits};
+use crate::infer::{shape_fits, type_fits, without};
 use crate::{DType, Module, OpId, OpKind, RegionId, TensorType, Type, TypeId, ValueId};
 
 /// The type that a region's argument or returned value has to have.
@@ -13,6 +13,8 @@ enum Expect {
     Type(TypeId),
     /// A tensor of this element type: a scalar, or of the shape of another value.
     Element(Element),
+    /// What is left of a tensor without one dimension.
+    Slice(ValueId, u32, DType),
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +37,14 @@ impl Expect {
                         || (want.any_float && tensor.dtype.is_float() && want.dtype.is_float());
                     same && shape_fits(&tensor.shape, shape)
                 }
-                // A scalar of a quantized type.
+                Type::Quantized(_) => true,
+                Type::Other(text) => text.starts_with("tensor<"),
+                Type::Token | Type::Tuple(_) => false,
+            },
+            Expect::Slice(value, dim, dtype) => match module.types.get(ty) {
+                Type::Tensor(tensor) => {
+                    tensor.dtype == dtype && shape_fits(&tensor.shape, &without(module.shape(value), &[dim]))
+                }
                 Type::Quantized(_) | Type::Other(_) => true,
                 Type::Token | Type::Tuple(_) => false,
             },
@@ -49,13 +58,16 @@ impl Expect {
                 let shape = want.like.map_or(&[][..], |value| module.shape(value));
                 TensorType::new(shape, want.dtype).to_string()
             }
+            Expect::Slice(value, dim, dtype) => {
+                TensorType::new(&without(module.shape(value), &[dim]), dtype).to_string()
+            }
         }
     }
 
     /// The same, where any float goes for another.
     fn any_float(self) -> Self {
         match self {
-            Expect::Type(_) => self,
+            Expect::Type(_) | Expect::Slice(..) => self,
             Expect::Element(want) => Expect::Element(Element { any_float: true, ..want }),
         }
     }
@@ -111,7 +123,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
                 expected.push((twice(&elements), elements));
             }
         }
-        K::AllReduce(_) | K::ReduceScatter { .. } => {
+        K::AllReduce(_) | K::ReduceScatter { .. } | K::CollectiveReduce(_) => {
             if let Some(elements) = scalars(&op.results[..1]) {
                 expected.push((twice(&elements), elements));
             }
@@ -130,13 +142,31 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // `placement` knows the local types; regions of unknown operations are as they are.
         K::ManualComputation(_) | K::Opaque(_) => {}
-        // Taken as they are written.
-        K::Map { .. }
-        | K::Composite(_)
-        | K::AsyncStart
-        | K::CollectiveReduce(_)
-        | K::Scan(_)
-        | K::NamedComputation(_) => {}
+        K::Map { .. } => {
+            if let (Some(inputs), Some(outputs)) = (scalars(&op.operands), scalars(&op.results)) {
+                expected.push((inputs, outputs));
+            }
+        }
+        K::NamedComputation(_) => expected.push((types(&op.operands), types(&op.results))),
+        K::Scan(spec) => {
+            let slices = |values: &[ValueId], count: u32| -> Option<Expects> {
+                let slice = |(i, &v): (usize, &ValueId)| {
+                    if i >= count as usize {
+                        return Some(Expect::Type(module.values[v].ty));
+                    }
+                    let tensor = module.tensor(v)?;
+                    Some(Expect::Slice(v, spec.dim, tensor.dtype))
+                };
+                values.iter().enumerate().map(slice).collect()
+            };
+            if let (Some(inputs), Some(outputs)) =
+                (slices(&op.operands, spec.inputs), slices(&op.results, spec.outputs))
+            {
+                expected.push((inputs, outputs));
+            }
+        }
+        // `infer` compares them.
+        K::Composite(_) | K::AsyncStart => {}
         // I6: these have no regions.
         K::Unary(_)
         | K::BatchNorm(..)

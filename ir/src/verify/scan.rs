@@ -44,6 +44,13 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
+    /// Everything up to this character, which is passed by.
+    pub(super) fn until(&mut self, end: char) -> Option<&'a str> {
+        let (text, rest) = self.rest.split_once(end)?;
+        self.rest = rest;
+        Some(text)
+    }
+
     /// A name: letters, digits, `_`, `.` and `$`.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         let rest = self.rest();

@@ -1,7 +1,6 @@
 //! I18: what Shardy asks of operations beyond their shardings.
 
-use super::Report;
-use super::rule;
+use super::{Report, edges, rule};
 use crate::{
     Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId,
 };
@@ -22,8 +21,27 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
             MeshCollectiveKind::AllReduce(_, kind) | MeshCollectiveKind::ReduceScatter(_, kind) => {
                 pending(module, op.operands.first(), spec.out, None, Some(*kind))
             }
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
+                let to = module.shardings.get(spec.out);
+                if to.reduction == ReductionKind::Add {
+                    Ok(())
+                } else {
+                    Err(starts_to_wait(to.reduction, ReductionKind::Add))
+                }
+            }
             _ => Ok(()),
         },
+        OpKind::NamedComputation(spec) => {
+            let lists = [
+                ("in", &spec.in_shardings, op.operands.len()),
+                ("out", &spec.out_shardings, op.results.len()),
+            ];
+            let wrong = lists.iter().find_map(|&(what, list, want)| {
+                let have = list.as_ref()?.len();
+                (have != want).then(|| format!("has {have} {what}_shardings for {want} values"))
+            });
+            wrong.map_or(Ok(()), Err)
+        }
         _ => Ok(()),
     };
     if let Err(message) = found {
@@ -44,6 +62,10 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
     let op = &module.ops[id];
     match name {
+        "sdy.sharding" if op.results.is_empty() && starts(value, "#sdy.sharding_per_value<") => {
+            of_nothing(value)
+                .then(|| "has to be one without dimensions and axes, for there is no result".to_owned())
+        }
         "sdy.sharding" if !starts(value, "#sdy.sharding_per_value<") => {
             Some("has to be a #sdy.sharding_per_value<[...]>, one sharding per result".to_owned())
         }
@@ -54,13 +76,26 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
         "sdy.propagation_edges" if !starts(value, "#sdy.propagation_edges<") => {
             Some("has to be a #sdy.propagation_edges<...>".to_owned())
         }
+        "sdy.propagation_edges" => edges::fault(module, op, value),
         "sdy.result_propagation_edges" | "sdy.block_arg_propagation_edges" => {
-            let fits = matches!(value, Attr::Array(items)
-                if items.iter().all(|item| starts(item, "#sdy.propagation_edges<")));
-            (!fits).then(|| "has to be a list of #sdy.propagation_edges<...>".to_owned())
+            let Attr::Array(items) = value else {
+                return Some("has to be a list of #sdy.propagation_edges<...>".to_owned());
+            };
+            items.iter().find_map(|item| match item {
+                Attr::Raw(text) if text.starts_with("#sdy.propagation_edges<") => edges::form_fault(text),
+                _ => Some("has to be a list of #sdy.propagation_edges<...>".to_owned()),
+            })
         }
         _ => None,
     }
+}
+
+/// Whether the shardings of an operation without results say more than where it runs.
+fn of_nothing(value: &Attr) -> bool {
+    let Attr::Raw(text) = value else { return false };
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let inner = text.strip_prefix("#sdy.sharding_per_value<[").and_then(|rest| rest.strip_suffix("]>"));
+    inner.is_some_and(|inner| !inner.is_empty() && !inner.ends_with(",[]>"))
 }
 
 /// Whether an operation may turn what its operand waits for into what its result waits for. What is new waits for

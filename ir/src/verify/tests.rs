@@ -271,7 +271,7 @@ fn i8_region_types() {
         "returned value 0 of region 0 of stablehlo.while is tensor<4x8xf32>, it should be tensor<i1>",
     );
     let sort = |args: &'static str| {
-        with_op(OpKind::Sort { dim: 0, stable: false }, "4x8xf32", move |m| {
+        with_op(OpKind::Sort { dim: Some(0), stable: Some(false) }, "4x8xf32", move |m| {
             let body = region(m, args);
             let values = m.regions[body].args.clone();
             let less = push(m, body, OpKind::Compare(CompareDirection::LT, None), &values[..2], "i1", &[]);

@@ -3,7 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::Report;
-use crate::{DYNAMIC, Module, OpId, Span, TensorType, Type, TypeId};
+use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
 /// A fault is reported at the first function or operation that has a value of the type.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
@@ -52,9 +52,50 @@ fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<St
 fn fault(module: &Module, ty: TypeId) -> Option<String> {
     match module.types.get(ty) {
         Type::Tensor(tensor) => tensor_fault(tensor),
-        Type::Other(text) => future_fault(text),
-        Type::Quantized(_) | Type::Token | Type::Tuple(_) => None,
+        Type::Other(text) if text.starts_with("!stablehlo.future<") => future_fault(text),
+        Type::Other(text) => text.starts_with("!stablehlo.").then(|| format!("there is no type {text}")),
+        Type::Quantized(tensor) => quant_fault(tensor),
+        Type::Token | Type::Tuple(_) => None,
     }
+}
+
+/// Zero points are values that can be stored, scales ones that can be expressed; scales along a dimension are as
+/// many as that has positions.
+fn quant_fault(tensor: &QuantTensor) -> Option<String> {
+    let element = &tensor.element;
+    if let Some(storage) = element.storage
+        && let Some(params) =
+            element.params().iter().find(|p| !(storage.min..=storage.max).contains(&p.zero_point))
+    {
+        return Some(format!(
+            "the zero point {} of {tensor} is beyond what is stored, {} to {}",
+            params.zero_point, storage.min, storage.max
+        ));
+    }
+    let range = match element.expressed_dtype() {
+        Some(DType::F16) => Some((2f64.powi(-14), 65504.0)),
+        Some(DType::BF16) => Some((2f64.powi(-126), f64::from(f32::MAX))),
+        Some(DType::F32) => Some((f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX))),
+        _ => None,
+    };
+    let bad_scale = |scale: f64| {
+        !(scale > 0.0 && scale.is_finite())
+            || range.is_some_and(|(least, greatest)| scale < least || scale > greatest)
+    };
+    if let Some(params) = element.params().iter().find(|p| bad_scale(p.scale.value())) {
+        let expressed = element.expressed.as_deref().unwrap_or("a float");
+        return Some(format!("the scale {} of {tensor} is no positive {expressed}", params.scale));
+    }
+    let axis = element.axis()?;
+    let Some(&size) = usize::try_from(axis).ok().and_then(|axis| tensor.shape.get(axis)) else {
+        return Some(format!(
+            "{tensor} has scales along dimension {axis}, it has {} dimensions",
+            tensor.rank()
+        ));
+    };
+    let count = element.params().len();
+    (size != DYNAMIC && size != count as i64)
+        .then(|| format!("{tensor} has {count} scales along dimension {axis} of size {size}"))
 }
 
 fn tensor_fault(tensor: &TensorType) -> Option<String> {

@@ -1,9 +1,7 @@
 //! Every `mhlo.sharding` of a program, read once, and the mesh that they stand on.
 
-use std::collections::HashSet;
-
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use shardc_ir::{Attr, AttrDict, Diagnostic, Mesh, MeshId, Module, OpKind, Span};
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
@@ -64,7 +62,7 @@ pub fn is_annotated(module: &Module) -> bool {
 
 /// Reads every text.
 pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
-    let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: HashSet::new() };
+    let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: FxHashSet::default() };
     reader.module_attr(module, "mhlo.spmd_parameters_shardings");
     reader.module_attr(module, "mhlo.spmd_output_sharding");
     for func in module.funcs.values() {
@@ -88,7 +86,7 @@ pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
 struct Reader {
     texts: Texts,
     errors: Vec<Diagnostic>,
-    wrong: HashSet<Box<str>>,
+    wrong: FxHashSet<Box<str>>,
 }
 
 impl Reader {
@@ -166,16 +164,12 @@ pub(super) fn home(
     given: Option<&Mesh>,
 ) -> Result<MeshId, Vec<Diagnostic>> {
     let mut tilings: Vec<(&Tiling, usize)> = Vec::new();
-    let mut seen: FxHashMap<&Tiling, ()> = FxHashMap::default();
+    let mut seen: FxHashSet<&Tiling> = FxHashSet::default();
     let mut named: Vec<&Named> = Vec::new();
     for (i, found) in texts.values().enumerate() {
         for leaf in leaves(&found.sharding) {
             match &leaf.kind {
-                LeafKind::Tiled(tiling) => {
-                    if seen.insert(tiling, ()).is_none() {
-                        tilings.push((tiling, i));
-                    }
-                }
+                LeafKind::Tiled(tiling) if seen.insert(tiling) => tilings.push((tiling, i)),
                 LeafKind::Named(mesh) if !matches!(mesh.value, NamedValue::Maximal) => named.push(mesh),
                 _ => {}
             }

@@ -237,7 +237,11 @@ impl Export<'_> {
         }
         let results = data.results.clone();
         let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.module, op);
-        if fixed && results.iter().any(|&r| self.module.shardings.of(r).is_some()) {
+        let said = |&r: &ValueId| self.module.shardings.of(r).is_some();
+        // Constants are the same everywhere.
+        let local =
+            self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
+        if fixed && (results.iter().any(said) || local) {
             let leaves: Vec<Leaf> = results.iter().map(|&r| self.leaf(r, manual)).collect();
             let sharding = match <[Leaf; 1]>::try_from(leaves) {
                 Ok([leaf]) => HloSharding::Single(leaf),
@@ -248,12 +252,19 @@ impl Export<'_> {
         out.push(op);
     }
 
+    /// Whether these are all axes there are.
+    fn all_manual(&self, manual: &[AxisRef]) -> bool {
+        let mut meshes = self.module.mesh_names.values().map(|&id| &self.module.meshes[id]);
+        !manual.is_empty() && meshes.all(|mesh| mesh.is_maximal() || mesh.axes.len() == manual.len())
+    }
+
     fn leaf(&self, value: ValueId, manual: &[AxisRef]) -> Leaf {
         let kind = match self.module.shardings.sharding_of(value) {
             Some(sharding) => match to_hlo(&self.module.meshes[sharding.mesh], sharding, manual) {
                 HloSharding::Single(leaf) => leaf.kind,
                 HloSharding::Tuple(_) => LeafKind::Unknown,
             },
+            None if self.all_manual(manual) => LeafKind::Manual,
             None if self.module.tensor(value).is_some() => LeafKind::Unknown,
             None => LeafKind::Replicated,
         };
@@ -382,7 +393,8 @@ fn open_dims(sharding: &TensorSharding) -> Vec<usize> {
     sharding.dims.iter().enumerate().filter(|(_, d)| d.open).map(|(i, _)| i).collect()
 }
 
-fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
+/// A sharding without these axes, as the inside of a manual computation sees it.
+pub(super) fn without(sharding: &TensorSharding, axes: &[AxisRef]) -> TensorSharding {
     let keep = |list: &AxisList| -> AxisList {
         list.iter().copied().filter(|a| !axes.iter().any(|other| other.axis == a.axis)).collect()
     };

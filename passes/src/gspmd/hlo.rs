@@ -44,7 +44,7 @@ pub enum LeafKind {
     /// A tile.
     Tiled(Tiling),
     /// What the axes of a mesh give.
-    Named(Named),
+    Named(Box<Named>),
 }
 
 /// The values that share a sharding.

@@ -5,7 +5,7 @@
 //! `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes the body of a manual computation ([`super::manual`]).
 //! Shardy's own annotations in the form in which they pass through XLA (`xla.sdy.*`) are read on the way.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Attr, AttrDict, AxisList, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
     ShardingId, Span, TensorSharding, Uses, ValueId,
@@ -57,6 +57,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         replaced: ValueMap::new(),
         crossings: FxHashMap::default(),
         marked: FxHashMap::default(),
+        formed: FxHashSet::default(),
         terminator: None,
         uses,
         errors: Vec::new(),
@@ -101,6 +102,8 @@ pub(super) struct Import<'m> {
     pub(super) crossings: FxHashMap<OpId, Crossing>,
     /// Operations that say themselves along which axes they are local.
     pub(super) marked: FxHashMap<OpId, AxisList>,
+    /// Operations that are in a manual computation by now.
+    pub(super) formed: FxHashSet<OpId>,
     /// The return of the function that is being read.
     terminator: Option<OpId>,
     /// Uses as they were.
@@ -296,7 +299,7 @@ impl Import<'_> {
         span: Span,
         what: &dyn Fn() -> String,
     ) -> Option<Placed> {
-        let open = |d: usize| open.iter().any(|&o| o == d as i64);
+        let open = |d: usize| open.contains(&(d as i64));
         match self.home.place(self.module, leaf, rank, &open) {
             Ok(placed) => Some(placed),
             Err(why) => {
@@ -391,10 +394,19 @@ impl Import<'_> {
         }
     }
 
+    /// `value` stands for `result`.
+    fn replace(&mut self, result: ValueId, value: ValueId) {
+        // What stands for the value itself is known: it comes before.
+        let value = self.replaced.get(value);
+        self.replaced.insert(result, value);
+    }
+
     /// Whether every axis is manual, so that nothing is left to shard.
     fn is_local(&self, placed: &Placed) -> bool {
         let mesh = &self.module.meshes[placed.sharding.mesh];
-        placed.manual.len() == mesh.axes.len() && placed.manual.iter().all(|axis| axis.sub.is_none())
+        !placed.manual.is_empty()
+            && placed.manual.len() == mesh.axes.len()
+            && placed.manual.iter().all(|axis| axis.sub.is_none())
     }
 
     fn unary(&self, op: OpId, what: &str) -> Result<(ValueId, ValueId), Box<Diagnostic>> {
@@ -453,7 +465,7 @@ impl Import<'_> {
             }
         }
         let (Some(text), Some(rank)) = (text, rank) else {
-            self.replaced.insert(result, operand);
+            self.replace(result, operand);
             return Ok(());
         };
         let (leaf, open) = self.of_call(op, text)?;
@@ -466,7 +478,7 @@ impl Import<'_> {
         let says_nothing =
             s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
         if says_nothing || self.is_local(&placed) {
-            self.replaced.insert(result, operand);
+            self.replace(result, operand);
             return Ok(());
         }
         if !placed.manual.is_empty() {
@@ -544,9 +556,9 @@ impl Import<'_> {
                 let text = attr(sdy_text::SHARDING)?;
                 let list =
                     sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
-                self.replaced.insert(result, operand);
-                if let Some(sharding) = list.into_iter().next() {
-                    self.func_result(op, func, result, sharding, out);
+                match list.into_iter().next() {
+                    Some(sharding) => self.func_result(op, func, (operand, result), sharding, out),
+                    None => self.replace(result, operand),
                 }
             }
             "xla.sdy.GlobalToLocalShape" | "xla.sdy.LocalToGlobalShape" => {
@@ -570,6 +582,10 @@ impl Import<'_> {
             "xla.sdy.ShardingGroup" => {
                 let text = attr(sdy_text::GROUP_ID)?;
                 let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
+                if self.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
+                    let message = format!("the result of @{target} is used");
+                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+                }
                 let operand = self.module.ops[op].operands.first().copied();
                 out.extend(operand.map(|operand| self.group_op(operand, ShardGroup::As(id), span)));
             }
@@ -596,7 +612,7 @@ impl Import<'_> {
         &mut self,
         op: OpId,
         func: FuncId,
-        result: ValueId,
+        (operand, result): (ValueId, ValueId),
         sharding: TensorSharding,
         out: &mut Vec<OpId>,
     ) {
@@ -620,8 +636,9 @@ impl Import<'_> {
             for dim in &mut open.dims {
                 dim.open = true;
             }
-            self.replaced.remove(result);
             self.constrain(op, open, out);
+        } else {
+            self.replace(result, operand);
         }
     }
 

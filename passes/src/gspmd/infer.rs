@@ -12,6 +12,9 @@ use shardc_ir::Mesh;
 use super::hlo::Tiling;
 use super::tiles::{Order, digits, parts_of};
 
+/// So many places of tile assignments are looked at to find an order of devices.
+const MAX_STEPS: usize = 1 << 28;
+
 /// Axes and the order of devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Axes {
@@ -74,11 +77,19 @@ fn fit(tilings: &[&Tiling]) -> Option<Axes> {
     if let Some(cuts) = cuts(tilings, &Order::IOTA) {
         return Some(axes(cuts, None));
     }
-    tilings.iter().find_map(|candidate| {
+    candidates(tilings).find_map(|candidate| {
         let devices = candidate.devices.list();
         let cuts = cuts(tilings, &Order::of(&devices)?)?;
         Some(axes(cuts, Some(devices)))
     })
+}
+
+/// The assignments whose order of devices is tried: all of them, unless they are so many and so large that it would
+/// take too long.
+fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
+    let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
+    let each = devices.saturating_mul(tilings.len()).max(1);
+    tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
 /// The first assignment that does not go with those before it, and one of those that it does not go with.
@@ -117,7 +128,7 @@ pub(crate) fn fit_mesh(mesh: &Mesh, tilings: &[&Tiling]) -> Result<Option<Vec<i6
         };
     }
     let Some(which) = unfit(&Order::IOTA) else { return Ok(None) };
-    for candidate in tilings.iter().filter(|t| t.devices.count() == mesh.num_devices() as i64) {
+    for candidate in candidates(tilings).filter(|t| t.devices.count() == mesh.num_devices() as i64) {
         let devices = candidate.devices.list();
         if Order::of(&devices).is_some_and(|order| unfit(&order).is_none()) {
             return Ok(Some(devices));

@@ -15,7 +15,9 @@ use shardc_ir::{
     TensorSharding, ValueId,
 };
 
+use super::export::without;
 use super::import::{Crossing, Import};
+
 use crate::inline::{ValueMap, clone_op};
 
 /// Functions, each before those that it calls.
@@ -102,8 +104,10 @@ struct Part {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
-    /// Its manual axes, those around it included.
+    /// Its manual axes, those around it included, as its borders say them.
     axes: Option<AxisList>,
+    /// The fewest axes along which one of its operations says that it is local.
+    fewest: Option<AxisList>,
 }
 
 /// Sets that are joined.
@@ -163,9 +167,41 @@ fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().all(|axis| b.contains(axis))
 }
 
-/// The body of a manual computation as Shardy names it where it passes through XLA.
-fn is_body_call(kind: &OpKind) -> bool {
-    matches!(kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
+/// Whether an operation gives the same wherever it stands, and has no regions.
+fn is_arithmetic(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Constant(_)
+            | OpKind::Iota { .. }
+            | OpKind::PartitionId
+            | OpKind::ReplicaId
+            | OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(..)
+            | OpKind::Select
+            | OpKind::Clamp
+            | OpKind::Convert
+            | OpKind::BitcastConvert
+            | OpKind::ReducePrecision { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Reverse { .. }
+            | OpKind::Slice(_)
+            | OpKind::Concatenate { .. }
+            | OpKind::Pad(_)
+            | OpKind::DynamicSlice { .. }
+            | OpKind::DynamicUpdateSlice
+    )
+}
+
+impl Import<'_> {
+    /// Whether this calls the body of a manual computation, as Shardy names it where it passes through XLA, and is not
+    /// yet in one.
+    fn is_body(&self, op: OpId) -> bool {
+        matches!(&self.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
+            && !self.formed.contains(&op)
+    }
 }
 
 struct Former<'i, 'm> {
@@ -185,7 +221,7 @@ fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()
     let concerned = ops.iter().any(|op| {
         import.crossings.contains_key(op)
             || import.marked.get(op).is_some_and(|axes| !within(axes, context))
-            || is_body_call(&import.module.ops[*op].kind)
+            || import.is_body(*op)
     });
     if !concerned {
         return Ok(());
@@ -254,15 +290,10 @@ impl Former<'_, '_> {
             });
             let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
             let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
-                || is_body_call(kind);
-            if !exits && !enters && local.is_empty() && !marked {
-                if crossing.is_some() {
-                    return Err(self.error(
-                        op,
-                        "this call leads out of devices that nothing leads into",
-                        "its mhlo.sharding says which axes stay manual outside",
-                    ));
-                }
+                || self.import.is_body(op);
+            // What leads from inner axes to outer ones that are manual too is local to them.
+            let between = crossing.is_some_and(|c| !c.enters);
+            if !exits && !enters && local.is_empty() && !marked && !between {
                 continue;
             }
             let mut set = match local.first() {
@@ -296,18 +327,18 @@ impl Former<'_, '_> {
                 (_, true) => part.exits.push(op),
                 _ => part.members.push(op),
             }
-            if let Some(axes) = axes.filter(|_| outer_in || outer_out || crossing.is_none()) {
-                match &part.axes {
-                    Some(known) if !same_axes(known, &axes) && (outer_in || outer_out) => {
-                        return Err(self.error(
-                            op,
-                            "a value that is local along some axes meets one that is local along others",
-                            "all that enters one part of the program has the same manual subgroups",
-                        ));
-                    }
-                    Some(_) => {}
-                    None => part.axes = Some(axes),
+            let Some(axes) = axes else { continue };
+            if outer_in || outer_out {
+                if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
+                    return Err(self.error(
+                        op,
+                        "a value that is local along some axes meets one that is local along others",
+                        "all that enters one part of the program has the same manual subgroups",
+                    ));
                 }
+                part.axes = Some(axes);
+            } else if part.fewest.as_ref().is_none_or(|fewest| axes.len() < fewest.len()) {
+                part.fewest = Some(axes);
             }
         }
         Ok(())
@@ -316,17 +347,18 @@ impl Former<'_, '_> {
     /// The axes along which an operation says that it is local, those around it included.
     fn axes_of(&self, op: OpId, crossing: Option<&Crossing>) -> Option<AxisList> {
         let axes = match crossing {
-            Some(crossing) => match (&crossing.inner, &crossing.added) {
-                (Some(inner), _) => inner.clone(),
-                (None, Some(added)) => self.context.iter().chain(added).copied().collect(),
-                (None, None) => return None,
+            Some(crossing) => match (&crossing.inner, &crossing.added, &crossing.outer) {
+                (Some(inner), ..) => inner.clone(),
+                (_, Some(added), _) => self.context.iter().chain(added).copied().collect(),
+                (.., Some(outer)) if !same_axes(outer, &self.context) => outer.clone(),
+                _ => return None,
             },
             None => self.import.marked.get(&op).filter(|axes| !within(axes, &self.context))?.clone(),
         };
         Some(axes)
     }
 
-    /// Moves what only one part uses, and what needs nothing, into it; copies constants that others use too.
+    /// Moves what only one part uses, and what is made of nothing but constants and device numbers, into it.
     fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {
@@ -334,17 +366,21 @@ impl Former<'_, '_> {
                 users.entry(value).or_default().push(op);
             }
         }
+        let mut made: FxHashSet<ValueId> = FxHashSet::default();
+        for &op in ops {
+            let data = &self.import.module.ops[op];
+            let local = self.of_op.contains_key(&op);
+            if !local && is_arithmetic(&data.kind) && data.operands.iter().all(|v| made.contains(v)) {
+                made.extend(&data.results);
+            }
+        }
         let mut moved: FxHashMap<usize, Vec<OpId>> = FxHashMap::default();
         for &op in ops.iter().rev() {
             let module = &*self.import.module;
-            let movable = matches!(
-                module.ops[op].kind,
-                OpKind::Constant(_)
-                    | OpKind::Iota { .. }
-                    | OpKind::PartitionId
-                    | OpKind::ReplicaId
-                    | OpKind::BroadcastInDim { .. }
-            );
+            let data = &module.ops[op];
+            // A broadcast is smaller before than after.
+            let movable = data.results.iter().any(|r| made.contains(r))
+                || matches!(data.kind, OpKind::BroadcastInDim { .. });
             if !movable || self.of_op.contains_key(&op) {
                 continue;
             }
@@ -519,6 +555,27 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
+    /// The value that leaves: without its constraint, if that only says again what the sharding outside says.
+    fn leaving(
+        &self,
+        value: ValueId,
+        sharding: &TensorSharding,
+        manual: &[AxisRef],
+        members: &mut Vec<OpId>,
+    ) -> ValueId {
+        let module = &*self.import.module;
+        let Some(def) = module.def_op(value).filter(|def| members.contains(def)) else { return value };
+        let OpKind::ShardingConstraint(id) = module.ops[def].kind else { return value };
+        let again = *module.shardings.get(id) == without(sharding, manual);
+        match module.ops[def].operands.first() {
+            Some(&operand) if again && self.import.uses.of(value).len() == 1 => {
+                members.retain(|&op| op != def);
+                operand
+            }
+            _ => value,
+        }
+    }
+
     /// The manual computation of a part; nothing if it does nothing.
     fn build(&mut self, part: &Part) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
@@ -532,7 +589,11 @@ impl Former<'_, '_> {
         }
         let home = self.import.home.mesh;
         let everything = || self.import.module.meshes[home].all_axes();
-        let axes = part.axes.clone().unwrap_or_else(|| everything().iter().copied().collect());
+        let axes = part
+            .axes
+            .clone()
+            .or(part.fewest.clone())
+            .unwrap_or_else(|| everything().iter().copied().collect());
         let mut manual: AxisList = axes.into_iter().filter(|axis| !self.context.contains(axis)).collect();
         manual.sort_unstable();
         if let Some(axis) = manual.iter().find(|axis| axis.sub.is_some()) {
@@ -599,11 +660,13 @@ impl Former<'_, '_> {
             }
         }
         members.extend(&part.members);
+        self.import.formed.extend(&part.members);
         let (mut returned, mut result_types, mut results) = (Vec::new(), Vec::new(), Vec::new());
         for &exit in &part.exits {
             let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();
             let data = self.import.module.ops[exit].clone();
             for ((&value, &result), sharding) in data.operands.iter().zip(&data.results).zip(shardings) {
+                let value = self.leaving(value, &sharding, &manual, &mut members);
                 spec.out_shardings.push(self.border(exit, sharding, &manual, result, value)?);
                 returned.push(value);
                 result_types.push(self.import.module.values[result].ty);

@@ -49,7 +49,7 @@ impl FromStr for HloSharding {
 /// One sharding; its brace was read.
 fn leaf(c: &mut Cursor<'_>) -> Result<Leaf, TextError> {
     if c.peek_word("mesh") || c.peek_word("maximal_mesh") {
-        return Ok(Leaf { kind: LeafKind::Named(named(c)?), group: None });
+        return Ok(Leaf { kind: LeafKind::Named(Box::new(named(c)?)), group: None });
     }
     let start = c.at();
     let mut kind: Option<LeafKind> = None;
@@ -312,24 +312,28 @@ fn metadata(c: &mut Cursor<'_>) -> Result<(), TextError> {
 /// `['x'=2,'y'=4]`.
 pub(super) fn mesh_axes(c: &mut Cursor<'_>) -> Result<Vec<(Box<str>, i64)>, TextError> {
     c.expect("[")?;
-    let mut axes: Vec<(Box<str>, i64)> = Vec::new();
-    let mut devices = 1i64;
-    c.list("]", |c| {
-        let name = c.string("the name of an axis in quotes")?;
-        c.expect("=")?;
-        let size = c.int("the size of an axis")?;
-        if axes.iter().any(|(other, _)| &**other == name) {
-            return Err(c.error(format!("the mesh has two axes '{name}'")));
-        }
-        match devices.checked_mul(size).filter(|n| (1..=MAX_DEVICES).contains(n)) {
-            Some(product) => devices = product,
-            None if size == 0 => return Err(c.error(format!("axis '{name}' has size 0"))),
-            None => return Err(c.error(format!("these are more than {MAX_DEVICES} devices"))),
-        }
-        axes.push((name.into(), size));
-        Ok(())
-    })?;
+    let mut axes = Vec::new();
+    c.list("]", |c| mesh_axis(c, &mut axes))?;
     Ok(axes)
+}
+
+/// `'x'=2`.
+pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> Result<(), TextError> {
+    let name = c.string("the name of an axis in quotes")?;
+    c.expect("=")?;
+    let size = c.int("the size of an axis")?;
+    if axes.iter().any(|(other, _)| &**other == name) {
+        return Err(c.error(format!("the mesh has two axes '{name}'")));
+    }
+    if size == 0 {
+        return Err(c.error(format!("axis '{name}' has size 0")));
+    }
+    let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
+    if devices.is_none_or(|n| n > MAX_DEVICES) {
+        return Err(c.error(format!("these are more than {MAX_DEVICES} devices")));
+    }
+    axes.push((name.into(), size));
+    Ok(())
 }
 
 /// `(0,2,1,3)` or `([2,2]T(1,0))`.

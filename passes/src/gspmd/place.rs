@@ -56,7 +56,10 @@ impl Home {
             LeafKind::Unknown => placed(bare(self.mesh, &|_| true)),
             LeafKind::Manual => Placed { sharding: bare(self.mesh, open), manual: all() },
             LeafKind::Unreduced => placed(TensorSharding { unreduced: all(), ..bare(self.mesh, open) }),
-            LeafKind::Maximal(device) => placed(bare(self.maximal_mesh(module, *device), &|_| false)),
+            // A mesh of one named device splits nothing: it has no entry per dimension.
+            LeafKind::Maximal(device) => {
+                placed(TensorSharding::replicated(self.maximal_mesh(module, *device), 0))
+            }
             LeafKind::Tiled(tiling) => self.tiled(&module.meshes[self.mesh], tiling, rank, open)?,
             LeafKind::Named(named) => self.named(module, named, rank, open)?,
         })

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
 
-use super::parse::{axis_list, dim_sharding, mesh_axes};
+use super::parse::{axis_list, dim_sharding, mesh_axes, mesh_axis};
 use super::place::add_mesh;
 use super::text::{Cursor, TextError};
 
@@ -93,9 +93,7 @@ fn mesh(c: &mut Cursor<'_>) -> Result<Mesh, TextError> {
     } else {
         let mut axes = Vec::new();
         while !c.peek(">") {
-            let name = c.string("the name of an axis in quotes")?;
-            c.expect("=")?;
-            axes.push((name.into(), c.int("the size of an axis")?));
+            mesh_axis(c, &mut axes)?;
             if !c.eat(",") {
                 break;
             }

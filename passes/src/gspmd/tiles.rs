@@ -33,7 +33,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
 /// Every position that digits count, in order.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
-    for digit in digits {
+    for digit in digits.iter().filter(|digit| digit.size != 1) {
         let before = std::mem::take(&mut out);
         out.reserve(before.len().saturating_mul(usize::try_from(digit.size).unwrap_or(0)));
         for base in before {
@@ -145,7 +145,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     // The digits are right if they give the list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
-    for dim in 0..dims.len() {
+    for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {
         let before = std::mem::take(&mut places);
         places = before
             .into_iter()

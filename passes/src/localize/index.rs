@@ -176,7 +176,7 @@ impl Localizer<'_> {
         let relative = self.relative(place, clamped, dtype, &split, count, vector_dim);
         self.module.ops[op].operands[1] = relative;
         if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {
-            spec.indices_are_sorted = false;
+            spec.indices_are_sorted = Some(false);
         }
 
         let block = self.scalars(place, count, &split, dtype, most, |c| c.block);
@@ -272,7 +272,7 @@ impl Localizer<'_> {
         }
         self.module.ops[op].operands[inputs] = value;
         if let OpKind::Scatter(spec) = &mut self.module.ops[op].kind {
-            spec.indices_are_sorted = false;
+            spec.indices_are_sorted = Some(false);
         }
         if !partial.is_empty() {
             self.count_input_once(op, &partial, indices, place);

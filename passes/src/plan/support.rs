@@ -99,7 +99,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
                     && spec.padding.get(d).is_none_or(|&p| p == (0, 0))
             }))
         }
-        OpKind::Sort { dim, .. } => plain_if(in_operand(0).is_some_and(|d| d as i64 != *dim)),
+        OpKind::Sort { dim, .. } => {
+            let dim = dim.unwrap_or(-1);
+            let rank = data.operands.first().map_or(0, |&v| module.rank(v)) as i64;
+            let along = if dim < 0 { dim + rank } else { dim };
+            plain_if(in_operand(0).is_some_and(|d| d as i64 != along))
+        }
         OpKind::Gather(spec) => match factor.kind {
             FactorKind::Reduction => match in_operand(0) {
                 Some(d) if spec.start_index_map.contains(&(d as u32)) => {

@@ -57,7 +57,7 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
         OpKind::Reduce { dims } => reduce::reduce(module, op, dims),
         OpKind::ReduceWindow(spec) => reduce::reduce_window(module, op, spec),
         OpKind::SelectAndScatter(spec) => reduce::select_and_scatter(module, op, spec),
-        OpKind::Sort { dim, .. } => linalg::sort(module, op, *dim),
+        OpKind::Sort { dim, .. } => linalg::sort(module, op, dim.unwrap_or(-1)),
         OpKind::Gather(spec) => index::gather(module, op, spec),
         OpKind::Scatter(spec) => index::scatter(module, op, spec),
         OpKind::RngBitGenerator { .. } => linalg::rng_bit_generator(module, op),

@@ -13,7 +13,9 @@ pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
     let source = Source::read(&args.input.input)?;
     let propagated = Compiler::read(&source.bytes)
         .and_then(|module| compiler.propagate(module))
+        .and_then(|propagated| if args.emit_gspmd { propagated.into_gspmd() } else { Ok(propagated) })
         .map_err(|e| source.explain(&e))?;
+    source.warn(&propagated.warnings);
     io::write(&args.output, propagated.text().as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -102,10 +102,10 @@ impl<'b> Body<'b> {
         Ok(scopes.get(scope).map_or(0, |scope| scope.base + (at - scope.first)))
     }
 
-    fn region(&mut self, c: &mut ByteCursor<'b>, isolated: bool) -> Res<RegionRecord> {
+    fn region(&mut self, c: &mut ByteCursor<'b>) -> Res<RegionRecord> {
         let blocks = c.count("blocks")?;
         if blocks == 0 {
-            return Ok(RegionRecord { blocks: Vec::new(), isolated });
+            return Ok(RegionRecord::default());
         }
         let place = *c;
         // Each value has a type, of at least a byte.
@@ -124,8 +124,13 @@ impl<'b> Body<'b> {
         }
         self.scopes.push(Values { first, base, count, defined: 0 });
         let blocks = (0..blocks).map(|_| self.block(c)).collect::<Res<_>>()?;
-        self.scopes.pop();
-        Ok(RegionRecord { blocks, isolated })
+        // As many as were claimed, so that no table is longer than the file.
+        if let Some(scope) = self.scopes.pop().filter(|scope| scope.defined != count) {
+            return Err(
+                c.malformed(format!("expected {count} values in this region, found {}", scope.defined))
+            );
+        }
+        Ok(RegionRecord { blocks })
     }
 
     fn block(&mut self, c: &mut ByteCursor<'b>) -> Res<BlockRecord> {
@@ -184,25 +189,18 @@ impl<'b> Body<'b> {
             let at = *c;
             let dict = self.attr(c)?;
             op.attrs = self.dict(&at, dict)?;
-            if self.file.version < PROPERTIES && properties::is_known(&op.name) {
+            if self.file.version < PROPERTIES {
                 let all = std::mem::take(&mut op.attrs);
                 (op.props, op.attrs) =
                     all.into_iter().partition(|(name, _)| properties::is_inherent(&op.name, name));
             }
         }
         if mask & has::PROPERTIES != 0 {
-            let at = *c;
-            op.props = match name.registered {
-                Some(true) => self.properties(c, &op.name)?,
-                Some(false) => {
-                    let dict = self.attr(c)?;
-                    self.dict(&at, dict)?
-                }
-                None => {
-                    let message = format!("expected no properties before version {PROPERTIES} of the format");
-                    return Err(at.malformed(message));
-                }
+            let Some(registered) = name.registered else {
+                let message = format!("expected no properties before version {PROPERTIES} of the format");
+                return Err(c.malformed(message));
             };
+            op.props = self.properties(c, &op.name, registered)?;
         }
         if mask & has::RESULTS != 0 {
             for _ in 0..c.count("results")? {
@@ -264,7 +262,7 @@ impl<'b> Body<'b> {
         let c = own.as_mut().unwrap_or(c);
         let mut regions = SmallVec::new();
         for _ in 0..count {
-            let region = self.region(c, isolated)?;
+            let region = self.region(c)?;
             regions.push(RegionRef(u32::try_from(self.ir.regions.len()).unwrap_or(u32::MAX)));
             self.ir.regions.push(region);
         }
@@ -292,10 +290,18 @@ impl<'b> Body<'b> {
             .collect()
     }
 
-    fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str) -> Res<Vec<NamedAttr<'b>>> {
+    /// The inherent attributes of an operation: a dictionary where its writer did not know the operation.
+    fn properties(&mut self, c: &mut ByteCursor<'b>, op: &str, registered: bool) -> Res<Vec<NamedAttr<'b>>> {
         let at = c.index(self.file.properties.len(), "an entry of properties")?;
         let Some(&entry) = self.file.properties.get(at as usize) else { return Ok(Vec::new()) };
-        properties::read(&mut self.file.store, op, entry, self.file.version)
+        if registered {
+            return properties::read(&mut self.file.store, op, entry, self.file.version);
+        }
+        let mut entry = entry;
+        let place = entry;
+        let dict = self.attr(&mut entry)?;
+        entry.end("the properties of an operation")?;
+        self.dict(&place, dict)
     }
 }
 

@@ -213,7 +213,19 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
             let shape = shape(c)?;
             BType::Vector { shape, scalable, element: c.ty()? }
         }
-        code => return c.unknown("a builtin type (0 to 20)", code),
+        21 => BType::Float("tf32"),
+        22 => BType::Float("f8E5M2"),
+        23 => BType::Float("f8E4M3"),
+        24 => BType::Float("f8E4M3FN"),
+        25 => BType::Float("f8E5M2FNUZ"),
+        26 => BType::Float("f8E4M3FNUZ"),
+        27 => BType::Float("f8E4M3B11FNUZ"),
+        28 => BType::Float("f8E3M4"),
+        29 => BType::Float("f4E2M1FN"),
+        30 => BType::Float("f6E2M3FN"),
+        31 => BType::Float("f6E3M2FN"),
+        32 => BType::Float("f8E8M0FNU"),
+        code => return c.unknown("a builtin type (0 to 32)", code),
     })
 }
 

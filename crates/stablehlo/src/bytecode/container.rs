@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use shardc_ir::Diagnostic;
 
 use super::attr::{BAttr, BType, Store};
-use super::dialect::{DialectCursor, DialectVersion, reader_of};
+use super::dialect::{DialectCursor, reader_of};
 use super::ir::Ir;
 use super::reader::{ByteCursor, section};
 use super::{MAGIC, body, vhlo};
@@ -29,7 +29,6 @@ pub(super) const PROPERTIES: u64 = 5;
 #[derive(Clone, Copy, Debug)]
 struct DialectEntry<'b> {
     name: &'b str,
-    version: Option<DialectVersion>,
 }
 
 /// An operation name that the file lists.
@@ -185,19 +184,17 @@ fn dialects<'b>(
         let place = c;
         let (at, versioned) = if version < DIALECT_VERSIONS { (c.varint()?, false) } else { c.flagged()? };
         let name = name_at(place, strings, at)?;
-        let version = if versioned {
+        if versioned {
+            // No dialect encodes its entries differently from version to version: codes never change.
             let place = c;
-            let (id, contents) = c.section()?;
+            let (id, _) = c.section()?;
             if id != section::DIALECT_VERSIONS {
                 let message =
                     format!("expected the version of a dialect, found a {} section", section::name(id));
                 return Err(place.malformed(message));
             }
-            dialect_version(contents)?
-        } else {
-            None
-        };
-        dialects.push(DialectEntry { name, version });
+        }
+        dialects.push(DialectEntry { name });
     }
     if version >= OP_COUNT {
         c.count("operation names")?;
@@ -222,18 +219,6 @@ fn dialects<'b>(
         }
     }
     Ok((dialects, ops))
-}
-
-/// Major, minor and patch. A dialect that counts otherwise has no version that matters here.
-fn dialect_version(mut c: ByteCursor<'_>) -> Res<Option<DialectVersion>> {
-    let mut version = [0; 3];
-    for part in &mut version {
-        if c.at_end() {
-            return Ok(None);
-        }
-        *part = c.varint()?;
-    }
-    Ok(Some(version))
 }
 
 fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
@@ -404,14 +389,8 @@ fn attrs_and_types<'b>(
     let types = entries(&mut c, &mut offsets, dialects, counts.1)?;
     offsets.end("the offsets of attributes and types")?;
     let mut store = Store { attrs: Vec::with_capacity(counts.0), types: Vec::with_capacity(counts.1) };
-    let cursor = |entry: &Entry<'b>| DialectCursor {
-        cursor: entry.cursor,
-        strings,
-        resources,
-        types: &[],
-        counts,
-        version: entry.dialect.version,
-    };
+    let cursor =
+        |entry: &Entry<'b>| DialectCursor { cursor: entry.cursor, strings, resources, types: &[], counts };
     let read_type = |entry: &Entry<'b>, types: &[BType<'b>]| {
         let mut c = DialectCursor { types, ..cursor(entry) };
         let ty = if entry.encoded {

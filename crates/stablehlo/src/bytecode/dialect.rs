@@ -26,9 +26,6 @@ pub(crate) fn reader_of(name: &str) -> Option<&'static DialectReader> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
-/// The version of a dialect that a file names: major, minor, patch.
-pub(crate) type DialectVersion = [u64; 3];
-
 /// Widest integer whose value is read.
 const MAX_WIDTH: u32 = 1 << 16;
 
@@ -45,8 +42,6 @@ pub(crate) struct DialectCursor<'c, 'b> {
     pub(crate) types: &'c [BType<'b>],
     /// Number of attributes and of types in the file.
     pub(crate) counts: (usize, usize),
-    /// The version of the dialect, where the file names one.
-    pub(crate) version: Option<DialectVersion>,
 }
 
 #[allow(dead_code)]

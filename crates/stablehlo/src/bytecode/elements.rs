@@ -47,7 +47,7 @@ fn dtype_of_part(ty: &BType<'_>) -> Option<DType> {
 /// The elements of a constant of this element type and shape. `None` where the bytes do not fit.
 pub(super) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;
-    if count == 0 {
+    if count == 0 && bytes.is_empty() {
         return Some(Dense::elements(Vec::new()));
     }
     // MLIR keeps the bits of a `tf32` in as many bytes as they need.
@@ -55,7 +55,7 @@ pub(super) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     if dtype == DType::I1 {
         return booleans(count, bytes);
     }
-    if bytes.len() == stored && count > 1 {
+    if bytes.len() == stored && count != 1 {
         return Some(Dense::splat(&element(dtype, bytes)));
     }
     if Some(bytes.len()) != count.checked_mul(stored) {
@@ -96,7 +96,7 @@ fn booleans(count: usize, bytes: &[u8]) -> Option<Dense> {
         match only {
             0 => return Some(Dense::splat(&[0])),
             0xFF => return Some(Dense::splat(&[1])),
-            _ if count <= 8 => (0..count).map(|i| only >> i & 1).collect(),
+            _ if (1..=8).contains(&count) => (0..count).map(|i| only >> i & 1).collect(),
             _ => return Some(Dense::splat(&[1])),
         }
     } else if bytes.len() == count.div_ceil(8) {

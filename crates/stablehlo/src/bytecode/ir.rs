@@ -77,8 +77,6 @@ pub(crate) struct BlockRecord {
 pub(crate) struct RegionRecord {
     /// The blocks, entry first.
     pub(crate) blocks: Vec<BlockRecord>,
-    /// Whether values from around it are out of reach.
-    pub(crate) isolated: bool,
 }
 
 /// A whole file.

@@ -62,9 +62,10 @@ pub fn parse_bytecode(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
 fn decode(bytes: &[u8]) -> Res<Ir<'_>> {
     let mut ir = container::read(bytes)?;
     let mut versioned = false;
+    let mut converter = vhlo::Converter::new(bytes.len());
     for op in &mut ir.ops {
         if op.name.starts_with("vhlo.") {
-            vhlo::rewrite(&mut ir.store, op)?;
+            converter.rewrite(&mut ir.store, op)?;
             versioned = true;
         }
     }

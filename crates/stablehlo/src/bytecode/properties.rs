@@ -13,6 +13,7 @@ use super::reader::ByteCursor;
 use super::vhlo;
 use crate::codes;
 use crate::lexer::Res;
+use crate::syntax::row;
 
 /// From this version on numbers of operands and results of each group stand at the end, packed.
 const PACKED_SEGMENTS: u64 = 6;
@@ -20,7 +21,38 @@ const PACKED_SEGMENTS: u64 = 6;
 /// Names separated by blanks. `?` says that an attribute may be absent; names in `...SegmentSizes` are the numbers
 /// of operands or results of each group. Where older versions of a dialect have fewer, those stand behind a `|`.
 const TABLE: &[(&str, &str)] = &[
+    ("arith.addf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.addi", "overflowFlags?"),
+    ("arith.cmpf", "fastmath? predicate"),
+    ("arith.cmpi", "predicate"),
+    ("arith.constant", "value"),
+    ("arith.divf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.divsi", "isExact?"),
+    ("arith.divui", "isExact?"),
+    ("arith.extf", "fastmath?"),
+    ("arith.maximumf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.maxnumf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.minimumf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.minnumf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.mulf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.muli", "overflowFlags?"),
+    ("arith.negf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.remf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.scaling_extf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.scaling_truncf", "fastmath? roundingmode?"),
+    ("arith.shli", "overflowFlags?"),
+    ("arith.shrsi", "isExact?"),
+    ("arith.shrui", "isExact?"),
+    ("arith.subf", "fastmath?|fastmath? roundingmode?"),
+    ("arith.subi", "overflowFlags?"),
+    ("arith.truncf", "fastmath? roundingmode?"),
+    ("arith.trunci", "overflowFlags?"),
     ("builtin.module", "sym_name? sym_visibility?"),
+    ("check.expect_almost_eq", "tolerance?"),
+    ("check.expect_almost_eq_const", "tolerance? value"),
+    ("check.expect_close", "max_ulp_difference? min_ulp_difference?"),
+    ("check.expect_eq_const", "value"),
+    ("check.expect_serialized_eq", "iteration? probe_id"),
     ("chlo.broadcast_compare", "broadcast_dimensions? compare_type? comparison_direction"),
     ("chlo.constant", "value"),
     ("chlo.constant_like", "value"),
@@ -34,6 +66,13 @@ const TABLE: &[(&str, &str)] = &[
     ("func.call_indirect", "arg_attrs? res_attrs?"),
     ("func.constant", "value"),
     ("func.func", "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?"),
+    ("interpreter.probe", "probe_id"),
+    ("interpreter.run_parallel", "infeed? programs"),
+    ("scf.execute_region", "no_inline?"),
+    ("scf.for", "unsignedCmp?"),
+    ("scf.forall", "mapping? operandSegmentSizes staticLowerBound staticStep staticUpperBound"),
+    ("scf.index_switch", "cases"),
+    ("scf.parallel", "operandSegmentSizes"),
     ("sdy.all_gather", "gathering_axes out_sharding"),
     ("sdy.all_reduce", "out_sharding reduction_axes reduction_op?"),
     ("sdy.all_slice", "out_sharding slicing_axes"),
@@ -51,6 +90,14 @@ const TABLE: &[(&str, &str)] = &[
     ("sdy.sharded_to_unreduced", "axes out_sharding"),
     ("sdy.sharding_constraint", "sharding"),
     ("sdy.sharding_group", "group_id"),
+    ("shape.broadcast", "error?"),
+    ("shape.const_shape", "shape"),
+    ("shape.const_size", "value"),
+    ("shape.const_witness", "passing"),
+    ("shape.cstr_require", "msg"),
+    ("shape.func", "arg_attrs? function_type res_attrs? sym_name sym_visibility?"),
+    ("shape.function_library", "mapping sym_name sym_visibility?"),
+    ("shape.meet", "error?"),
     ("stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"),
     ("stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"),
     ("stablehlo.all_to_all", "channel_handle? concat_dimension replica_groups split_count split_dimension"),
@@ -61,7 +108,10 @@ const TABLE: &[(&str, &str)] = &[
     ("stablehlo.broadcast_in_dim", "broadcast_dimensions"),
     ("stablehlo.cbrt", "result_accuracy?"),
     ("stablehlo.cholesky", "lower?"),
-    ("stablehlo.collective_broadcast", "channel_handle? has_dynamic_root? replica_groups"),
+    (
+        "stablehlo.collective_broadcast",
+        "channel_handle? has_dynamic_root? replica_groups|channel_handle? replica_groups",
+    ),
     ("stablehlo.collective_permute", "channel_handle? source_target_pairs"),
     (
         "stablehlo.collective_reduce",
@@ -135,6 +185,15 @@ const TABLE: &[(&str, &str)] = &[
     ("stablehlo.transpose", "permutation"),
     ("stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"),
     ("stablehlo.unary_einsum", "einsum_config"),
+    ("tensor.collapse_shape", "reassociation"),
+    ("tensor.concat", "dim"),
+    ("tensor.expand_shape", "reassociation static_output_shape"),
+    ("tensor.extract_slice", "operandSegmentSizes static_offsets static_sizes static_strides"),
+    ("tensor.gather", "gather_dims unique?"),
+    ("tensor.insert_slice", "operandSegmentSizes static_offsets static_sizes static_strides"),
+    ("tensor.pad", "nofold? operandSegmentSizes static_high static_low"),
+    ("tensor.parallel_insert_slice", "operandSegmentSizes static_offsets static_sizes static_strides"),
+    ("tensor.scatter", "scatter_dims unique?"),
 ];
 
 /// Operations of `chlo` that all have the same attribute.
@@ -146,26 +205,31 @@ fn names_of(op: &str) -> Option<&'static str> {
     }
     match TABLE.binary_search_by_key(&op, |(name, _)| name) {
         Ok(at) => TABLE.get(at).map(|(_, names)| *names),
-        Err(_) => op.starts_with("chlo.broadcast_").then_some(BROADCASTING),
+        Err(_) if op.starts_with("chlo.broadcast_") => Some(BROADCASTING),
+        Err(_) if op.starts_with("math.") => Some("fastmath?"),
+        Err(_) => None,
     }
 }
 
-/// Whether the table knows operations called `op`.
-pub(super) fn is_known(op: &str) -> bool {
-    names_of(op).is_some()
-}
+/// Dialects whose operations are known for certain to have been known to the writer of a file.
+const COMMON: &[&str] = &["builtin", "check", "chlo", "func", "sdy", "stablehlo"];
 
-/// Whether operations called `op` have an inherent attribute of this name.
+/// Whether operations called `op` have an inherent attribute of this name, in a file too old to say.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {
-    let names = names_of(op).unwrap_or("").split([' ', '|']);
-    names.map(|name| name.trim_end_matches('?')).any(|inherent| inherent == name)
+    if row(op).is_some_and(|row| row.attr(name).is_some()) {
+        return true;
+    }
+    let common = op.split_once('.').is_some_and(|(dialect, _)| COMMON.contains(&dialect));
+    let names = if common { names_of(op) } else { None };
+    let mut names = names.unwrap_or("").split([' ', '|']).map(|name| name.trim_end_matches('?'));
+    names.any(|inherent| inherent == name)
 }
 
 /// Reads the inherent attributes of an operation called `op`.
 pub(super) fn read<'b>(
     store: &mut Store<'b>,
     op: &str,
-    mut c: ByteCursor<'b>,
+    c: ByteCursor<'b>,
     version: u64,
 ) -> Res<Vec<NamedAttr<'b>>> {
     let Some(names) = names_of(op) else {

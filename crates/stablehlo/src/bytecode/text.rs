@@ -12,6 +12,7 @@ use crate::codes;
 use crate::floats;
 use crate::lexer::Res;
 use crate::printer;
+use crate::printer::dense::{MAX_LISTED, MAX_RANK};
 use crate::syntax::values::is_bare;
 
 /// Deepest nesting of attributes and types. A cycle ends here too.
@@ -335,8 +336,41 @@ impl<'s, 'b> Pool<'s, 'b> {
                 printer::dense::push_value(&mut self.text, dtype, shape, &dense);
                 self.text.replace_range(start..start + "dense".len(), "");
             }
-            None => self.push_hex_elements(bytes),
+            None => self.push_odd_elements(*element, shape, bytes),
         }
+    }
+
+    /// `<elements>` of a type that no tensor of a module has: integers of any width.
+    fn push_odd_elements(&mut self, element: TypeRef, shape: &[i64], bytes: &[u8]) {
+        let &BType::Int { width, sign } = self.store.ty(element) else {
+            self.push_hex_elements(bytes);
+            return;
+        };
+        let size = (width.div_ceil(8) as usize).max(1);
+        let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?));
+        let splat = bytes.len() == size;
+        if bytes.len() / size > MAX_LISTED
+            || shape.len() > MAX_RANK
+            || !splat && count != Some(bytes.len() / size)
+        {
+            self.push_hex_elements(bytes);
+            return;
+        }
+        self.text.push('<');
+        let items: Vec<&[u8]> = bytes.chunks_exact(size).collect();
+        let shape = if splat { &[] } else { shape };
+        push_nested(&mut self.text, shape, &items, &mut |out, item| {
+            let mut words = Words::new();
+            for chunk in item.chunks(8) {
+                let mut wide = [0; 8];
+                for (to, from) in wide.iter_mut().zip(chunk) {
+                    *to = *from;
+                }
+                words.push(u64::from_le_bytes(wide));
+            }
+            push_int(out, &words, width, sign != Sign::Unsigned);
+        });
+        self.text.push('>');
     }
 
     fn push_hex_elements(&mut self, bytes: &[u8]) {
@@ -348,38 +382,16 @@ impl<'s, 'b> Pool<'s, 'b> {
     /// `dense<["a", "b"]>`.
     fn push_strings(&mut self, ty: TypeRef, items: &[&'b [u8]]) {
         self.text.push_str("dense<");
-        let shape: Vec<usize> = match self.store.ty(ty) {
-            BType::Tensor { shape, .. } | BType::Vector { shape, .. } => {
-                shape.iter().map(|&size| usize::try_from(size).unwrap_or(0)).collect()
-            }
-            _ => vec![items.len()],
+        let shape = match self.store.ty(ty) {
+            BType::Tensor { shape, .. } | BType::Vector { shape, .. } if items.len() != 1 => &shape[..],
+            _ => &[],
         };
-        match items {
-            [only] => self.quoted(only),
-            _ if items.is_empty() => {}
-            _ => {
-                // A bracket opens before an item for each dimension that starts there, and closes alike.
-                let mut strides = vec![1usize; shape.len()];
-                for i in (0..shape.len().saturating_sub(1)).rev() {
-                    strides[i] = strides[i + 1].saturating_mul(shape[i + 1]);
-                }
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        self.text.push_str(", ");
-                    }
-                    for (size, stride) in shape.iter().zip(&strides) {
-                        if at % size.saturating_mul(*stride).max(1) == 0 {
-                            self.text.push('[');
-                        }
-                    }
-                    self.quoted(item);
-                    for (size, stride) in shape.iter().zip(&strides) {
-                        if (at + 1) % size.saturating_mul(*stride).max(1) == 0 {
-                            self.text.push(']');
-                        }
-                    }
-                }
-            }
+        if !items.is_empty() && shape.len() <= MAX_RANK {
+            push_nested(&mut self.text, shape, items, &mut |out, item| {
+                out.push('"');
+                push_escaped(out, item);
+                out.push('"');
+            });
         }
         self.text.push('>');
     }
@@ -566,6 +578,27 @@ impl<'s, 'b> Pool<'s, 'b> {
         }
         Ok(())
     }
+}
+
+/// Appends a list of lists of this shape; an empty shape stands for a single item.
+fn push_nested(out: &mut String, shape: &[i64], items: &[&[u8]], push: &mut impl FnMut(&mut String, &[u8])) {
+    let Some((&size, inner)) = shape.split_first() else {
+        if let Some(item) = items.first() {
+            push(out, item);
+        }
+        return;
+    };
+    out.push('[');
+    let stride = items.len().checked_div(usize::try_from(size).unwrap_or(0)).unwrap_or(0);
+    if stride > 0 {
+        for (i, part) in items.chunks_exact(stride).enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            push_nested(out, inner, part, push);
+        }
+    }
+    out.push(']');
 }
 
 /// Whether a layout says what is assumed without it: `affine_map<(d0, d1) -> (d0, d1)>`.

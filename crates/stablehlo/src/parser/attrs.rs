@@ -7,8 +7,10 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::canonical::number;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
+use crate::syntax::AttrType;
 
 /// Bytes that all aliases together may stand for, beside a multiple of the text's own.
 const MAX_EXPANDED: usize = 1 << 26;
@@ -246,18 +248,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The attribute between two offsets.
     pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
-        self.attr_at(start, end, false)
-    }
-
-    fn attr_at(&mut self, start: usize, end: usize, in_array: bool) -> Res<Attr> {
         let text = self.slice(start, end);
-        self.elsewhere(start, |p| p.attr(text, end, in_array))
+        self.elsewhere(start, |p| p.attr(text, end))
     }
 
     /// The attribute that ends at `end`; `text` is all of it.
-    fn attr(&mut self, text: &'a str, end: usize, in_array: bool) -> Res<Attr> {
+    fn attr(&mut self, text: &'a str, end: usize) -> Res<Attr> {
         let attr = match self.byte(0) {
             b'"' => match self.string()? {
                 Some(value) => Attr::Str(value.into()),
@@ -270,7 +267,7 @@ impl<'a> Parser<'a> {
                     p.ws();
                     let start = p.pos;
                     p.skip_attr()?;
-                    items.push(p.attr_at(start, p.pos, true)?);
+                    items.push(p.carried_text(start, p.pos)?);
                     Ok(())
                 })?;
                 Attr::Array(items)
@@ -281,20 +278,21 @@ impl<'a> Parser<'a> {
                 Attr::Dict(self.carry_all(&entries)?)
             }
             b'@' => Attr::Symbol(self.symbol()?.into()),
-            b'-' | b'0'..=b'9' => return Ok(self.number(text, end, in_array)),
+            b'-' | b'0'..=b'9' => number(text).unwrap_or_else(|| Attr::Raw(text.into())),
             _ => match text {
                 "true" => Attr::Bool(true),
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
-                _ if text.starts_with("dense") || text.starts_with("array<") => {
-                    let start = self.pos;
-                    match self.elements_attr(text) {
-                        Some(attr) => return Ok(attr),
-                        None => self.cursor.pos = start,
-                    }
-                    return Ok(Attr::Raw(self.expand_text(text)?.into()));
-                }
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
+                _ if text.starts_with("#stablehlo.") => {
+                    let start = self.pos;
+                    self.check_dimension_numbers(text)?;
+                    self.cursor.pos = start;
+                    return Ok(Attr::Raw(match self.canonical(text, end) {
+                        Some(text) => text.into(),
+                        None => self.expand_text(text)?.into(),
+                    }));
+                }
                 _ => {
                     // An alias is what it stands for.
                     let alias =
@@ -302,15 +300,30 @@ impl<'a> Parser<'a> {
                     return match alias {
                         Some((start, end)) => {
                             self.spend(end - start)?;
-                            self.attr_at(start, end, in_array)
+                            self.carried_text(start, end)
                         }
-                        None => Ok(Attr::Raw(self.expand_text(text)?.into())),
+                        None => Ok(Attr::Raw(match self.canonical(text, end) {
+                            Some(text) => text.into(),
+                            None => self.expand_text(text)?.into(),
+                        })),
                     };
                 }
             },
         };
         let whole = matches!(attr, Attr::Int(..) | Attr::Raw(_) | Attr::Bool(_) | Attr::Unit);
         if whole || self.pos == end { Ok(attr) } else { Ok(Attr::Raw(self.expand_text(text)?.into())) }
+    }
+
+    /// Dimension numbers have to be sound wherever they stand; the cursor is at their start.
+    fn check_dimension_numbers(&mut self, text: &str) -> Res<()> {
+        let ty = match text.split('<').next() {
+            Some("#stablehlo.conv") => AttrType::Conv,
+            Some("#stablehlo.dot") => AttrType::Dot,
+            Some("#stablehlo.gather") => AttrType::Gather,
+            Some("#stablehlo.scatter") => AttrType::Scatter,
+            _ => return Ok(()),
+        };
+        self.generic_value(ty).map(|_| ())
     }
 
     /// Entries as attributes that are carried, in order.

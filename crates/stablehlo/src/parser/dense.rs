@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TensorType, TypeId};
 use smallvec::SmallVec;
 
 use super::Parser;
@@ -304,32 +304,25 @@ impl<'a> Parser<'a> {
     /// Replica groups: a matrix, or axes of a mesh.
     pub(super) fn groups(&mut self) -> Res<Val> {
         if self.peek() == b'#' {
-            let start = self.pos;
-            let groups = self.mesh_axes_groups()?;
-            let text = self.slice(start, self.pos);
-            return Ok(Val::Groups(groups, Some(evenly_spaced(&self.expand_text(text)?).into())));
+            let (groups, text) = self.mesh_axes_groups()?;
+            return Ok(Val::Groups(groups, Some(text.into())));
+        }
+        let start = self.peek_pos();
+        let rows = self.elsewhere(start, |p| {
+            let (_, ty) = p.dense()?;
+            Ok(p.module
+                .types
+                .as_tensor(ty)
+                .filter(|tensor| tensor.num_elements() != Some(0))
+                .map_or(2, TensorType::rank))
+        })?;
+        if rows != 2 {
+            return Err(self.expected(
+                "a matrix, one row per group or pair, as in `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`",
+            ));
         }
         Ok(Val::Groups(self.matrix()?, None))
     }
-}
-
-/// An attribute's text with blanks where MLIR has them: behind commas and around `=`.
-fn evenly_spaced(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut quoted = false;
-    for c in text.chars() {
-        match c {
-            '"' => {
-                quoted = !quoted;
-                out.push(c);
-            }
-            ',' if !quoted => out.push_str(", "),
-            '=' if !quoted => out.push_str(" = "),
-            c if !quoted && c.is_whitespace() => {}
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// The text with each run of blanks outside strings as one blank.

@@ -4,7 +4,9 @@
 use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
 
 use super::Parser;
+use super::canonical::tidy;
 use crate::lexer::Res;
+use crate::syntax::values::{push_int, push_ints, push_list, push_string, push_symbol};
 
 /// Groups of more devices than that are not written out.
 const MAX_DEVICES: i64 = 1 << 20;
@@ -13,35 +15,50 @@ const MAX_DEVICES: i64 = 1 << 20;
 type NamedAxis = (Box<str>, Option<(i64, i64)>);
 
 impl<'a> Parser<'a> {
-    /// The groups; none where the mesh is not known, which is for the verifier to judge.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<Vec<Vec<i64>>> {
+    /// The groups, and the attribute as MLIR prints it. There are no groups where the mesh is not known, which is for
+    /// the verifier to judge.
+    pub(super) fn mesh_axes_groups(&mut self) -> Res<(Vec<Vec<i64>>, String)> {
         self.expect("#stablehlo.replica_group_mesh_axes<")?;
         let mut mesh = None;
         let mut axes: Option<Vec<NamedAxis>> = None;
+        let mut text = String::from("#stablehlo.replica_group_mesh_axes<");
         self.members(">", |p, name| {
+            text.push_str(if text.ends_with('<') { "" } else { ", " });
+            text.push_str(name);
+            text.push_str(" = ");
             match name {
-                "mesh" => mesh = p.group_mesh()?,
-                "axes" => axes = p.group_axes()?,
+                "mesh" => mesh = p.group_mesh(&mut text)?,
+                "axes" => {
+                    let start = p.peek_pos();
+                    axes = p.group_axes()?;
+                    text.push_str(&tidy(p.slice(start, p.pos)));
+                }
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
-        let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok(Vec::new()) };
+        text.push('>');
+        let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok((Vec::new(), text)) };
         let axes: Option<AxisList> = axes.iter().map(|axis| resolve(&mesh, axis)).collect();
         let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
-        Ok(match axes {
+        let groups = match axes {
             Some(axes) if devices.is_some_and(|n| n <= MAX_DEVICES) => mesh.replica_groups(&axes),
             _ => Vec::new(),
-        })
+        };
+        Ok((groups, text))
     }
 
     /// `@mesh`, or a mesh of either dialect, written out.
-    fn group_mesh(&mut self) -> Res<Option<Mesh>> {
+    fn group_mesh(&mut self, text: &mut String) -> Res<Option<Mesh>> {
+        let start = self.peek_pos();
         if self.eat("#sdy.mesh") {
-            return self.mesh_body().map(Some);
+            let mesh = self.mesh_body()?;
+            text.push_str(self.slice(start, self.pos));
+            return Ok(Some(mesh));
         }
         if !self.eat("#stablehlo.mesh") {
             let name = self.symbol()?;
+            push_symbol(text, &name);
             return Ok(self.known_mesh(&name)?.map(|id| self.module.meshes[id].clone()));
         }
         let mut mesh = Mesh::default();
@@ -51,7 +68,8 @@ impl<'a> Parser<'a> {
                 "axes" => {
                     p.expect("[")?;
                     p.list("]", |p| {
-                        p.expect("#stablehlo.mesh_axis<")?;
+                        p.eat("#stablehlo.mesh_axis");
+                        p.expect("<")?;
                         let (mut name, mut size) = (None, None);
                         p.members(">", |p, member| {
                             match member {
@@ -76,6 +94,19 @@ impl<'a> Parser<'a> {
             }
             Ok(true)
         })?;
+        text.push_str("#stablehlo.mesh<axes=[");
+        push_list(text, &mesh.axes, |text, (axis, size)| {
+            text.push_str("<name = ");
+            push_string(text, axis);
+            push_int(text, format_args!(", size = {size}>"));
+        });
+        text.push(']');
+        if let Some(ids) = &mesh.device_ids {
+            text.push_str(", device_ids=dense<");
+            push_ints(text, ids);
+            push_int(text, format_args!("> : tensor<{}xi64>", ids.len()));
+        }
+        text.push('>');
         let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
         let whole = mesh.device_ids.as_ref().is_none_or(|ids| devices == Some(ids.len() as i64));
         Ok(whole.then_some(mesh))

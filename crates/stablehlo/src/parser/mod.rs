@@ -5,20 +5,20 @@
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`quant`], [`attrs`], [`values`], [`literal`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names
-//!   say.
+//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their
+//!   names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
 
 mod alias;
 mod attrs;
+mod canonical;
 mod dense;
 mod func;
 mod groups;
 mod hints;
 mod kept;
-mod literal;
 mod loc;
 mod module;
 mod names;

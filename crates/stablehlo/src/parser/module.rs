@@ -4,6 +4,7 @@ use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 
 use super::Parser;
 use super::attrs::{Named, NamedList};
+use super::hints::nearest;
 use super::kept::{Place, is_upstream};
 use super::region::ResultNames;
 use crate::codes;
@@ -35,7 +36,8 @@ impl<'a> Parser<'a> {
         let done = self.items(None).and_then(|()| self.enter_nested());
         if done.is_err() || !self.errors.is_empty() {
             self.errors.clear();
-            return Err(more);
+            let Failure::Said(error) = more else { return Err(more) };
+            return Err(error.hint("is there a `}` too many above?").into());
         }
         Ok(())
     }
@@ -196,7 +198,12 @@ impl<'a> Parser<'a> {
         if self.peek() == b'"' || is_upstream(word) || crate::syntax::row(word).is_some() {
             return Err(Failure::Keep(KeptKind::Other, span));
         }
-        Err(self.expected("`func.func` or `sdy.mesh`"))
+        let failure = self.expected("`func.func` or `sdy.mesh`");
+        let Failure::Said(error) = failure else { return Err(failure) };
+        Err(match nearest(word, ["func.func", "sdy.mesh", "module", "builtin.module"].into_iter()) {
+            Some(meant) => error.hint(format!("did you mean `{meant}`?")).into(),
+            None => Failure::Said(error),
+        })
     }
 
     fn place_mesh(&mut self, name: &str, start: usize) -> Res<()> {

@@ -1,7 +1,8 @@
 //! Pretty forms: piece by piece from the table, and those with code of their own.
 
 use shardc_ir::{
-    BinaryOp, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, PackedOption, Span, Type, TypeId,
+    Attr, BinaryOp, CustomCallSpec, DType, Diagnostic, KeptKind, OpKind, OpaqueSpec, PackedOption, Span,
+    Type, TypeId,
 };
 use smallvec::SmallVec;
 
@@ -92,6 +93,7 @@ impl<'a> Parser<'a> {
         let mut given = Given::default();
         let mut deferred = Deferred::new();
         let mut attrs = NamedList::new();
+        let mut regions = SmallVec::new();
         for &piece in pieces {
             match piece {
                 Piece::L(" : ") => {
@@ -127,6 +129,14 @@ impl<'a> Parser<'a> {
                         self.piece_attr(row, name, &mut given, &mut deferred)?;
                     }
                 }
+                Piece::Regions => {
+                    if self.eat("(") {
+                        self.list(")", |p| {
+                            regions.push(p.region(&[], false)?);
+                            Ok(())
+                        })?;
+                    }
+                }
                 Piece::Dict => self.opt_dict(&mut attrs)?,
                 Piece::Ranges => self.ranges(&mut given)?,
                 Piece::DotDims => {
@@ -143,6 +153,7 @@ impl<'a> Parser<'a> {
                 Piece::Window => self.pretty_window(&mut given.0)?,
                 Piece::ExpMant => self.exponent_mantissa(&mut given)?,
                 Piece::Same
+                | Piece::Cast
                 | Piece::Functional
                 | Piece::Result
                 | Piece::Operand
@@ -159,6 +170,7 @@ impl<'a> Parser<'a> {
         let mut state = OpState::new(kind);
         state.operands = signature.operands;
         state.results = signature.results;
+        state.regions = regions;
         state.attrs = attrs;
         Ok(state)
     }
@@ -227,10 +239,17 @@ impl<'a> Parser<'a> {
     fn types_piece(&mut self, piece: Piece, name: &str, span: Span, signature: &mut Signature) -> Res<()> {
         let functional = self.peek() == b'(';
         match piece {
-            Piece::Same | Piece::Select | Piece::Complex if functional => {
+            Piece::Same | Piece::Select | Piece::Complex | Piece::Tuple if functional => {
                 self.functional_into(name, span, signature)
             }
             Piece::Functional => self.functional_into(name, span, signature),
+            Piece::Cast => {
+                let from = self.spanned_ty()?;
+                self.check_operands(name, span, &signature.operands, &[from].into_iter().collect())?;
+                self.expect_word("to")?;
+                signature.results.push(self.ty()?);
+                Ok(())
+            }
             Piece::Same | Piece::Result | Piece::Operand => {
                 let (ty, ty_span) = self.spanned_ty()?;
                 for &operand in &signature.operands {
@@ -340,10 +359,36 @@ impl<'a> Parser<'a> {
             return Ok(state);
         }
         self.opt_dict(&mut attrs)?;
+        if row.name == "arith.constant"
+            && !["dense", "sparse", "dense_resource"].iter().any(|w| self.at_word(w))
+        {
+            return self.scalar_constant(row, attrs);
+        }
         let (dense, ty) = self.dense()?;
         let mut state = OpState::new(OpKind::Constant(dense));
         state.attrs = attrs;
         state.results.push(ty);
+        Ok(state)
+    }
+
+    /// A constant that is no tensor, which is kept as it is.
+    fn scalar_constant(&mut self, row: &'static Row, attrs: NamedList<'a>) -> Res<OpState<'a>> {
+        let start = self.peek_pos();
+        self.skip_attr()?;
+        let end = self.pos;
+        let value = self.carried_text(start, end)?;
+        let ty = match &value {
+            Attr::Int(_, ty) => ty.clone(),
+            Attr::Bool(_) => "i1".into(),
+            Attr::Raw(text) => text.rsplit(" : ").next().unwrap_or_default().into(),
+            _ => return Err(self.expected("a constant")),
+        };
+        let mut state = OpState::new(OpKind::Opaque(Box::new(OpaqueSpec {
+            name: row.name.into(),
+            props: [("value".into(), value)].into_iter().collect(),
+        })));
+        state.results.push(self.module.types.intern(Type::Other(ty)));
+        state.attrs = attrs;
         Ok(state)
     }
 

@@ -7,6 +7,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
+use super::canonical::tidy;
 use super::names::Def;
 use super::types::{SpannedTypes, TypeList};
 use super::{Operand, Parser};
@@ -251,7 +252,11 @@ impl<'a> Parser<'a> {
             Err(error) => Err(error),
         };
         self.owner = owner;
-        let state = state?;
+        let mut state = state?;
+        if owner == "func.func" && name != "return" && name != "func.return" && state.kind == OpKind::Return {
+            // A function may end with the terminator of another dialect.
+            state.spelling = TERMINATORS.iter().copied().find(|&other| other == name);
+        }
         let loc = self.opt_loc()?;
         self.finish(state, names, span, loc)
     }
@@ -356,8 +361,7 @@ impl<'a> Parser<'a> {
                         p.expect(">")?;
                         Ok(list)
                     } else {
-                        p.expect("#sdy.sharding")?;
-                        Ok(vec![p.sharding()?])
+                        Err(p.expected("`#sdy.sharding_per_value<[...]>`, one sharding per result"))
                     }
                 })?;
                 if shardings.len() != results {
@@ -453,7 +457,13 @@ impl<'a> Parser<'a> {
     ) -> Res<OpState<'a>> {
         let mut attrs = std::mem::take(&mut state.attrs);
         let mut given = Given::default();
-        let known = row(name);
+        // A constant that is no tensor is kept as it is.
+        let scalar = name == "arith.constant"
+            && props.iter().chain(&attrs).any(|named| {
+                named.name == "value"
+                    && named.value.is_some_and(|(at, _)| !self.slice(at, at + 5).starts_with("dense"))
+            });
+        let known = row(name).filter(|_| !scalar);
         if let Some(row) = known {
             let mut deferred = Deferred::new();
             self.known_attrs(row, &mut props, &mut given, &mut deferred)?;
@@ -552,7 +562,8 @@ impl<'a> Parser<'a> {
                     let Some((start, end)) = entry.value else { continue };
                     let text = self.slice(start, end);
                     let text = self.expand_text(text)?;
-                    given.0.push((name, Val::Raw(text.into())));
+                    let dialect = text.starts_with("#stablehlo");
+                    given.0.push((name, Val::Raw(if dialect { tidy(&text) } else { text }.into())));
                 }
                 AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                     let start = self.at_value(&entry, |p| {
@@ -606,9 +617,16 @@ impl<'a> Parser<'a> {
 
     /// The kind of the operation, or an error at its name.
     pub(super) fn kind(&mut self, name: &str, span: Span, given: &mut Given) -> Res<OpKind> {
-        kinds::kind_of(&self.module, name, given).map_err(|problem| {
-            Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span).into()
-        })
+        let kind = kinds::kind_of(&self.module, name, given).map_err(|problem| {
+            Failure::from(Diagnostic::invalid(codes::ATTRIBUTE, format!("{name}: {problem}")).at(span))
+        })?;
+        let printable = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+        if matches!(kind, OpKind::Opaque(_)) && (name.is_empty() || !name.bytes().all(printable)) {
+            let message = format!("{name:?} cannot be the name of an operation");
+            let hint = "a name is `dialect.operation`, of letters, digits, `_`, `$`, `.` and `-`";
+            return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(hint).into());
+        }
+        Ok(kind)
     }
 
     /// Demands that operands have the types written for them.
@@ -650,18 +668,17 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Demands that a terminator is the one of what it stands in.
+/// Terminators of other dialects than `func`'s.
+const TERMINATORS: &[&str] = &["stablehlo.return", "sdy.return"];
+
+/// Demands that a function's terminator stands in a function. (Others may stand anywhere, MLIR says.)
 fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
     let wanted = match owner.split_once('.') {
-        _ if !matches!(name, "return" | "func.return" | "stablehlo.return" | "sdy.return") => return Ok(()),
+        _ if !matches!(name, "return" | "func.return") => return Ok(()),
         Some(("stablehlo" | "chlo", _)) => "stablehlo.return",
         Some(("sdy", _)) => "sdy.return",
-        Some(("func", _)) => "return",
         _ => return Ok(()),
     };
-    if name == wanted || (name == "func.return" && wanted == "return") {
-        return Ok(());
-    }
     let message = format!("`{name}` cannot end a region of {owner}");
     Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(format!("write `{wanted}`")).into())
 }

@@ -140,16 +140,22 @@ impl<'a> Parser<'a> {
         let start = self.peek_pos();
         if self.eat_word("mesh") {
             let mesh = self.mesh_body()?;
-            let same = self.module.meshes.iter().find(|(id, other)| {
-                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
-            });
-            return Ok(match same {
-                Some((id, _)) => id,
-                None => self.module.meshes.push(mesh),
-            });
+            return Ok(self.unnamed_mesh(mesh));
         }
         let name = self.symbol()?;
         self.find_mesh(&name, Span::new(start, self.pos))
+    }
+
+    /// A mesh that is written where it is used.
+    fn unnamed_mesh(&mut self, mesh: Mesh) -> MeshId {
+        let same =
+            self.module.meshes.iter().find(|(id, other)| {
+                **other == mesh && !self.module.mesh_names.values().any(|named| named == id)
+            });
+        match same {
+            Some((id, _)) => id,
+            None => self.module.meshes.push(mesh),
+        }
     }
 
     /// `"x"` or `"x":(1)2`.

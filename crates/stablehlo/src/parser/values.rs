@@ -8,6 +8,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::Parser;
+use super::canonical::{number, tidy};
 use crate::codes;
 use crate::lexer::Res;
 use crate::syntax::{AttrType, Val};
@@ -147,6 +148,9 @@ impl<'a> Parser<'a> {
             AttrType::RaggedDot => Val::RaggedDot(Box::new(self.ragged_dot()?)),
             AttrType::Conv => {
                 self.expect("#stablehlo.conv<")?;
+                if self.eat_word("raw") {
+                    return Ok(Val::Conv(Box::new(self.raw_conv_dims()?)));
+                }
                 let dims = self.conv_dims()?;
                 self.expect(">")?;
                 Val::Conv(Box::new(dims))
@@ -168,7 +172,7 @@ impl<'a> Parser<'a> {
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
-            AttrType::Any => {
+            AttrType::Any | AttrType::Typed(_) => {
                 let start = self.peek_pos();
                 self.skip_attr()?;
                 Val::Attr(self.carried_text(start, self.pos)?)
@@ -243,6 +247,7 @@ impl<'a> Parser<'a> {
         close: &str,
         mut member: impl FnMut(&mut Self, &'a str) -> Res<bool>,
     ) -> Res<()> {
+        let mut seen: SmallVec<[&str; 8]> = SmallVec::new();
         self.list(close, |p| {
             if p.peek() == close.bytes().next().unwrap_or(0) {
                 // A comma may stand after the last member.
@@ -250,6 +255,11 @@ impl<'a> Parser<'a> {
             }
             let span = p.token_span();
             let name = p.ident("a member name")?;
+            if seen.contains(&name) {
+                let message = format!("the member `{name}` is given twice");
+                return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(span).into());
+            }
+            seen.push(name);
             p.expect("=")?;
             if member(p, name)? {
                 return Ok(());
@@ -356,6 +366,41 @@ impl<'a> Parser<'a> {
         Ok([input, kernel, output])
     }
 
+    /// `input_batch_dimension = 0, input_spatial_dimensions = [1], ...>`.
+    fn raw_conv_dims(&mut self) -> Res<[ConvDims; 3]> {
+        let unset = || ConvDims { a: u32::MAX, b: u32::MAX, spatial: SmallVec::new() };
+        let start = self.peek_pos();
+        let mut dims = [unset(), unset(), unset()];
+        self.members(">", |p, name| {
+            let [input, kernel, output] = &mut dims;
+            match name {
+                "input_batch_dimension" => input.a = p.index()?,
+                "input_feature_dimension" => input.b = p.index()?,
+                "input_spatial_dimensions" => input.spatial = p.dim_list()?,
+                "kernel_input_feature_dimension" => kernel.a = p.index()?,
+                "kernel_output_feature_dimension" => kernel.b = p.index()?,
+                "kernel_spatial_dimensions" => kernel.spatial = p.dim_list()?,
+                "output_batch_dimension" => output.a = p.index()?,
+                "output_feature_dimension" => output.b = p.index()?,
+                "output_spatial_dimensions" => output.spatial = p.dim_list()?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        // Each tensor's numbers are those of its dimensions, each once.
+        let whole = dims.iter().all(|dims| {
+            let mut all: SmallVec<[u32; 6]> =
+                [dims.a, dims.b].into_iter().chain(dims.spatial.clone()).collect();
+            all.sort_unstable();
+            all.iter().copied().eq(0..all.len() as u32)
+        });
+        if !whole {
+            let message = "the dimension numbers of each tensor must be those from 0, each once";
+            return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
+        }
+        Ok(dims)
+    }
+
     fn conv_tensor(&mut self, a: char, b: char) -> Res<ConvDims> {
         let start = self.peek_pos();
         self.expect("[")?;
@@ -431,6 +476,18 @@ impl<'a> Parser<'a> {
                 let text = self.slice(start, self.pos);
                 Val::Raw(self.expand_text(text)?.into())
             }
+            AttrType::Typed(ty) => {
+                let start = self.peek_pos();
+                let text = self.number_text();
+                match number(&format!("{text} : {ty}")) {
+                    Some(attr) => Val::Attr(attr),
+                    None => {
+                        let message = format!("expected a number of type {ty}");
+                        let span = self.span_from(start);
+                        return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());
+                    }
+                }
+            }
             AttrType::F32
             | AttrType::I32s
             | AttrType::ChloPrecisions
@@ -469,7 +526,7 @@ impl<'a> Parser<'a> {
                 let start = self.peek_pos();
                 self.skip_brackets()?;
                 let body = self.slice(start, self.pos);
-                spec.algorithm = Some(format!("#stablehlo.dot_algorithm{body}").into());
+                spec.algorithm = Some(tidy(&format!("#stablehlo.dot_algorithm{body}")).into());
             }
         }
         Ok(spec)

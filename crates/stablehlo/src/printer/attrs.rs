@@ -22,12 +22,26 @@ pub(crate) fn push_attr(out: &mut String, attr: &Attr) {
         Attr::Str(text) => push_string(out, text),
         Attr::Array(items) => {
             out.push('[');
-            push_list(out, items, push_attr);
+            push_list(out, items, push_item);
             out.push(']');
         }
         Attr::Dict(dict) => push_dict(out, dict),
         Attr::Symbol(name) => push_symbol(out, name),
         Attr::Raw(text) => out.push_str(text),
+    }
+}
+
+/// Appends an attribute in a list, where numbers of the types `i64` and `f64` stand without them.
+fn push_item(out: &mut String, attr: &Attr) {
+    match attr {
+        Attr::Int(value, ty) if &**ty == "i64" => {
+            let _ = write!(out, "{value}");
+        }
+        Attr::Raw(text) => {
+            let number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+            out.push_str(text.strip_suffix(" : f64").filter(|_| number).unwrap_or(text));
+        }
+        _ => push_attr(out, attr),
     }
 }
 

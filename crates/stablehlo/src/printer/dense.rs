@@ -6,7 +6,10 @@ use crate::floats;
 use crate::syntax::values::{is_bare, push_int, push_string};
 
 /// More elements than this are written as a string of bytes.
-const MAX_LISTED: usize = 100;
+pub(crate) const MAX_LISTED: usize = 100;
+
+/// Constants of more dimensions than this are written as a string of bytes.
+pub(crate) const MAX_RANK: usize = 64;
 
 /// Appends the constant and its type.
 pub(crate) fn push(out: &mut String, module: &Module, dense: &Dense, ty: Option<TypeId>) {
@@ -47,7 +50,7 @@ pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &
         }
         Dense::Elements(bytes) => {
             out.push_str("dense<");
-            if bytes.len() / dtype.bytes() > MAX_LISTED {
+            if bytes.len() / dtype.bytes() > MAX_LISTED || shape.len() > MAX_RANK {
                 push_hex(out, bytes);
             } else if !bytes.is_empty() {
                 push_nested(out, dtype, shape, bytes);

@@ -13,7 +13,10 @@ impl Printer<'_> {
     /// The operation's name with its dialect, which for a terminator depends on where it stands.
     pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
         match (&self.module.ops[op].kind, parent) {
-            (OpKind::Return, Parent::Func) => "func.return",
+            (OpKind::Return, Parent::Func) => match self.module.ops[op].attrs.get(SPELLING) {
+                Some(Attr::Str(other)) => other,
+                _ => "func.return",
+            },
             (OpKind::Return, Parent::Sdy) => "sdy.return",
             _ => self.spelt_name(op),
         }
@@ -27,7 +30,7 @@ impl Printer<'_> {
             _ => return data.kind.name(),
         };
         let fits = match (&data.kind, &**spelling) {
-            (OpKind::Constant(_), "sdy.constant" | "chlo.constant") => true,
+            (OpKind::Constant(_), "sdy.constant" | "chlo.constant" | "arith.constant") => true,
             (OpKind::Unary(UnaryOp::Tan), "chlo.tan") => true,
             (OpKind::DotGeneral(spec), "stablehlo.dot") => {
                 let rank = data.operands.first().map_or(0, |&lhs| self.module.rank(lhs)) as u32;
@@ -65,18 +68,7 @@ impl Printer<'_> {
             });
             self.push("}>");
         }
-        if !data.regions.is_empty() {
-            self.push(" (");
-            for (i, &region) in data.regions.iter().enumerate() {
-                if i > 0 {
-                    self.push(", ");
-                }
-                let mut inner = numbering.clone();
-                self.number_region(region, Some(op), &mut inner);
-                self.region(region, &inner, Parent::of(module, op), true);
-            }
-            self.push(")");
-        }
+        self.regions(op, numbering);
         let mut entries = self.discardable(op);
         entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
         if !entries.is_empty() {
@@ -85,5 +77,19 @@ impl Printer<'_> {
         }
         self.push(" : ");
         self.functional_type(op);
+    }
+
+    /// ` ({...}, {...})` if there are regions.
+    pub(super) fn regions(&mut self, op: OpId, numbering: &Numbering) {
+        let module = self.module;
+        for (i, &region) in module.ops[op].regions.iter().enumerate() {
+            self.push(if i > 0 { ", " } else { " (" });
+            let mut inner = numbering.clone();
+            self.number_region(region, Some(op), &mut inner);
+            self.region(region, &inner, Parent::of(module, op), true);
+        }
+        if !module.ops[op].regions.is_empty() {
+            self.push(")");
+        }
     }
 }

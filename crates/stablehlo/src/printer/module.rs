@@ -64,7 +64,15 @@ impl<'m> Printer<'m> {
             self.newline();
         }
         self.open_module(module.name.as_deref(), &module.attrs);
-        for item in self.items() {
+        let items = self.items();
+        if items.is_empty() && self.options.form == PrintForm::Generic {
+            // MLIR marks a block without operations.
+            self.indent -= 1;
+            self.newline();
+            self.push("^bb0:");
+            self.indent += 1;
+        }
+        for item in items {
             match item {
                 Item::Mesh(mesh) => self.mesh(mesh),
                 Item::Kept(kept) => self.kept_text(&kept.text),

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{DTypeClass, Module, OpId, OpKind, RegionId};
+use shardc_ir::{Attr, DTypeClass, Module, OpId, OpKind, RegionId};
 use smallvec::SmallVec;
 
 use super::{PrintForm, Printer};
@@ -117,13 +117,17 @@ impl Printer<'_> {
     fn name_region(&mut self, region: RegionId, parent: Option<OpId>, numbering: &mut Numbering) {
         let module = self.module;
         let pretty = self.options.form == PrintForm::Pretty;
-        let in_while = pretty && parent.is_some_and(|op| matches!(module.ops[op].kind, OpKind::While));
-        for &arg in &module.regions[region].args {
-            self.names[arg] = if in_while {
-                numbering.word("iterArg")
-            } else {
-                numbering.next_arg += 1;
-                Name::Arg(numbering.next_arg - 1)
+        let kind = parent.filter(|_| pretty).map(|op| &module.ops[op].kind);
+        for (i, &arg) in module.regions[region].args.iter().enumerate() {
+            self.names[arg] = match kind {
+                Some(OpKind::While) => numbering.word("iterArg"),
+                Some(OpKind::Scan(spec)) => {
+                    numbering.word(if i < spec.inputs as usize { "input" } else { "carry" })
+                }
+                _ => {
+                    numbering.next_arg += 1;
+                    Name::Arg(numbering.next_arg - 1)
+                }
             };
         }
         for &op in &module.regions[region].ops {
@@ -147,8 +151,16 @@ impl Printer<'_> {
                 self.names[first] = numbering.word(if integer { "c" } else { "cst" });
                 return;
             }
-            if op.results.len() > 1
-                && let OpKind::TopK { .. } | OpKind::RngBitGenerator { .. } | OpKind::BatchNorm(..) = op.kind
+            if let (OpKind::Constant(_), Some(Attr::Str(spelling))) = (&op.kind, op.attrs.get(SPELLING))
+                && &**spelling == "arith.constant"
+            {
+                self.names[first] = numbering.word("cst");
+                return;
+            }
+            if let OpKind::TopK { .. }
+            | OpKind::RngBitGenerator { .. }
+            | OpKind::BatchNorm(..)
+            | OpKind::Opaque(_) = op.kind
                 && let Some(row) = row(op.kind.name())
                 && row.result_names.len() == op.results.len()
             {

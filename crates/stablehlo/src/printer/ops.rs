@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
+use super::defaults::is_default;
 use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
+use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Own, Pretty};
 use crate::syntax::values::{push_generic, push_list, push_pretty, push_string, push_symbol};
 use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
@@ -34,7 +36,7 @@ impl<'m> Printer<'m> {
                     _ => Some(attrs_of(self.module, kind)),
                 };
                 match attrs {
-                    Some(attrs) => self.pieces(op, row, pieces, &attrs),
+                    Some(attrs) => self.pieces(op, row, pieces, &attrs, numbering),
                     None => self.generic(op, numbering, parent),
                 }
             }
@@ -58,14 +60,28 @@ impl<'m> Printer<'m> {
     /// ` {a = 1}` if there are discardable attributes or `more`.
     fn dict(&mut self, op: OpId, more: Entries<'m>) {
         let mut entries = self.discardable(op);
+        let kind = &self.module.ops[op].kind;
+        entries.retain(|(name, entry)| {
+            let default = matches!(entry, Entry::Attr(Attr::Raw(text)) if &**text == DEFAULT_ACCURACY);
+            !(default && crate::is_carried_property(kind, name))
+        });
         entries.extend(more);
+        let kind = &self.module.ops[op].kind;
+        entries.retain(|(name, entry)| !is_default(kind, name, entry));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);
         }
     }
 
-    fn pieces(&mut self, op: OpId, row: &'static Row, pieces: &[Piece], attrs: &Attrs) {
+    fn pieces(
+        &mut self,
+        op: OpId,
+        row: &'static Row,
+        pieces: &[Piece],
+        attrs: &Attrs,
+        numbering: &Numbering,
+    ) {
         let module = self.module;
         let data = &module.ops[op];
         let mut operands = data.operands.iter().copied();
@@ -114,10 +130,11 @@ impl<'m> Printer<'m> {
                         self.push(" ");
                     }
                 }
+                Piece::Regions => self.regions(op, numbering),
                 Piece::Dict => {
                     let mut more = Entries::new();
                     for (at, (name, val)) in attrs.iter().enumerate() {
-                        if printed >> at & 1 == 0 {
+                        if printed >> at & 1 == 0 && !is_implied(row, name, val) {
                             let mut text = String::new();
                             push_generic(&mut text, module, ty_of(name), val, None);
                             more.push((name, Entry::Text(text)));
@@ -153,8 +170,14 @@ impl<'m> Printer<'m> {
                         let _ = write!(self.out, "e{exponent_bits}m{mantissa_bits}");
                     }
                 }
+                Piece::Cast => {
+                    self.types_of(&data.operands);
+                    self.push(" to ");
+                    self.types_of(&data.results);
+                }
                 Piece::Same => self.same_types(op),
                 Piece::Functional => self.functional_type(op),
+                Piece::Tuple if !self.is_tuple_of_operands(op) => self.functional_type(op),
                 Piece::Result | Piece::Tuple => self.types_of(&data.results),
                 Piece::Operand => self.types_of(data.operands.get(..1).unwrap_or(&[])),
                 Piece::Operands => self.types_of(&data.operands),
@@ -181,6 +204,15 @@ impl<'m> Printer<'m> {
                     self.result_types(&data.results);
                 }
             }
+        }
+    }
+
+    fn is_tuple_of_operands(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        let ty = |value: &ValueId| self.module.values[*value].ty;
+        match data.results.first().map(|result| self.module.types.get(ty(result))) {
+            Some(Type::Tuple(items)) => data.operands.iter().map(ty).eq(items.iter().copied()),
+            _ => false,
         }
     }
 
@@ -308,6 +340,10 @@ impl<'m> Printer<'m> {
                 if let OpKind::Constant(dense) = &data.kind {
                     let ty = data.results.first().map(|&r| module.values[r].ty);
                     super::dense::push(&mut self.out, module, dense, ty);
+                } else if let OpKind::Opaque(spec) = &data.kind
+                    && let Some(value) = spec.props.get("value")
+                {
+                    super::attrs::push_attr(&mut self.out, value);
                 }
             }
             Own::Call => {
@@ -322,17 +358,22 @@ impl<'m> Printer<'m> {
                 let mut more = Entries::new();
                 if let OpKind::CustomCall(spec) = &data.kind {
                     push_symbol(&mut self.out, &spec.target);
-                    more.extend(spec.props.iter().map(|(name, attr)| (name, Entry::Attr(attr))));
+                    let written = spec.props.iter().filter(|(name, attr)| !is_call_default(name, attr));
+                    more.extend(written.map(|(name, attr)| (name, Entry::Attr(attr))));
                 }
                 self.call_tail(op, more);
             }
             Own::Return => {
-                self.push(match parent {
-                    Parent::Func => "return",
-                    Parent::Sdy => "sdy.return",
-                    Parent::Other => "stablehlo.return",
-                });
+                let name = match self.full_name(op, parent) {
+                    "func.return" => "return".to_owned(),
+                    name => name.to_owned(),
+                };
+                self.push(&name);
                 self.dict(op, Entries::new());
+                if data.operands.is_empty() && parent == Parent::Other {
+                    // MLIR's form has a blank for the operands.
+                    self.push(" ");
+                }
                 if !data.operands.is_empty() {
                     self.push(" ");
                     self.values(&data.operands);
@@ -352,6 +393,8 @@ impl<'m> Printer<'m> {
                     self.types_of(&data.operands);
                 }
             }
+            // The pretty form pairs its operands.
+            Own::Reduce if !data.operands.len().is_multiple_of(2) => self.generic(op, numbering, parent),
             Own::Reduce => self.reduce(op, numbering),
             Own::While => self.while_op(op, numbering),
             Own::ManualComputation => self.manual_computation(op, numbering),
@@ -531,6 +574,29 @@ impl<'m> Printer<'m> {
     }
 }
 
+/// The accuracy of an operation that says nothing about it.
+const DEFAULT_ACCURACY: &str = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>";
+
+/// Whether an inherent attribute says what is so without it, and is left out of the pretty form.
+fn is_implied(row: &Row, name: &str, val: &Val) -> bool {
+    match val {
+        Val::Attr(Attr::Dict(dict)) => name == "composite_attributes" && dict.is_empty(),
+        Val::Attr(Attr::Raw(text)) => IMPLIED.contains(&(name, &**text)),
+        Val::Int(0) => row.name == "stablehlo.composite" && name == "version",
+        _ => false,
+    }
+}
+
+/// Whether an attribute of a custom call says what is so without it; its pretty form leaves those out.
+fn is_call_default(name: &str, attr: &Attr) -> bool {
+    match (name, attr) {
+        ("has_side_effect", Attr::Bool(false)) => true,
+        ("api_version", Attr::Int(1, _)) => true,
+        ("called_computations" | "output_operand_aliases", Attr::Array(items)) => items.is_empty(),
+        _ => false,
+    }
+}
+
 fn push_pair(out: &mut String, low: i64, high: i64) {
     let _ = write!(out, "[{low}, {high}]");
 }
@@ -611,7 +677,7 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
                 (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any) => Val::Attr(attr.clone()),
+                (attr, AttrType::Any | AttrType::Typed(_)) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

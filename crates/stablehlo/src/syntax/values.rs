@@ -78,6 +78,8 @@ pub(crate) enum AttrType {
     Raw,
     /// Any attribute.
     Any,
+    /// A number of this type; in pretty forms without the type.
+    Typed(&'static str),
 }
 
 /// The value of an inherent attribute.
@@ -161,6 +163,13 @@ pub(crate) fn push_symbol(out: &mut String, name: &str) {
 }
 
 fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
+    if let [row] = rows
+        && row.is_empty()
+    {
+        // An empty list rather than a matrix.
+        out.push_str("dense<> : tensor<0xi64>");
+        return;
+    }
     out.push_str("dense<");
     let first = rows.first().and_then(|row| row.first());
     match first {
@@ -403,7 +412,14 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
             None => out.push_str("{}"),
         },
         Val::Raw(text) => out.push_str(text),
-        Val::Attr(attr) => printer::attrs::push_attr(out, attr),
+        Val::Attr(attr) => match (attr, ty) {
+            (Attr::Int(value, _), AttrType::Typed(_)) => push_int(out, value),
+            (Attr::Raw(text), AttrType::Typed(ty)) => {
+                let bare = text.strip_suffix(ty).and_then(|rest| rest.strip_suffix(" : "));
+                out.push_str(bare.unwrap_or(text));
+            }
+            _ => printer::attrs::push_attr(out, attr),
+        },
         Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(..) | Val::Str(_) | Val::Unit => {
             push_generic(out, module, ty, val, None);
         }

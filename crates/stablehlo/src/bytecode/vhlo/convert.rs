@@ -3,6 +3,9 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+use shardc_ir::Diagnostic;
+
 use crate::bytecode::attr::{AttrRef, BAttr, BType, Piece, Store, TypeRef};
 use crate::bytecode::ir::OpRecord;
 use crate::codes;
@@ -12,96 +15,159 @@ use super::attrs::{DEFAULT_ACCURACY, MESH_AXES, NO_TOLERANCE};
 use super::join;
 use super::table::{self, Absent, Form, Prop, Row};
 
-use shardc_ir::Diagnostic;
-
 /// Why an operation cannot be converted: one sentence.
 pub(super) type Problem = String;
 
-/// Most dimensions that a list of dimension numbers or sizes can be for.
-const MAX_DIMS: usize = 1 << 16;
+/// Most elements of a list of dimension numbers or sizes that is given as one number for all.
+const MAX_SPLAT: usize = 1 << 10;
 
-/// Rewrites a `vhlo` operation into the operation that it stands for: name and attributes. Operands, results and
-/// regions are the same; types are converted where they are decoded.
-pub(crate) fn rewrite<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>) -> Res<()> {
-    let name = op.name.strip_prefix("vhlo.").unwrap_or(&op.name);
-    let Some(row) = table::row(name) else {
-        let message = format!("`{}` is not an operation of any known version of VHLO", op.name);
-        return Err(Diagnostic::invalid(codes::UNKNOWN_OP, message).into());
-    };
-    convert(store, op, row).map_err(|problem| {
-        let message = format!("`{}` at byte {}: {problem}", op.name, op.offset);
-        Diagnostic::invalid(codes::ATTRIBUTE, message)
-    })?;
-    op.name = Cow::Borrowed(&row.target);
-    Ok(())
+/// Bytes that new attributes may take for each byte of the file, and in any case.
+const MAX_GROWTH: usize = 64;
+const MIN_LIMIT: usize = 16 << 20;
+
+/// Rewrites the operations of a file.
+pub(crate) struct Converter {
+    /// Attributes that were converted before.
+    done: FxHashMap<(AttrRef, Form), AttrRef>,
+    /// Bytes that new attributes may still take.
+    left: usize,
 }
 
-fn convert<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, row: &Row) -> Result<(), Problem> {
-    if row.props.is_empty() {
-        return Ok(());
+impl Converter {
+    /// For a file of `size` bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        let left = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT);
+        Converter { done: FxHashMap::default(), left }
     }
-    join::join(store, op, &row.target)?;
-    for prop in row.props {
-        if prop.1 != Form::Part {
-            convert_prop(store, op, prop)?;
+
+    /// Rewrites a `vhlo` operation into the operation that it stands for: name and attributes. Operands, results
+    /// and regions are the same; types are converted where they are decoded.
+    pub(crate) fn rewrite<'b>(&mut self, store: &mut Store<'b>, op: &mut OpRecord<'b>) -> Res<()> {
+        let name = op.name.strip_prefix("vhlo.").unwrap_or(&op.name);
+        let Some(row) = table::row(name) else {
+            let message = format!("`{}` is not an operation of any known version of VHLO", op.name);
+            return Err(Diagnostic::invalid(codes::UNKNOWN_OP, message).into());
+        };
+        self.op(store, op, row).map_err(|problem| {
+            let message = format!("`{}` at byte {}: {problem}", op.name, op.offset);
+            Diagnostic::invalid(codes::ATTRIBUTE, message)
+        })?;
+        op.name = Cow::Borrowed(&row.target);
+        Ok(())
+    }
+
+    /// Adds an attribute that was made of others.
+    pub(super) fn add<'b>(&mut self, store: &mut Store<'b>, attr: BAttr<'b>) -> Result<AttrRef, Problem> {
+        let size = match &attr {
+            BAttr::DenseArray { bytes, .. } => bytes.len(),
+            BAttr::Array(items) => items.len() * size_of::<AttrRef>(),
+            BAttr::Pieces(pieces) => pieces.iter().map(piece_size).sum(),
+            _ => 0,
+        };
+        self.left = self.left.saturating_sub(size + size_of::<BAttr<'_>>());
+        if self.left == 0 {
+            return Err("the attributes up to here take too much memory for the size of the file".to_owned());
         }
+        Ok(store.add_attr(attr))
     }
-    // The two say something together only.
-    let empty = |name: &str| op.attr(name).is_some_and(|at| is_empty(store, at));
-    if &*row.target == "stablehlo.custom_call" && empty("operand_layouts") && empty("result_layouts") {
-        op.take_attr("operand_layouts");
-        op.take_attr("result_layouts");
+
+    fn op<'b>(&mut self, store: &mut Store<'b>, op: &mut OpRecord<'b>, row: &Row) -> Result<(), Problem> {
+        if row.props.is_empty() {
+            return Ok(());
+        }
+        join::join(self, store, op, &row.target)?;
+        for prop in row.props {
+            if prop.1 != Form::Part {
+                self.prop(store, op, prop)?;
+            }
+        }
+        // The two say something together only.
+        let empty = |name: &str| op.attr(name).is_some_and(|at| is_empty(store, at));
+        if &*row.target == "stablehlo.custom_call" && empty("operand_layouts") && empty("result_layouts") {
+            op.take_attr("operand_layouts");
+            op.take_attr("result_layouts");
+        }
+        op.props.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(())
     }
-    op.props.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(())
+
+    fn prop<'b>(
+        &mut self,
+        store: &mut Store<'b>,
+        op: &mut OpRecord<'b>,
+        &(name, form, absent): &Prop,
+    ) -> Result<(), Problem> {
+        let Some(at) = op.take_attr(name) else {
+            return if absent == Absent::Never && form != Form::Gone { Err(missing(name)) } else { Ok(()) };
+        };
+        if form == Form::Gone || is_absent(store, at, absent) {
+            return Ok(());
+        }
+        let target = if form == Form::Channel { "channel_handle" } else { name };
+        let converted = match (form, self.done.get(&(at, form))) {
+            (Form::Same | Form::Part | Form::Gone, _) => at,
+            (_, Some(&done)) => done,
+            (_, None) => {
+                let made = self.convert(store, at, form, name)?;
+                self.done.insert((at, form), made);
+                made
+            }
+        };
+        if form == Form::Flag && bool(store, at) == Some(false) {
+            return Ok(());
+        }
+        op.props.push((target.into(), converted));
+        Ok(())
+    }
+
+    fn convert<'b>(
+        &mut self,
+        store: &mut Store<'b>,
+        at: AttrRef,
+        form: Form,
+        name: &str,
+    ) -> Result<AttrRef, Problem> {
+        let wrong = |what: &str| format!("the attribute `{name}` must be {what}");
+        let made = match form {
+            Form::Same | Form::Part | Form::Gone => return Ok(at),
+            Form::Ints => {
+                let (element, _, _) = dense(store, at).ok_or_else(|| wrong("a tensor of integers"))?;
+                let bytes: Vec<u8> =
+                    int_list(store, at, name)?.into_iter().flat_map(i64::to_le_bytes).collect();
+                BAttr::DenseArray { element, count: bytes.len() as u64 / 8, bytes: bytes.into() }
+            }
+            Form::Bools => {
+                let (element, _, _) = dense(store, at).ok_or_else(|| wrong("a tensor of booleans"))?;
+                let bytes = bool_list(store, at).ok_or_else(|| wrong("a tensor of booleans"))?;
+                BAttr::DenseArray { element, count: bytes.len() as u64, bytes: bytes.into() }
+            }
+            Form::Channel => BAttr::text(channel(store.int(at).ok_or_else(|| wrong("an integer"))?, 0)),
+            Form::Flag => match bool(store, at) {
+                Some(_) => BAttr::Unit,
+                None => return Err(wrong("a boolean")),
+            },
+            Form::Symbol => symbol(store, at).ok_or_else(|| wrong("a string"))?,
+            Form::Symbols => {
+                let BAttr::Array(names) = store.attr(at).clone() else { return Err(wrong("an array")) };
+                let mut symbols = Vec::with_capacity(names.len());
+                for name in names {
+                    let symbol = symbol(store, name).ok_or_else(|| wrong("an array of strings"))?;
+                    symbols.push(self.add(store, symbol)?);
+                }
+                BAttr::Array(symbols)
+            }
+            Form::Groups => match mesh_axes(store, at) {
+                Some(axes) => axes,
+                None => return Ok(at),
+            },
+        };
+        self.add(store, made)
+    }
 }
 
-fn convert_prop<'b>(
-    store: &mut Store<'b>,
-    op: &mut OpRecord<'b>,
-    &(name, form, absent): &Prop,
-) -> Result<(), Problem> {
-    let Some(at) = op.take_attr(name) else {
-        return if absent == Absent::Never && form != Form::Gone { Err(missing(name)) } else { Ok(()) };
-    };
-    if form == Form::Gone || is_absent(store, at, absent) {
-        return Ok(());
-    }
-    let wrong = |what: &str| format!("the attribute `{name}` must be {what}");
-    let mut target = name;
-    let made = match form {
-        Form::Same | Form::Part | Form::Gone => None,
-        Form::Ints => {
-            let (element, _, _) = dense(store, at).ok_or_else(|| wrong("a tensor of integers"))?;
-            let bytes: Vec<u8> = int_list(store, at, name)?.into_iter().flat_map(i64::to_le_bytes).collect();
-            Some(BAttr::DenseArray { element, count: bytes.len() as u64 / 8, bytes: bytes.into() })
-        }
-        Form::Bools => {
-            let (element, _, _) = dense(store, at).ok_or_else(|| wrong("a tensor of booleans"))?;
-            let bytes = bool_list(store, at).ok_or_else(|| wrong("a tensor of booleans"))?;
-            Some(BAttr::DenseArray { element, count: bytes.len() as u64, bytes: bytes.into() })
-        }
-        Form::Channel => {
-            target = "channel_handle";
-            let handle = store.int(at).ok_or_else(|| wrong("an integer"))?;
-            Some(BAttr::text(channel(handle, 0)))
-        }
-        Form::Flag => match bool(store, at).ok_or_else(|| wrong("a boolean"))? {
-            true => Some(BAttr::Unit),
-            false => return Ok(()),
-        },
-        Form::Symbol => Some(symbol(store, at).ok_or_else(|| wrong("a string"))?),
-        Form::Symbols => {
-            let BAttr::Array(names) = store.attr(at).clone() else { return Err(wrong("an array")) };
-            let symbols: Option<Vec<_>> = names.into_iter().map(|name| symbol(store, name)).collect();
-            let symbols = symbols.ok_or_else(|| wrong("an array of strings"))?;
-            Some(BAttr::Array(symbols.into_iter().map(|symbol| store.add_attr(symbol)).collect()))
-        }
-        Form::Groups => mesh_axes(store, at),
-    };
-    let at = made.map_or(at, |attr| store.add_attr(attr));
-    op.props.push((target.into(), at));
-    Ok(())
+fn piece_size(piece: &Piece<'_>) -> usize {
+    let text = if let Piece::Text(text) = piece { text.len() } else { 0 };
+    size_of::<Piece<'_>>() + text
 }
 
 /// What is said where an attribute is absent that VHLO always writes.
@@ -162,21 +228,26 @@ fn dense<'s>(store: &'s Store<'_>, at: AttrRef) -> Option<(TypeRef, usize, &'s [
     Some((*element, count, bytes))
 }
 
+/// Whether a tensor of so many elements is a list of about the size of its bytes.
+fn is_listed(count: usize, bytes: &[u8]) -> bool {
+    count <= MAX_SPLAT.max(bytes.len().saturating_mul(8))
+}
+
 /// The numbers of a tensor of `i64`.
 pub(super) fn int_list(store: &Store<'_>, at: AttrRef, name: &str) -> Result<Vec<i64>, Problem> {
     let list = || {
-        let (element, count, _) = dense(store, at)?;
+        let (element, count, bytes) = dense(store, at)?;
         let wide = matches!(store.ty(element), BType::Int { width: 64, .. });
-        if wide && count <= MAX_DIMS { store.ints(at) } else { None }
+        if wide && is_listed(count, bytes) { store.ints(at) } else { None }
     };
     list().ok_or_else(|| format!("the attribute `{name}` must be a short tensor of 64-bit integers"))
 }
 
 /// The elements of a tensor of `i1`, one byte each.
 fn bool_list(store: &Store<'_>, at: AttrRef) -> Option<Vec<u8>> {
-    let (element, count, _) = dense(store, at)?;
+    let (element, count, bytes) = dense(store, at)?;
     let narrow = matches!(store.ty(element), BType::Int { width: 1, .. });
-    let bits = if narrow && count <= MAX_DIMS { store.ints(at)? } else { return None };
+    let bits = if narrow && is_listed(count, bytes) { store.ints(at)? } else { return None };
     Some(bits.into_iter().map(|bit| bit as u8).collect())
 }
 

@@ -7,11 +7,16 @@ use crate::bytecode::ir::OpRecord;
 use crate::bytecode::stablehlo::dot_algorithm;
 use crate::syntax::values::{push_conv, push_members};
 
-use super::convert::{self, Problem};
+use super::convert::{self, Converter, Problem};
 
 /// Removes the parts from the operation and adds what they make.
-pub(super) fn join<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, target: &str) -> Result<(), Problem> {
-    let parts = &mut Parts { store, op };
+pub(super) fn join<'b>(
+    converter: &mut Converter,
+    store: &mut Store<'b>,
+    op: &mut OpRecord<'b>,
+    target: &str,
+) -> Result<(), Problem> {
+    let parts = &mut Parts { converter, store, op };
     match target {
         "stablehlo.dot_general" => {
             let dims = parts.members(
@@ -25,14 +30,14 @@ pub(super) fn join<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, target: &st
                 None,
             )?;
             let algorithm = parts.algorithm()?;
-            parts.add("dot_dimension_numbers", dims);
+            parts.add("dot_dimension_numbers", dims)?;
             if let Some(algorithm) = algorithm {
-                parts.add("algorithm", algorithm);
+                parts.add("algorithm", algorithm)?;
             }
         }
         "stablehlo.convolution" | "stablehlo.dynamic_conv" => {
             let dims = parts.conv()?;
-            parts.add("dimension_numbers", dims);
+            parts.add("dimension_numbers", dims)?;
         }
         "stablehlo.gather" | "stablehlo.dynamic_gather" => {
             let members = [
@@ -43,7 +48,7 @@ pub(super) fn join<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, target: &st
                 "start_index_map",
             ];
             let dims = parts.members("gather", &members, Some("index_vector_dim"))?;
-            parts.add("dimension_numbers", dims);
+            parts.add("dimension_numbers", dims)?;
         }
         "stablehlo.scatter" => {
             let members = [
@@ -54,11 +59,11 @@ pub(super) fn join<'b>(store: &mut Store<'b>, op: &mut OpRecord<'b>, target: &st
                 "scatter_dims_to_operand_dims",
             ];
             let dims = parts.members("scatter", &members, Some("index_vector_dim"))?;
-            parts.add("scatter_dimension_numbers", dims);
+            parts.add("scatter_dimension_numbers", dims)?;
         }
         "stablehlo.send" | "stablehlo.recv" => {
             let (handle, kind) = (parts.int("channel_id")?, parts.int("channel_type")?);
-            parts.add("channel_handle", BAttr::text(convert::channel(handle, kind)));
+            parts.add("channel_handle", BAttr::text(convert::channel(handle, kind)))?;
         }
         _ => {}
     }
@@ -77,14 +82,16 @@ const CONV: [[&str; 3]; 3] = [
 ];
 
 struct Parts<'s, 'b> {
+    converter: &'s mut Converter,
     store: &'s mut Store<'b>,
     op: &'s mut OpRecord<'b>,
 }
 
 impl<'b> Parts<'_, 'b> {
-    fn add(&mut self, name: &'static str, attr: BAttr<'b>) {
-        let at = self.store.add_attr(attr);
+    fn add(&mut self, name: &'static str, attr: BAttr<'b>) -> Result<(), Problem> {
+        let at = self.converter.add(self.store, attr)?;
         self.op.props.push((name.into(), at));
+        Ok(())
     }
 
     fn take(&mut self, name: &str) -> Result<AttrRef, Problem> {

@@ -26,7 +26,7 @@ use crate::codes;
 use crate::lexer::Failure;
 
 pub(super) use casts::drop_casts;
-pub(super) use convert::rewrite;
+pub(super) use convert::Converter;
 pub(super) use version::{check_operations, explain};
 
 /// The row of the dialect.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 pub(super) const NEWEST: [u64; 3] = [1, 20, 0];
 
 /// How an attribute becomes one of the StableHLO operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// As it is.
     Same,

@@ -198,7 +198,7 @@ impl Given {
             Val::Gather(spec) => spec,
             _ => return Err("the attribute `dimension_numbers` must be `#stablehlo.gather<...>`".to_owned()),
         };
-        spec.indices_are_sorted = self.flag("indices_are_sorted");
+        spec.indices_are_sorted = self.opt_flag("indices_are_sorted");
         Ok(spec)
     }
 

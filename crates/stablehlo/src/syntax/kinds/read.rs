@@ -7,6 +7,7 @@ use shardc_ir::{
 };
 
 use super::given::{Given, Problem};
+use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Elementwise, row};
 use crate::syntax::values::Val;
 
@@ -36,10 +37,15 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
             exponent_bits: given.dim("exponent_bits")?,
             mantissa_bits: given.dim("mantissa_bits")?,
         },
-        "stablehlo.constant" | "sdy.constant" | "chlo.constant" => match given.need("value")? {
-            Val::Dense(dense) => K::Constant(dense),
-            _ => return Err("the attribute `value` must be a constant".to_owned()),
-        },
+        "arith.constant" if !given.0.iter().any(|(name, _)| *name == "value") => {
+            K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: AttrDict::new() }))
+        }
+        "stablehlo.constant" | "sdy.constant" | "chlo.constant" | "arith.constant" => {
+            match given.need("value")? {
+                Val::Dense(dense) => K::Constant(dense),
+                _ => return Err("the attribute `value` must be a constant".to_owned()),
+            }
+        }
         "stablehlo.iota" => K::Iota { dim: given.dim("iota_dimension")? },
         "stablehlo.broadcast_in_dim" => K::BroadcastInDim { dims: given.dims("broadcast_dimensions")? },
         "stablehlo.reshape" => K::Reshape,
@@ -82,13 +88,7 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         "stablehlo.reduce" => K::Reduce { dims: given.dims("dimensions")? },
         "stablehlo.reduce_window" => K::ReduceWindow(given.window()?),
         "stablehlo.select_and_scatter" => K::SelectAndScatter(given.window()?),
-        "stablehlo.sort" => K::Sort {
-            dim: match given.take("dimension") {
-                Some(Val::Int(dim)) => dim,
-                _ => -1,
-            },
-            stable: given.flag("is_stable"),
-        },
+        "stablehlo.sort" => K::Sort { dim: given.opt_int("dimension"), stable: given.opt_flag("is_stable") },
         "stablehlo.gather" => {
             let mut spec = given.gather()?;
             spec.slice_sizes = given.ints("slice_sizes")?;
@@ -102,8 +102,8 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
                     return Err(form.to_owned());
                 }
             };
-            spec.indices_are_sorted = given.flag("indices_are_sorted");
-            spec.unique_indices = given.flag("unique_indices");
+            spec.indices_are_sorted = given.opt_flag("indices_are_sorted");
+            spec.unique_indices = given.opt_flag("unique_indices");
             K::Scatter(spec)
         }
         "stablehlo.rng_bit_generator" => K::RngBitGenerator { algorithm: given.word("rng_algorithm")? },
@@ -285,7 +285,16 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
                 associative: given.opt_flag("is_associative"),
             }))
         }
-        _ => K::Opaque(Box::new(OpaqueSpec { name: name.into(), props: opaque_props(given) })),
+        _ => {
+            let mut props = opaque_props(given);
+            let written = |props: &AttrDict, name: &str| props.iter().any(|(other, _)| other == name);
+            for &(attr, value) in IMPLIED {
+                if row(name).is_some_and(|row| row.attr(attr).is_some()) && !written(&props, attr) {
+                    props.set(attr, Attr::Raw(value.into()));
+                }
+            }
+            K::Opaque(Box::new(OpaqueSpec { name: name.into(), props }))
+        }
     })
 }
 

@@ -26,6 +26,10 @@ fn word(text: &str) -> Val {
     Val::Word(Cow::Owned(text.to_owned()))
 }
 
+fn push_flag(out: &mut Attrs, name: &'static str, flag: Option<bool>) {
+    out.extend(flag.map(|flag| (name, Val::Bool(flag))));
+}
+
 fn push_collective(out: &mut Attrs, spec: &CollectiveSpec, groups: &'static str) {
     out.extend(spec.channel.map(|channel| ("channel_handle", Val::Channel(channel))));
     out.push((groups, Val::Groups(spec.groups.clone(), spec.mesh_axes.clone())));
@@ -39,7 +43,7 @@ fn push_collective(out: &mut Attrs, spec: &CollectiveSpec, groups: &'static str)
 
 fn push_transfer(out: &mut Attrs, spec: &TransferSpec) {
     out.push(("channel_handle", Val::Channel(spec.channel)));
-    out.extend(spec.is_host_transfer.map(|host| ("is_host_transfer", Val::Bool(host))));
+    push_flag(out, "is_host_transfer", spec.is_host_transfer);
     out.extend(
         spec.source_target_pairs
             .as_ref()
@@ -153,18 +157,18 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         K::ReduceWindow(spec) => push_window(out, spec, true),
         K::SelectAndScatter(spec) => push_window(out, spec, false),
         K::Sort { dim, stable } => {
-            out.push(("dimension", Val::Int(*dim)));
-            out.push(("is_stable", Val::Bool(*stable)));
+            out.extend(dim.map(|dim| ("dimension", Val::Int(dim))));
+            push_flag(out, "is_stable", *stable);
         }
         K::Gather(spec) => {
             out.push(("dimension_numbers", Val::Gather(spec.clone())));
             out.push(("slice_sizes", ints(&spec.slice_sizes)));
-            out.push(("indices_are_sorted", Val::Bool(spec.indices_are_sorted)));
+            push_flag(out, "indices_are_sorted", spec.indices_are_sorted);
         }
         K::Scatter(spec) => {
             out.push(("scatter_dimension_numbers", Val::Scatter(spec.clone())));
-            out.push(("indices_are_sorted", Val::Bool(spec.indices_are_sorted)));
-            out.push(("unique_indices", Val::Bool(spec.unique_indices)));
+            push_flag(out, "indices_are_sorted", spec.indices_are_sorted);
+            push_flag(out, "unique_indices", spec.unique_indices);
         }
         K::RngBitGenerator { algorithm } => out.push(("rng_algorithm", word(algorithm))),
         K::Fft { kind, length } => {
@@ -240,7 +244,7 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         K::ConstantLike(value) => out.push(("value", Val::Attr((**value).clone()))),
         K::TopK { k, stable } => {
             out.push(("k", Val::Int(*k)));
-            out.extend(stable.map(|stable| ("is_stable", Val::Bool(stable))));
+            push_flag(out, "is_stable", *stable);
         }
         K::RaggedDot(spec) => {
             if !spec.precision.is_empty() {
@@ -253,8 +257,8 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             out.push(("operandSegmentSizes", dims(&[spec.inputs, spec.carries])));
             out.push(("resultSegmentSizes", dims(&[spec.outputs, spec.carries])));
             out.extend(spec.dim_size.map(|size| ("scan_dim_size", Val::Int(size))));
-            out.extend(spec.reverse.map(|reverse| ("is_reverse", Val::Bool(reverse))));
-            out.extend(spec.associative.map(|any| ("is_associative", Val::Bool(any))));
+            push_flag(out, "is_reverse", spec.reverse);
+            push_flag(out, "is_associative", spec.associative);
         }
         K::ShardingConstraint(sharding) | K::Reshard(sharding) => {
             out.push(("sharding", Val::Sharding(*sharding)));
@@ -299,7 +303,7 @@ fn push_dynamic(out: &mut Attrs, op: &DynamicOp) {
         DynamicOp::Iota { dim } => out.push(("iota_dimension", int(*dim))),
         DynamicOp::Gather(spec) => {
             out.push(("dimension_numbers", Val::Gather(spec.clone())));
-            out.push(("indices_are_sorted", Val::Bool(spec.indices_are_sorted)));
+            push_flag(out, "indices_are_sorted", spec.indices_are_sorted);
         }
         DynamicOp::Convolution(spec) => push_conv(out, spec),
     }

@@ -1,6 +1,6 @@
 //! Operations of StableHLO that speak to other devices, to the host or to functions.
 
-use super::Piece::{A, All, Dict, Functional, L, Result, Same};
+use super::Piece::{A, All, Dict, Functional, L, Regions, Result, Same};
 use super::{Own, Pretty, Spec, pieces};
 use crate::syntax::AttrType::{self, Any, Bool, Channel, Groups, I32, I64, Str, Symbol, Unit};
 
@@ -68,7 +68,7 @@ pub(super) const SPECS: &[Spec] = &[
     (
         "stablehlo.composite",
         &[("composite_attributes", Any), ("decomposition", Symbol), ("name", Str), ("version", I32)],
-        pieces(&[L(" "), A("name"), L(" "), All, Dict, L(" : "), Functional]),
+        pieces(&[L(" "), A("name"), L(" "), All, Regions, Dict, L(" : "), Functional]),
     ),
     ("stablehlo.infeed", &[("infeed_config", Str), ("layout", Any)], Pretty::None),
     ("stablehlo.outfeed", &[("outfeed_config", Str)], Pretty::None),

@@ -1,24 +1,32 @@
 //! Operations of dialects that go with StableHLO in tests. They have no kind of their own and are kept as
 //! [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
 
-use super::Piece::{A, All, Dict, L, One, Operand, Operands, Opt, Same};
-use super::{Spec, pieces};
-use crate::syntax::AttrType::{self, I64, Raw, Str};
+use super::Piece::{A, All, Cast, Dict, L, One, Operand, Operands, Opt, Same};
+use super::{SAME_2, Spec, pieces};
+use crate::syntax::AttrType::{self, Any, Str, Typed};
 
-const RANGE_OF_ULPS: &[(&str, AttrType)] = &[("max_ulp_difference", I64), ("min_ulp_difference", I64)];
+const RANGE_OF_ULPS: &[(&str, AttrType)] =
+    &[("max_ulp_difference", Typed("ui64")), ("min_ulp_difference", Typed("ui64"))];
+
+const FASTMATH: &[(&str, AttrType)] = &[("fastmath", Any)];
+const OVERFLOW: &[(&str, AttrType)] = &[("overflowFlags", Any)];
+
+/// Attributes that MLIR adds where they are not written, and leaves out of pretty forms.
+pub(crate) const IMPLIED: &[(&str, &str)] =
+    &[("fastmath", "#arith.fastmath<none>"), ("overflowFlags", "#arith.overflow<none>")];
 
 /// All of them.
 pub(super) const SPECS: &[Spec] = &[
     ("check.expect_eq", &[], pieces(&[L(" "), All, Dict, L(" : "), Operand])),
     (
         "check.expect_almost_eq",
-        &[("tolerance", Raw)],
+        &[("tolerance", Typed("f64"))],
         pieces(&[L(" "), All, Opt(", tolerance = ", "tolerance"), Dict, L(" : "), Operand]),
     ),
-    ("check.expect_eq_const", &[("value", Raw)], pieces(&[L(" "), One, L(", "), A("value"), Dict])),
+    ("check.expect_eq_const", &[("value", Any)], pieces(&[L(" "), One, L(", "), A("value"), Dict])),
     (
         "check.expect_almost_eq_const",
-        &[("tolerance", Raw), ("value", Raw)],
+        &[("tolerance", Typed("f64")), ("value", Any)],
         pieces(&[L(" "), One, L(", "), A("value"), Opt(", tolerance = ", "tolerance"), Dict]),
     ),
     (
@@ -37,9 +45,36 @@ pub(super) const SPECS: &[Spec] = &[
         ]),
     ),
     (
+        "check.expect_serialized_eq",
+        &[("iteration", Typed("ui32")), ("probe_id", Str)],
+        pieces(&[
+            L(" "),
+            One,
+            L(", probe_id = "),
+            A("probe_id"),
+            Opt(", iter = ", "iteration"),
+            Dict,
+            L(" : "),
+            Operand,
+        ]),
+    ),
+    (
         "interpreter.probe",
         &[("probe_id", Str)],
         pieces(&[L(" "), One, L(", probe_id = "), A("probe_id"), Dict, L(" : "), Same]),
     ),
     ("interpreter.print", &[], pieces(&[L(" "), One, Dict, L(" : "), Operand])),
+    ("arith.addf", FASTMATH, pieces(SAME_2)),
+    ("arith.subf", FASTMATH, pieces(SAME_2)),
+    ("arith.mulf", FASTMATH, pieces(SAME_2)),
+    ("arith.divf", FASTMATH, pieces(SAME_2)),
+    ("arith.maximumf", FASTMATH, pieces(SAME_2)),
+    ("arith.minimumf", FASTMATH, pieces(SAME_2)),
+    ("arith.addi", OVERFLOW, pieces(SAME_2)),
+    ("arith.subi", OVERFLOW, pieces(SAME_2)),
+    ("arith.muli", OVERFLOW, pieces(SAME_2)),
+    ("arith.andi", &[], pieces(SAME_2)),
+    ("arith.ori", &[], pieces(SAME_2)),
+    ("arith.xori", &[], pieces(SAME_2)),
+    ("tensor.cast", &[], pieces(&[L(" "), One, Dict, L(" : "), Cast])),
 ];

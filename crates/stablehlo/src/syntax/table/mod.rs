@@ -2,7 +2,7 @@
 
 mod chlo;
 mod devices;
-mod kept;
+pub(crate) mod kept;
 mod sdy;
 mod stablehlo;
 
@@ -30,6 +30,8 @@ pub(crate) enum Piece {
     Unless(bool, &'static str, &'static str),
     /// A keyword attribute and a blank, left out where absent.
     Lead(&'static str),
+    /// `({...}, {...})`, left out where there are no regions.
+    Regions,
     /// Discardable attributes.
     Dict,
     /// `T` where operands and results have that type, else `(T, U) -> V`.
@@ -58,6 +60,8 @@ pub(crate) enum Piece {
     Window,
     /// `e8m7`.
     ExpMant,
+    /// The type of the only operand, `to`, that of the only result.
+    Cast,
 }
 
 use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};
@@ -131,13 +135,15 @@ pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
 }
 
 /// The attribute that remembers the name of an operation which is read as another one, so that it is printed under
-/// that name. It never appears in text.
-pub(crate) const SPELLING: &str = "shardc.spelling";
+/// that name.
+pub(crate) use shardc_ir::SPELLING_ATTR as SPELLING;
 
 /// Names of operations that are read as others: constants, `dot` as `dot_general`.
-pub(crate) const SPELLINGS: &[&str] = &["sdy.constant", "chlo.constant", "stablehlo.dot", "chlo.tan"];
+pub(crate) const SPELLINGS: &[&str] =
+    &["sdy.constant", "chlo.constant", "arith.constant", "stablehlo.dot", "chlo.tan"];
 
 const RESULT_NAMES: &[(&str, &[&str])] = &[
+    ("tensor.cast", &["cast"]),
     ("chlo.top_k", &["values", "indices"]),
     ("stablehlo.rng_bit_generator", &["output_state", "output"]),
     ("stablehlo.batch_norm_training", &["output", "batch_mean", "batch_var"]),
@@ -174,6 +180,7 @@ static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
     for &(name, attrs, pretty) in rows.into_iter().flatten() {
         add(name, attrs, pretty, None);
     }
+    add("arith.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant), None);
     add("chlo.tan", &[], Pretty::Pieces(ARROW), None);
     table
 });

@@ -40,7 +40,11 @@ module @later {
     %0 = stablehlo.custom_call @Pin(%arg0) {api_version = 4 : i32, backend_config = {bar = 42 : i32, foo = "text"}} : (tensor<2xf32>) -> memref<2xf32>
     %1 = stablehlo.custom_call @Unpin(%0) {api_version = 4 : i32} : (memref<2xf32>) -> tensor<2xf32>
     %2 = stablehlo.composite "own.name" %1 {composite_attributes = {n = 1 : i64, s = "foo"}, decomposition = @target, version = 2 : i32} : (tensor<2xf32>) -> tensor<2xf32>
-    return %2 : tensor<2xf32>
+    %3 = stablehlo.composite "own.regions" %2 ({
+    ^bb0(%arg1: tensor<f32>):
+      stablehlo.return %arg1 : tensor<f32>
+    }) {decomposition = @target} : (tensor<2xf32>) -> tensor<2xf32>
+    return %3 : tensor<2xf32>
   }
   func.func private @target(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     return %arg0 : tensor<2xf32>

@@ -1,0 +1,209 @@
+//! MLIR bytecode: a module is the same whether it comes as bytecode or as text.
+//!
+//! `data/bytecode` has files with the text that MLIR prints of them and the script that made both. Real programs
+//! are made into bytecode where `shared` and a Python with jaxlib are there (`SHARDC_SHARED`, `SHARDC_PYTHON`): a
+//! sample, or all of them in several versions with `SHARDC_ALL=1`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use shardc_ir::{Class, Diagnostic, Module};
+use shardc_stablehlo::{
+    PrintForm, PrintOptions, is_bytecode, parse, parse_bytecode, print, properties, render,
+};
+
+fn data() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/bytecode")
+}
+
+fn shared() -> PathBuf {
+    match std::env::var_os("SHARDC_SHARED") {
+        Some(path) => path.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+    }
+}
+
+/// The files of a folder with this ending, sorted.
+fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.sort();
+    paths
+}
+
+fn said(errors: &[Diagnostic]) -> String {
+    render(errors, "FILE", "", false)
+}
+
+/// `name.v6.mlirbc` is the bytecode of `name.mlir`.
+fn text_of(bytecode: &Path) -> PathBuf {
+    bytecode.with_extension("").with_extension("mlir")
+}
+
+/// Where a bytecode file holds something else than the text beside it says, or nothing.
+fn difference(bytecode: &Path) -> Option<String> {
+    let name = bytecode.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let source = fs::read_to_string(text_of(bytecode)).expect("the text beside it");
+    let wanted = match parse(&source) {
+        Ok(module) => module,
+        Err(errors) => return Some(format!("{name}: {}", render(&errors, "its text", &source, false))),
+    };
+    let held = match parse_bytecode(&fs::read(bytecode).expect("a readable file")) {
+        Ok(module) => module,
+        Err(errors) => return Some(format!("{name}: {}", said(&errors))),
+    };
+    // The pretty form leaves out what stands in the regions of some operations, their locations with it.
+    for (form, locations) in [(PrintForm::Pretty, source.contains("loc(")), (PrintForm::Generic, false)] {
+        let options = PrintOptions { form, locations, ..PrintOptions::default() };
+        let (held, wanted) = (print(&held, &options), print(&wanted, &options));
+        if held != wanted {
+            let mut lines = held.lines().zip(wanted.lines());
+            let (held, wanted) = lines.find(|(a, b)| a != b).unwrap_or(("more or less", ""));
+            return Some(format!("{name} holds\n  {held}\ninstead of\n  {wanted}"));
+        }
+    }
+    None
+}
+
+fn demand(failures: &[String]) {
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn files_hold_their_text() {
+    let paths = files(&data(), ".mlirbc");
+    assert!(paths.len() >= 20, "only {} files", paths.len());
+    let failures: Vec<String> = paths.iter().filter_map(|path| difference(path)).collect();
+    demand(&failures);
+}
+
+/// Walks over everything that a module has, as users of it do.
+fn use_all(module: &Module) {
+    let options = PrintOptions { locations: true, ..PrintOptions::default() };
+    let _ = print(module, &options);
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let _ = properties(module, op);
+    }
+}
+
+#[test]
+fn a_part_of_a_file_is_an_error() {
+    for path in files(&data(), ".mlirbc") {
+        let bytes = fs::read(&path).expect("a readable file");
+        for end in 0..bytes.len() {
+            let part = bytes.get(..end).expect("a prefix");
+            let errors = parse_bytecode(part).err().unwrap_or_default();
+            let name = path.display();
+            assert!(!errors.is_empty(), "the first {end} bytes of {name} are read");
+            for error in &errors {
+                assert_ne!(error.class, Class::Internal, "{name}, {end} bytes: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_files_break_nothing() {
+    for path in files(&data(), ".v6.mlirbc") {
+        let bytes = fs::read(&path).expect("a readable file");
+        let mut damaged = bytes.clone();
+        for at in 0..bytes.len() {
+            for value in [bytes[at] ^ 1, bytes[at].wrapping_add(2)] {
+                damaged[at] = value;
+                match parse_bytecode(&damaged) {
+                    Ok(module) => use_all(&module),
+                    Err(errors) => assert!(!errors.is_empty()),
+                }
+            }
+            damaged[at] = bytes[at];
+        }
+    }
+}
+
+fn error(bytes: &[u8]) -> Diagnostic {
+    parse_bytecode(bytes).expect_err("an error").swap_remove(0)
+}
+
+#[test]
+fn errors_say_where_and_what() {
+    let file = fs::read(data().join("shardings.v6.mlirbc")).expect("a readable file");
+    assert!(is_bytecode(&file) && !is_bytecode(b"module {}"));
+
+    let newer = error(b"ML\xEFR\x0Fx\0");
+    assert_eq!((newer.code, newer.class), ("SH0122", Class::Unsupported));
+    assert!(newer.message.contains("version 7") && newer.message.contains("0 to 6"), "{newer}");
+
+    let text = error(b"module {}");
+    assert_eq!(text.code, "SH0120");
+    assert!(text.message.contains("at byte 0") && text.message.contains("ML\\xEFR"), "{text}");
+
+    let short = error(file.get(..file.len() - 3).expect("a prefix"));
+    assert_eq!(short.code, "SH0121");
+    assert!(short.message.contains("expected") && short.message.contains("at byte"), "{short}");
+
+    let empty = error(b"ML\xEFR\x0Dx\0");
+    assert_eq!(empty.code, "SH0121");
+    assert!(empty.message.contains("without a string section"), "{empty}");
+
+    let mut wrong = file.clone();
+    wrong.extend_from_slice(&[0x09, 0x01]);
+    let wrong = error(&wrong);
+    assert_eq!(wrong.code, "SH0120");
+    assert!(wrong.message.contains(&format!("at byte {}", file.len())), "{wrong}");
+}
+
+#[test]
+fn errors_in_operations_say_which() {
+    // The name of a dimension list is made that of an attribute nobody knows, so that it is missing.
+    let file = fs::read(data().join("locations.v0.mlirbc")).expect("a readable file");
+    let name = b"dimensions";
+    let at = file.windows(name.len()).position(|part| part == name).expect("the name");
+    let mut damaged = file.clone();
+    damaged[at] = b'D';
+    let error = error(&damaged);
+    assert!(error.message.contains("stablehlo.reduce") && error.message.contains("`dimensions`"), "{error}");
+    assert_eq!(error.user_loc.as_deref(), Some("model.py:5:6"));
+    let shown = said(&[error]);
+    assert!(shown.contains("in the stablehlo.reduce at byte"), "{shown}");
+}
+
+/// Runs `make.py` and compares what it wrote.
+#[test]
+fn real_programs_are_the_same_as_bytecode() {
+    let dir = shared().join("corpus");
+    let mut programs = files(&dir.join("jax"), ".mlir");
+    programs.extend(files(&dir.join("torch_xla"), ".mlir"));
+    if programs.is_empty() {
+        eprintln!("skipped: {} is not there", dir.display());
+        return;
+    }
+    let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
+        eprintln!("skipped: SHARDC_PYTHON names no Python with jaxlib");
+        return;
+    };
+    let all = std::env::var_os("SHARDC_ALL").is_some_and(|value| value == "1");
+    if !all {
+        let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() < 50_000);
+        programs = programs.into_iter().filter(small).step_by(8).collect();
+    }
+    let versions: &[&str] = if all { &["0", "2", "4", "6"] } else { &["1", "6"] };
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bytecode-corpus");
+    let _ = fs::remove_dir_all(&out);
+    fs::create_dir_all(&out).expect("a new folder");
+    let run = Command::new(python)
+        .arg(data().join("make.py"))
+        .arg(&out)
+        .args(&programs)
+        .arg("--")
+        .args(versions)
+        .env("JAX_PLATFORMS", "cpu")
+        .output()
+        .expect("Python runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let made = files(&out, ".mlirbc");
+    assert_eq!(made.len(), programs.len() * versions.len());
+    let failures: Vec<String> = made.iter().filter_map(|path| difference(path)).collect();
+    demand(&failures);
+}

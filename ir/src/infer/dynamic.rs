@@ -1,0 +1,223 @@
+//! Operations that take shapes, sizes and paddings as operands. Where such an operand is a constant, the result has
+//! to agree with it.
+
+use smallvec::smallvec;
+
+use super::{
+    Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, on_size, shape_fits, shape_text, size_fits, tensor,
+};
+use crate::{
+    DType, DYNAMIC, Dense, DynamicBroadcastSpec, OpKind, RngDistribution, Shape, SizeList, TensorType,
+};
+
+/// More elements than any shape has.
+const MANY: i64 = 1024;
+
+impl Ctx<'_> {
+    /// The integers that operand `i` is, where it is a constant.
+    pub(crate) fn constant(&self, i: usize) -> Option<SizeList> {
+        let value = *self.operands.get(i)?;
+        let ty = self.module.tensor(value)?;
+        let OpKind::Constant(dense) = &self.module.ops[self.module.def_op(value)?].kind else { return None };
+        let count = ty.num_elements().filter(|&n| n <= MANY)?;
+        let width = ty.dtype.bytes();
+        let signed = matches!(ty.dtype.class(), crate::DTypeClass::Signed);
+        if !ty.dtype.is_integer() || width > 8 {
+            return None;
+        }
+        let int = |bytes: &[u8]| -> i64 {
+            let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
+            let mut word = if negative { [0xff; 8] } else { [0; 8] };
+            for (to, &from) in word.iter_mut().zip(bytes) {
+                *to = from;
+            }
+            i64::from_le_bytes(word)
+        };
+        match dense {
+            Dense::Splat(bytes) => Some(SizeList::from_elem(int(bytes), count as usize)),
+            Dense::Elements(bytes) => Some(bytes.chunks_exact(width).map(int).collect()),
+            Dense::Resource(_) | Dense::Raw(_) => None,
+        }
+    }
+
+    /// Operand `i`, which has to be a list of integers of known length; returns that.
+    pub(crate) fn list(&self, i: usize) -> Res<usize> {
+        let list = self.tensor(i)?;
+        ensure!(
+            list.rank() == 1 && list.is_static() && list.dtype.is_integer(),
+            "operand {i} of {} has to be a list of integers, of a length that is known; it is {list}",
+            self.name()
+        );
+        Ok(list.shape[0] as usize)
+    }
+}
+
+/// A result whose shape operand `i` says.
+fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
+    let rank = cx.list(i)?;
+    ensure!(
+        rank == result.rank(),
+        "{} gives {result}, but operand {i} is a shape of {rank} dimensions",
+        cx.name()
+    );
+    if let Some(shape) = cx.constant(i) {
+        ensure!(
+            shape.iter().all(|&n| n >= 0) && shape_fits(&shape, &result.shape),
+            "{} gives {result}, but operand {i} is the shape {shape:?}",
+            cx.name()
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn iota(cx: &Ctx<'_>, dim: u32, result: &TensorType) -> Res<()> {
+    ensure!((dim as usize) < result.rank(), "dynamic_iota along dimension {dim} does not fit {result}");
+    shape_operand(cx, 0, result)
+}
+
+pub(crate) fn reshape(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
+    let operand = cx.tensor(0)?;
+    let counts = (operand.num_elements(), result.num_elements());
+    ensure!(
+        operand.dtype == result.dtype && !matches!(counts, (Some(a), Some(b)) if a != b),
+        "dynamic_reshape of {operand} gives {result}"
+    );
+    shape_operand(cx, 1, result)?;
+    if let (Some(shape), Some(count)) = (cx.constant(1), counts.0) {
+        let wanted = shape.iter().try_fold(1i64, |n, &size| n.checked_mul(size));
+        ensure!(
+            wanted == Some(count),
+            "dynamic_reshape of {operand}, of {count} elements, to the shape {shape:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn broadcast_in_dim(cx: &Ctx<'_>, spec: &DynamicBroadcastSpec, result: &TensorType) -> Res<()> {
+    super::check::broadcast_in_dim(cx, &spec.dims, result)?;
+    shape_operand(cx, 1, result)?;
+    let operand = cx.tensor(0)?;
+    if let Some(shape) = cx.constant(1) {
+        for (i, (&d, &n)) in spec.dims.iter().zip(&operand.shape).enumerate() {
+            ensure!(
+                n == 1 || shape.get(d as usize).is_some_and(|&m| size_fits(n, m)),
+                "dynamic_broadcast_in_dim of {operand} to the shape {shape:?}: dimension {i} of size {n} does not fit"
+            );
+        }
+    }
+    let hints = spec.known_expanding.iter().chain(&spec.known_nonexpanding).flatten().copied();
+    let hints: crate::DimList = hints.collect();
+    distinct_dims(cx.name(), "dimensions known to expand or not to", &hints, operand.rank())
+}
+
+pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
+    let (operand, value) = (cx.tensor(0)?, cx.scalar(1)?);
+    ensure!(value.dtype == operand.dtype, "dynamic_pad of {operand} with a value of type {value}");
+    ensure!(
+        operand.dtype == result.dtype && operand.rank() == result.rank(),
+        "dynamic_pad of {operand} gives {result}"
+    );
+    for i in 2..5 {
+        let length = cx.list(i)?;
+        ensure!(
+            length == operand.rank(),
+            "operand {i} of dynamic_pad has {length} elements for {} dimensions of {operand}",
+            operand.rank()
+        );
+    }
+    let Some(interior) = cx.constant(4) else { return Ok(()) };
+    ensure!(interior.iter().all(|&n| n >= 0), "dynamic_pad has negative interior padding {interior:?}");
+    let (Some(low), Some(high)) = (cx.constant(2), cx.constant(3)) else { return Ok(()) };
+    for (d, (&n, &m)) in operand.shape.iter().zip(&result.shape).enumerate() {
+        let want = on_size(n, |n| {
+            let between = (n - 1).max(0).saturating_mul(interior[d]);
+            n.saturating_add(between).saturating_add(low[d]).saturating_add(high[d])
+        });
+        ensure!(
+            size_fits(want, m),
+            "dynamic_pad of {operand} gives {result}: dimension {d} should have size {want}"
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn real_slice(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
+    let operand = cx.tensor(0)?;
+    ensure!(
+        operand.dtype == result.dtype && operand.rank() == result.rank(),
+        "real_dynamic_slice of {operand} gives {result}"
+    );
+    for i in 1..4 {
+        let list = cx.tensor(i)?;
+        ensure!(
+            list.rank() == 1 && list.dtype.is_integer() && size_fits(list.shape[0], operand.rank() as i64),
+            "operand {i} of real_dynamic_slice has to have one integer per dimension of {operand}, it is {list}"
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn rng(cx: &Ctx<'_>, distribution: RngDistribution) -> Res<Types> {
+    let (a, b) = (cx.scalar(0)?, cx.scalar(1)?);
+    ensure!(a.dtype == b.dtype, "rng between {a} and {b}: the element types differ");
+    ensure!(
+        !matches!(a.dtype.class(), crate::DTypeClass::Complex),
+        "rng does not make elements of type {}",
+        a.dtype
+    );
+    ensure!(
+        distribution == RngDistribution::Uniform || a.dtype.is_float(),
+        "normally distributed numbers of rng are floats, not {}",
+        a.dtype
+    );
+    let rank = cx.list(2)?;
+    let shape: Shape = match cx.constant(2) {
+        Some(sizes) => sizes.iter().copied().collect(),
+        None => Shape::from_elem(DYNAMIC, rank),
+    };
+    ensure!(shape.iter().all(|&n| n == DYNAMIC || n >= 0), "rng of shape {}", shape_text(&shape));
+    Ok(tensor(&shape, a.dtype))
+}
+
+fn dim_of(cx: &Ctx<'_>, dim: u32) -> Res<usize> {
+    let operand = cx.tensor(0)?;
+    ensure!((dim as usize) < operand.rank(), "{} of dimension {dim} does not fit {operand}", cx.name());
+    Ok(dim as usize)
+}
+
+pub(crate) fn get_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
+    dim_of(cx, dim)?;
+    Ok(tensor(&[], DType::I32))
+}
+
+pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
+    let (operand, size) = (cx.tensor(0)?, cx.scalar(1)?);
+    ensure!(size.dtype == DType::I32, "the size for set_dimension_size has to be i32, it is {size}");
+    let dim = dim_of(cx, dim)?;
+    let mut shape = operand.shape.clone();
+    let mut limits =
+        operand.bounds().map_or_else(|| Shape::from_elem(DYNAMIC, shape.len()), Shape::from_slice);
+    if limits.len() != shape.len() {
+        // I17 says so.
+        return Err(Fail::Unknown);
+    }
+    if shape[dim] != DYNAMIC {
+        limits[dim] = shape[dim];
+    }
+    shape[dim] = DYNAMIC;
+    if let Some(sizes) = cx.constant(1)
+        && sizes.first() == Some(&limits[dim])
+    {
+        shape[dim] = limits[dim];
+        limits[dim] = DYNAMIC;
+    }
+    let encoding = super::bounds::encoding(&limits);
+    Ok(smallvec![Ty::Tensor(TensorType { shape, dtype: operand.dtype, encoding })])
+}
+
+pub(crate) fn broadcast(cx: &Ctx<'_>, sizes: &SizeList) -> Res<Types> {
+    let operand = cx.tensor(0)?;
+    ensure!(sizes.iter().all(|&n| n >= 0), "broadcast by negative sizes {sizes:?}");
+    let shape: Shape = sizes.iter().chain(&operand.shape).copied().collect();
+    Ok(tensor(&shape, operand.dtype))
+}

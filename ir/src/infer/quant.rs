@@ -1,0 +1,542 @@
+//! Constraints on quantized elements.
+//!
+//! Shapes and attributes are checked as for other tensors: where an operand or a result is quantized, a tensor of
+//! the numbers that it stands for takes its place ([`stand_in`]). What is said of integers, scales and zero points
+//! is checked here, on the types themselves.
+
+use smallvec::SmallVec;
+
+use super::{Ctx, Res, ensure, size_fits};
+use crate::{
+    Attr, AttrDict, BinaryOp, DType, DimList, DynamicOp, Module, OpKind, Quant, QuantKind, QuantParams,
+    QuantTensor, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
+};
+
+/// The tensor of real numbers that a quantized one stands for.
+pub(crate) fn stand_in(module: &Module, ty: TypeId) -> Option<TensorType> {
+    let tensor = module.types.as_quantized(ty)?;
+    let dtype = tensor.element.expressed_dtype().unwrap_or(DType::F32);
+    Some(TensorType { shape: tensor.shape.clone(), dtype, encoding: tensor.encoding.clone() })
+}
+
+/// The element type, where it is quantized.
+fn element(module: &Module, ty: TypeId) -> Option<&Quant> {
+    module.types.as_quantized(ty).map(|tensor| &tensor.element)
+}
+
+/// Whether values of one element type may be taken as ones of the other: the same integers for the same kind of
+/// numbers, and scales for the tensor in both or along a dimension in both.
+pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
+    a.storage == b.storage && a.expressed == b.expressed && a.axis().is_some() == b.axis().is_some()
+}
+
+/// Whether a reduction of elements of one type may be computed in the other.
+fn promotes(from: &Quant, to: &Quant) -> bool {
+    let bits = |q: &Quant| q.storage.map_or(0, |s| s.bits);
+    from.expressed == to.expressed && bits(from) <= bits(to)
+}
+
+/// Which quantized elements an operation takes.
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    /// None.
+    None,
+    /// Those with one scale for the tensor.
+    PerTensor,
+    /// All.
+    All,
+}
+
+fn takes(kind: &OpKind) -> Takes {
+    use OpKind as K;
+    match kind {
+        K::Convert
+        | K::Fft { .. }
+        | K::TriangularSolve(_)
+        | K::Rng(_)
+        | K::RngBitGenerator { .. }
+        | K::PartitionId
+        | K::ReplicaId
+        | K::Unary(
+            UnaryOp::Not | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros | UnaryOp::Real | UnaryOp::Imag,
+        )
+        | K::Binary(
+            BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRightArithmetic
+            | BinaryOp::ShiftRightLogical
+            | BinaryOp::Complex,
+        ) => Takes::None,
+        K::Unary(_)
+        | K::Binary(
+            BinaryOp::Atan2
+            | BinaryOp::Divide
+            | BinaryOp::Maximum
+            | BinaryOp::Minimum
+            | BinaryOp::Multiply
+            | BinaryOp::Power
+            | BinaryOp::Remainder
+            | BinaryOp::Subtract
+            | BinaryOp::NextAfter
+            | BinaryOp::Polygamma
+            | BinaryOp::Zeta
+            | BinaryOp::Mulhi,
+        )
+        | K::Compare(..)
+        | K::Select
+        | K::Clamp
+        | K::ReducePrecision { .. }
+        | K::Iota { .. }
+        | K::Reverse { .. }
+        | K::Slice(_)
+        | K::DynamicSlice { .. }
+        | K::DynamicUpdateSlice
+        | K::Concatenate { .. }
+        | K::Pad(_)
+        | K::Reduce { .. }
+        | K::ReduceWindow(_)
+        | K::SelectAndScatter(_)
+        | K::Sort { .. }
+        | K::Gather(_)
+        | K::Scatter(_)
+        | K::Cholesky { .. }
+        | K::OptimizationBarrier
+        | K::AllReduce(_)
+        | K::AllGather { .. }
+        | K::ReduceScatter { .. }
+        | K::AllToAll { .. }
+        | K::CollectivePermute(_)
+        | K::CollectiveBroadcast(_)
+        | K::CollectiveReduce(_)
+        | K::CrossReplicaSum(_)
+        | K::BatchNorm(..)
+        | K::Map { .. }
+        | K::SetDimensionSize { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::Dynamic(DynamicOp::Iota { .. } | DynamicOp::Pad | DynamicOp::RealSlice | DynamicOp::Gather(_)) => {
+            Takes::PerTensor
+        }
+        K::Binary(BinaryOp::Add)
+        | K::BitcastConvert
+        | K::Constant(_)
+        | K::BroadcastInDim { .. }
+        | K::Reshape
+        | K::Transpose { .. }
+        | K::DotGeneral(_)
+        | K::Convolution(_)
+        | K::While
+        | K::Case
+        | K::If
+        | K::Call { .. }
+        | K::Return
+        | K::CustomCall(_)
+        | K::Tuple
+        | K::GetTupleElement { .. }
+        | K::AfterAll
+        | K::Broadcast { .. }
+        | K::Dynamic(DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Convolution(_))
+        | K::GetDimensionSize { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::Scan(_)
+        | K::ShardingConstraint(_)
+        | K::Reshard(_)
+        | K::MeshCollective(_)
+        | K::ManualComputation(_)
+        | K::PropagationBarrier { .. }
+        | K::ShardingGroup { .. }
+        | K::DataFlowEdge(_)
+        | K::FuncDataFlowEdge
+        | K::NamedComputation(_)
+        | K::Opaque(_) => Takes::All,
+    }
+}
+
+/// Operands of which the elements have to be those of the results: their positions.
+fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
+    use OpKind as K;
+    match kind {
+        K::Unary(op) if !matches!(op, UnaryOp::IsFinite) => 0..1,
+        K::Binary(BinaryOp::Add) => 0..0,
+        K::Binary(_) | K::Compare(..) | K::DynamicUpdateSlice | K::Pad(_) | K::Dynamic(DynamicOp::Pad) => {
+            0..2
+        }
+        K::Broadcasting(_) | K::Clamp | K::Concatenate { .. } | K::BatchNorm(..) => 0..count,
+        K::Select => 1..3,
+        K::Slice(_)
+        | K::DynamicSlice { .. }
+        | K::Gather(_)
+        | K::Dynamic(
+            DynamicOp::Gather(_) | DynamicOp::RealSlice | DynamicOp::Reshape | DynamicOp::BroadcastInDim(_),
+        )
+        | K::Reverse { .. }
+        | K::ReducePrecision { .. }
+        | K::Transpose { .. }
+        | K::Reshape
+        | K::BroadcastInDim { .. }
+        | K::Broadcast { .. }
+        | K::Cholesky { .. }
+        | K::CollectivePermute(_)
+        | K::SetDimensionSize { .. } => 0..1,
+        _ => 0..0,
+    }
+}
+
+/// Checks the quantized elements of an operation that has any.
+pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<()> {
+    let module = cx.module;
+    let operands: SmallVec<[TypeId; 4]> = cx.operands.iter().map(|&v| module.values[v].ty).collect();
+    let values = || operands.iter().chain(results).copied();
+    match takes(cx.kind) {
+        Takes::All => {}
+        takes => {
+            if let Some(ty) = values()
+                .find(|&ty| element(module, ty).is_some_and(|q| takes == Takes::None || q.axis().is_some()))
+            {
+                let which = if takes == Takes::None {
+                    "quantized elements"
+                } else {
+                    "elements with scales along a dimension"
+                };
+                return Err(super::Fail::Wrong(format!(
+                    "{} does not take {which}, here {}",
+                    cx.name(),
+                    module.types.display(ty)
+                )));
+            }
+        }
+    }
+    let data = operands.get(alike(cx.kind, operands.len())).unwrap_or_default();
+    let made: &[TypeId] = if matches!(cx.kind, OpKind::Compare(..)) { &[] } else { results };
+    if !data.is_empty() {
+        all_alike(cx, data.iter().chain(made).copied())?;
+    }
+    match (cx.kind, operands.as_slice(), results) {
+        (OpKind::Binary(BinaryOp::Add), &[a, b], &[c]) => add(cx, a, b, c),
+        (OpKind::Transpose { permutation }, &[a], &[c]) => transpose(cx, permutation, a, c),
+        (OpKind::Reshape | OpKind::Dynamic(DynamicOp::Reshape), &[a, ..], &[c]) => reshape(cx, a, c),
+        (OpKind::BroadcastInDim { dims }, &[a], &[c]) => {
+            same_scale(cx, a, c)?;
+            broadcast(cx, dims, a, c)
+        }
+        (OpKind::Dynamic(DynamicOp::BroadcastInDim(spec)), &[a, _], &[c]) => broadcast(cx, &spec.dims, a, c),
+        (OpKind::DotGeneral(spec), &[a, b], &[c]) => {
+            // The older form says nothing of the zero points.
+            let is_dot =
+                matches!(attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "stablehlo.dot");
+            if let Some(rhs) = element(module, b).filter(|_| !is_dot) {
+                ensure!(
+                    rhs.params().iter().all(|p| p.zero_point == 0),
+                    "the right operand of {} has to have zero points of zero, it is {}",
+                    cx.name(),
+                    module.types.display(b)
+                );
+                let contracted = rhs.axis().and_then(|axis| u32::try_from(axis).ok());
+                ensure!(
+                    !contracted.is_some_and(|axis| spec.rhs_contract.contains(&axis)),
+                    "the right operand of {} has scales along a contracting dimension: {}",
+                    cx.name(),
+                    module.types.display(b)
+                );
+            }
+            product(cx, a, b, c)
+        }
+        (OpKind::Convolution(spec) | OpKind::Dynamic(DynamicOp::Convolution(spec)), &[a, b, ..], &[c]) => {
+            for (what, ty, feature) in [("kernel", b, spec.kernel.b), ("result", c, spec.output.b)] {
+                let axis = element(module, ty).and_then(Quant::axis);
+                ensure!(
+                    axis.is_none_or(|axis| i64::from(axis) == i64::from(feature)),
+                    "the {what} of {} has scales along a dimension other than its output feature, {feature}: {}",
+                    cx.name(),
+                    module.types.display(ty)
+                );
+            }
+            product(cx, a, b, c)
+        }
+        (OpKind::UniformQuantize, &[a], &[c]) => {
+            let want = expressed(module, a);
+            let Some(have) = element(module, c) else {
+                return not_quantized(cx, "result", c);
+            };
+            ensure!(
+                have.expressed.as_deref() == want.as_deref(),
+                "uniform_quantize of {} gives {}, which stands for other numbers",
+                module.types.display(a),
+                module.types.display(c)
+            );
+            same_shape(cx, a, c)
+        }
+        (OpKind::UniformDequantize, &[a], &[c]) => {
+            let Some(from) = element(module, a) else {
+                return not_quantized(cx, "operand", a);
+            };
+            let have = module.types.as_tensor(c).map(|t| t.dtype.as_str());
+            ensure!(
+                have == from.expressed.as_deref(),
+                "uniform_dequantize of {} gives {}",
+                module.types.display(a),
+                module.types.display(c)
+            );
+            same_shape(cx, a, c)
+        }
+        (
+            OpKind::Reduce { .. }
+            | OpKind::ReduceWindow(_)
+            | OpKind::Scatter(_)
+            | OpKind::AllReduce(_)
+            | OpKind::ReduceScatter { .. }
+            | OpKind::CollectiveReduce(_),
+            ..,
+        ) => reduction(cx, 0, &operands),
+        (OpKind::SelectAndScatter(_), ..) => reduction(cx, 1, &operands),
+        _ => Ok(()),
+    }
+}
+
+fn not_quantized(cx: &Ctx<'_>, what: &str, ty: TypeId) -> Res<()> {
+    Err(super::Fail::Wrong(format!(
+        "the {what} of {} has to be quantized, it is {}",
+        cx.name(),
+        cx.module.types.display(ty)
+    )))
+}
+
+fn same_shape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
+    let types = &cx.module.types;
+    let fits = match (types.shape_of(a), types.shape_of(c)) {
+        (Some(a), Some(c)) => super::shape_fits(a, c),
+        _ => true,
+    };
+    ensure!(fits, "{} of {} gives {}: the shapes differ", cx.name(), types.display(a), types.display(c));
+    Ok(())
+}
+
+/// The real numbers that the elements are or stand for.
+fn expressed(module: &Module, ty: TypeId) -> Option<String> {
+    match element(module, ty) {
+        Some(q) => q.expressed.as_deref().map(str::to_owned),
+        None => module.types.as_tensor(ty).map(|t| t.dtype.to_string()),
+    }
+}
+
+/// All or none of these have to be quantized, and alike.
+fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<()> {
+    let module = cx.module;
+    let Some(first) = types.clone().find(|&ty| element(module, ty).is_some()) else { return Ok(()) };
+    let Some(want) = element(module, first) else { return Ok(()) };
+    for ty in types {
+        let fits = match module.types.get(ty) {
+            Type::Quantized(tensor) => element_fits(&tensor.element, want),
+            Type::Tensor(_) => false,
+            Type::Token | Type::Tuple(_) | Type::Other(_) => true,
+        };
+        ensure!(
+            fits,
+            "{} has operands or a result of elements that do not fit: {} and {}",
+            cx.name(),
+            module.types.display(first),
+            module.types.display(ty)
+        );
+    }
+    Ok(())
+}
+
+fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
+    let types = &cx.module.types;
+    let show = || format!("add of {} and {} gives {}", types.display(a), types.display(b), types.display(c));
+    let (Some(l), Some(r), Some(out)) = (element(cx.module, a), element(cx.module, b), element(cx.module, c))
+    else {
+        return Err(super::Fail::Wrong(format!("{}: either all are quantized or none", show())));
+    };
+    // The range within the storage type may differ.
+    let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
+    ensure!(storage(l) == storage(r) && storage(l) == storage(out), "{}: the stored integers differ", show());
+    ensure!(
+        l.expressed == r.expressed && l.expressed == out.expressed,
+        "{}: the expressed types differ",
+        show()
+    );
+    for q in [l, r] {
+        ensure!(
+            q.axis().is_none() || q.axis() == out.axis(),
+            "{}: the scales are not along the same dimension",
+            show()
+        );
+    }
+    ensure!(
+        out.axis().is_none() || l.axis().is_some() || r.axis().is_some(),
+        "{}: only the result has scales along a dimension",
+        show()
+    );
+    Ok(())
+}
+
+/// Where nothing is computed, scales and zero points stay.
+fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
+    let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
+    if from.axis().is_some() != to.axis().is_some() {
+        return Ok(());
+    }
+    // Along a dimension only as many as both have.
+    let same = from.params().iter().zip(to.params()).all(|(p, q)| p == q);
+    ensure!(
+        same || (from.axis().is_some() && matches!(cx.kind, OpKind::BroadcastInDim { .. })),
+        "{} of {} gives {}: scales and zero points have to stay",
+        cx.name(),
+        cx.module.types.display(a),
+        cx.module.types.display(c)
+    );
+    Ok(())
+}
+
+fn transpose(cx: &Ctx<'_>, permutation: &DimList, a: TypeId, c: TypeId) -> Res<()> {
+    same_scale(cx, a, c)?;
+    let axis = |ty| element(cx.module, ty).and_then(Quant::axis);
+    if let (Some(from), Some(to)) = (axis(a), axis(c)) {
+        let source = usize::try_from(to).ok().and_then(|to| permutation.get(to));
+        ensure!(
+            source.is_some_and(|&d| i64::from(d) == i64::from(from)),
+            "transpose of {} gives {}: the scales are along dimension {from}, which does not become {to}",
+            cx.module.types.display(a),
+            cx.module.types.display(c)
+        );
+    }
+    Ok(())
+}
+
+/// A tensor with scales along a dimension: the dimension, as an index that is in range.
+fn along(tensor: &QuantTensor) -> Option<(usize, &[QuantParams])> {
+    let QuantKind::PerAxis { axis, params } = &tensor.element.kind else { return None };
+    let axis = usize::try_from(*axis).ok().filter(|&axis| axis < tensor.shape.len())?;
+    Some((axis, params))
+}
+
+fn reshape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
+    same_scale(cx, a, c)?;
+    let types = &cx.module.types;
+    let (Some(from), Some(to)) = (types.as_quantized(a), types.as_quantized(c)) else { return Ok(()) };
+    let (Some((i, _)), Some((k, _))) = (along(from), along(to)) else { return Ok(()) };
+    ensure!(
+        size_fits(from.shape[i], to.shape[k]),
+        "reshape of {} gives {}: the dimensions with the scales have different sizes",
+        types.display(a),
+        types.display(c)
+    );
+    let before = |shape: &[i64]| {
+        shape.iter().try_fold(1i64, |n, &size| if size < 0 { None } else { n.checked_mul(size) })
+    };
+    if let (Some(m), Some(n)) = (before(&from.shape[..i]), before(&to.shape[..k])) {
+        ensure!(
+            m == n,
+            "reshape of {} gives {}: {m} and {n} elements lie before the dimensions with the scales",
+            types.display(a),
+            types.display(c)
+        );
+    }
+    Ok(())
+}
+
+fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
+    let types = &cx.module.types;
+    let (Some(from), Some(to)) = (types.as_quantized(a), types.as_quantized(c)) else { return Ok(()) };
+    let (Some((i, params)), Some((k, wide))) = (along(from), along(to)) else { return Ok(()) };
+    ensure!(
+        dims.get(i).is_some_and(|&d| d as usize == k),
+        "{} of {} gives {}: the scales are along dimension {i}, which becomes {:?}",
+        cx.name(),
+        types.display(a),
+        types.display(c),
+        dims.get(i)
+    );
+    let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
+    ensure!(
+        repeats,
+        "{} of {} gives {}: the scale and zero point that repeat have to stay",
+        cx.name(),
+        types.display(a),
+        types.display(c)
+    );
+    Ok(())
+}
+
+/// Products: either all is quantized, or the right operand alone (its numbers are multiplied).
+fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
+    let types = &cx.module.types;
+    let show = || {
+        format!("{} of {} and {} gives {}", cx.name(), types.display(a), types.display(b), types.display(c))
+    };
+    let (lhs, rhs, out) = (element(cx.module, a), element(cx.module, b), element(cx.module, c));
+    ensure!(
+        lhs.is_none_or(|q| q.axis().is_none()),
+        "the left operand of {} has scales along a dimension: {}",
+        cx.name(),
+        types.display(a)
+    );
+    let Some(rhs) = rhs.filter(|_| lhs.is_some() == out.is_some()) else {
+        return Err(super::Fail::Wrong(format!(
+            "{}: either all are quantized, or the right operand alone",
+            show()
+        )));
+    };
+    match (lhs, out) {
+        (Some(lhs), Some(out)) => {
+            let storage = |q: &Quant| q.storage.map(|s| (s.signed, s.bits));
+            ensure!(storage(lhs) == storage(rhs), "{}: the stored integers differ", show());
+            ensure!(
+                lhs.expressed == rhs.expressed && lhs.expressed == out.expressed,
+                "{}: the expressed types differ",
+                show()
+            );
+            ensure!(
+                rhs.axis().is_some() || out.axis().is_none(),
+                "{}: only the result has scales along a dimension",
+                show()
+            );
+        }
+        _ => {
+            let want = rhs.expressed.as_deref();
+            let real = |ty| types.as_tensor(ty).map(|t| t.dtype.as_str());
+            ensure!(
+                real(a) == want && real(c) == want,
+                "{}: the right operand stands for other numbers",
+                show()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The body of a reduction may store its values in wider integers.
+fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
+    let Some(yields) = cx.yields(region) else { return Ok(()) };
+    let yields: SmallVec<[TypeId; 2]> = yields.collect();
+    for (i, &ty) in operands.iter().enumerate() {
+        let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
+        let to = yields[i % yields.len()];
+        let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
+        ensure!(
+            fits,
+            "{} combines elements of {} in {}, which does not hold them",
+            cx.name(),
+            cx.module.types.display(ty),
+            cx.module.types.display(to)
+        );
+    }
+    Ok(())
+}

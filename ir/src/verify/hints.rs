@@ -1,0 +1,68 @@
+//! Advice for types and shapes that do not fit, where the mistake is a usual one.
+
+use crate::{DYNAMIC, DotSpec, Module, Op, OpKind};
+
+/// What to do about an operation that shape inference refuses.
+pub(super) fn hint(module: &Module, op: &Op) -> Option<String> {
+    match &op.kind {
+        OpKind::Binary(_) | OpKind::Compare(..) | OpKind::Clamp | OpKind::Select => {
+            let (a, b) = (op.operands.first()?, op.operands.last()?);
+            let (a, b) = (module.tensor(*a)?, module.tensor(*b)?);
+            let advice = if a.dtype == b.dtype {
+                "elementwise operations do not broadcast: use stablehlo.broadcast_in_dim"
+            } else {
+                "elementwise operations do not convert: use stablehlo.convert"
+            };
+            Some(advice.to_owned())
+        }
+        OpKind::AllGather { .. } | OpKind::ReduceScatter { .. } => {
+            Some("the size changes by the number of devices in each replica group".to_owned())
+        }
+        OpKind::BroadcastInDim { dims } => {
+            let (&operand, &result) = (op.operands.first()?, op.results.first()?);
+            let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
+            (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
+        }
+        OpKind::DotGeneral(spec) => {
+            let (&lhs, &rhs) = (op.operands.first()?, op.operands.get(1)?);
+            let (left, right) = fitting_contraction(spec, module.shape(lhs), module.shape(rhs))?;
+            Some(format!("`contracting_dims = [{left}] x [{right}]` would fit"))
+        }
+        _ => None,
+    }
+}
+
+/// For each size of the operand the result dimension that has it, in order; `None` where there is more than one way,
+/// or none.
+fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
+    let mut dims = Vec::with_capacity(operand.len());
+    for &size in operand {
+        let from = dims.last().map_or(0, |&d| d as usize + 1);
+        let mut fits = result.iter().enumerate().skip(from).filter(|&(_, &n)| n == size && n != DYNAMIC);
+        let (d, _) = fits.next()?;
+        if fits.next().is_some() {
+            return None;
+        }
+        dims.push(d as u32);
+    }
+    Some(dims)
+}
+
+/// The only pair of dimensions of one size that are free or contracted now, for a product that contracts one pair.
+fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usize, usize)> {
+    if spec.lhs_contract.len() != 1 || spec.rhs_contract.len() != 1 {
+        return None;
+    }
+    let free = |batch: &[u32], rank: usize| {
+        let batch = batch.to_vec();
+        (0..rank).filter(move |&d| !batch.iter().any(|&b| b as usize == d))
+    };
+    let pairs = free(&spec.lhs_batch, lhs.len())
+        .flat_map(|l| free(&spec.rhs_batch, rhs.len()).map(move |r| (l, r)))
+        .filter(|&(l, r)| lhs[l] == rhs[r] && lhs[l] != DYNAMIC);
+    let mut pairs = pairs.filter(|&(l, r)| {
+        spec.lhs_contract.first() != Some(&(l as u32)) || spec.rhs_contract.first() != Some(&(r as u32))
+    });
+    let pair = pairs.next()?;
+    pairs.next().is_none().then_some(pair)
+}

@@ -1,0 +1,11 @@
+// A value on one device is on a mesh of that device.
+// RUN: shardc opt %s --passes import-gspmd | FileCheck %s
+
+// CHECK: sdy.mesh @mesh = <["axis_0"=4]>
+// CHECK: sdy.mesh @maximal_mesh_3 = <[], device_ids=[3]>
+// CHECK: %arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@maximal_mesh_3, []>}
+func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{maximal device=3}"}, %b: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
+  // CHECK: stablehlo.add {{.*}} {sdy.sharding = #sdy.sharding_per_value<[<@maximal_mesh_3, []>]>}
+  %0 = stablehlo.add %a, %b {mhlo.sharding = "{maximal device=3}"} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

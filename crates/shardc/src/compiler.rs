@@ -120,7 +120,10 @@ impl Compiler {
         if shardc_stablehlo::is_bytecode(source) {
             return Ok(shardc_stablehlo::parse_bytecode(source)?);
         }
-        let text = std::str::from_utf8(source).map_err(|e| Error::NotText(e.to_string()))?;
+        let text = std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
+            Some(known) => known.into(),
+            None => Error::NotText(e.to_string()),
+        })?;
         Ok(shardc_stablehlo::parse(text)?)
     }
 

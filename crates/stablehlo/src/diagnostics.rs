@@ -35,8 +35,8 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
-    let main = range(diagnostic.span, source);
+    let title = level.primary_title(shortened(&diagnostic.message)).id(diagnostic.code);
+    let main = range(diagnostic.span, source).map(|main| clipped(source, main));
     let is_near = |place: &Range<usize>| main.as_ref().is_some_and(|main| near(main, place));
     let mut near_notes = Vec::new();
     let mut far_notes = Vec::new();
@@ -127,6 +127,29 @@ impl<'a> Shown<'a> {
         let gone: usize = self.left_out.iter().take_while(|(at, _)| *at < offset).map(|(_, n)| n).sum();
         (offset - self.start).saturating_sub(gone)
     }
+}
+
+/// A message with its middle left out where it is very long, as a name in it may be.
+fn shortened(message: &str) -> Cow<'_, str> {
+    const LONG: usize = 2000;
+    const KEPT: usize = 400;
+    if message.len() <= LONG {
+        return Cow::Borrowed(message);
+    }
+    let head: String = message.chars().take(KEPT).collect();
+    let tail: Vec<char> = message.chars().rev().take(KEPT).collect();
+    Cow::Owned(format!("{head} ... {}", tail.into_iter().rev().collect::<String>()))
+}
+
+/// A place that is underlined, which ends with its line and is not endless.
+fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
+    let mut end = range.end.min(range.start + WIDTH);
+    while !source.is_char_boundary(end) {
+        end += 1;
+    }
+    let line =
+        source.get(range.start..end).and_then(|text| text.find('\n')).map_or(end, |at| range.start + at);
+    range.start..line.max(range.start)
 }
 
 /// Whether two places can be shown in one picture.

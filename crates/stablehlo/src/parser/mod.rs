@@ -72,6 +72,8 @@ struct Parser<'a> {
     symbols: FxHashMap<Box<str>, Span>,
     /// Meshes that were looked for below their use.
     missing_meshes: FxHashSet<Box<str>>,
+    /// Where meshes are defined below the first that was looked for, once one was.
+    mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// What the module holds beside functions.
     places: Vec<kept::Place>,
     /// Bytes that the aliases used so far stand for.
@@ -153,6 +155,7 @@ impl<'a> Parser<'a> {
             last_dense: None,
             symbols: FxHashMap::default(),
             missing_meshes: FxHashSet::default(),
+            mesh_sites: None,
             places: Vec::new(),
             expanded: 0,
             resources: FxHashSet::default(),

@@ -31,6 +31,8 @@ impl<'a> Parser<'a> {
         (self.module.types, self.module.locs, self.module.resources) =
             (read.types, read.locs, read.resources);
         self.symbols.clear();
+        self.missing_meshes.clear();
+        self.mesh_sites = None;
         self.places.clear();
         self.cursor.pos = start;
         let done = self.items(None).and_then(|()| self.enter_nested());

@@ -1,5 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
 use shardc_ir::{
     Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
     Span, TypeId,
@@ -352,7 +355,7 @@ impl<'a> Parser<'a> {
         results: usize,
     ) -> Res<(AttrDict, Vec<shardc_ir::ShardingId>)> {
         let mut shardings = Vec::new();
-        let mut dict = AttrDict::new();
+        let mut dict = Vec::new();
         for named in attrs {
             if named.name == "sdy.sharding" && results > 0 {
                 shardings = self.at_value(named, |p| {
@@ -373,10 +376,10 @@ impl<'a> Parser<'a> {
                     return Err(Diagnostic::invalid(codes::COUNT, message).at(named.name_span).into());
                 }
             } else {
-                dict.set(&named.name, self.carried(named)?);
+                dict.push((named.name.as_ref().into(), self.carried(named)?));
             }
         }
-        Ok((dict, shardings))
+        Ok((dict.into_iter().collect(), shardings))
     }
 
     /// Takes `sdy.sharding` out of the attributes of a function's argument or result.
@@ -385,7 +388,7 @@ impl<'a> Parser<'a> {
         attrs: &[Named<'a>],
     ) -> Res<(AttrDict, Option<shardc_ir::ShardingId>)> {
         let mut sharding = None;
-        let mut dict = AttrDict::new();
+        let mut dict = Vec::new();
         for named in attrs {
             if named.name == "sdy.sharding" {
                 sharding = Some(self.at_value(named, |p| {
@@ -393,10 +396,10 @@ impl<'a> Parser<'a> {
                     p.sharding()
                 })?);
             } else {
-                dict.set(&named.name, self.carried(named)?);
+                dict.push((named.name.as_ref().into(), self.carried(named)?));
             }
         }
-        Ok((dict, sharding))
+        Ok((dict.into_iter().collect(), sharding))
     }
 
     /// An operation in generic form; its name was read.
@@ -476,8 +479,10 @@ impl<'a> Parser<'a> {
         let mut kind = self.kind(name, span, &mut given)?;
         if matches!(kind, OpKind::CustomCall(_) | OpKind::Opaque(_)) {
             self.keep_props(&mut kind, &props)?;
-        } else {
-            attrs.extend(props);
+        } else if !props.is_empty() {
+            // A name that stands in both dictionaries is the discardable attribute's.
+            let names: FxHashSet<Cow<'a, str>> = attrs.iter().map(|named| named.name.clone()).collect();
+            attrs.extend(props.into_iter().filter(|named| !names.contains(&named.name)));
         }
         state.kind = kind;
         state.attrs = attrs;
@@ -532,6 +537,10 @@ impl<'a> Parser<'a> {
             OpKind::Opaque(spec) => &mut spec.props,
             _ => return Ok(()),
         };
+        if target.is_empty() {
+            *target = carried;
+            return Ok(());
+        }
         for (name, attr) in carried.iter() {
             target.set(name, attr.clone());
         }

@@ -25,6 +25,7 @@ mod constant;
 mod diagnostic;
 mod dtype;
 mod entities;
+pub mod floats;
 mod infer;
 mod kept;
 mod loc;

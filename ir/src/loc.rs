@@ -46,13 +46,25 @@ pub enum Loc {
     Raw(Box<str>),
 }
 
-/// Interned locations.
-#[derive(Clone, Debug, Default)]
+/// Interned locations. [`Loc::Unknown`] is always among them.
+#[derive(Clone, Debug)]
 pub struct LocTable {
     set: IndexSet<Loc>,
 }
 
+impl Default for LocTable {
+    fn default() -> Self {
+        LocTable { set: IndexSet::from([Loc::Unknown]) }
+    }
+}
+
 impl LocTable {
+    /// The handle of [`Loc::Unknown`], which is what something without a location has.
+    #[must_use]
+    pub fn unknown() -> LocId {
+        LocId::from_u32(0)
+    }
+
     /// The handle of `loc`.
     pub fn intern(&mut self, loc: Loc) -> LocId {
         LocId::new(self.set.insert_full(loc).0)
@@ -64,16 +76,11 @@ impl LocTable {
         &self.set[id.index()]
     }
 
-    /// Number of distinct locations.
+    /// Number of distinct locations, the unknown one included.
     #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.set.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
     }
 
     /// The innermost file position that a location names: `(file, line, column)`.

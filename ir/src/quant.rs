@@ -8,7 +8,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::types::write_shape;
-use crate::{DType, DYNAMIC, Encoding, Shape};
+use crate::{DType, DYNAMIC, Encoding, Shape, floats};
 
 /// A ranked tensor of quantized elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,19 +111,11 @@ impl fmt::Debug for FloatBits {
 }
 
 impl fmt::Display for FloatBits {
-    /// As MLIR prints floats: six digits after the point where they suffice.
+    /// As MLIR prints floats.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.value();
-        if !value.is_finite() {
-            return write!(f, "0x{:016X}", self.0);
-        }
-        let short = format!("{value:.6e}");
-        if short.parse() != Ok(value) {
-            return write!(f, "{value}");
-        }
-        let (digits, exponent) = short.split_once('e').unwrap_or((&short, "0"));
-        let exponent: i32 = exponent.parse().unwrap_or(0);
-        write!(f, "{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs())
+        let mut text = String::new();
+        floats::push(&mut text, DType::F64, self.0);
+        f.write_str(&text)
     }
 }
 

@@ -239,10 +239,23 @@ pub fn annotate(
                 .hint("leave out --mesh and --spec, or remove the annotations from the module"),
         ]);
     }
+    let mesh = module.add_mesh("mesh", mesh.to_mesh());
+    annotate_on(module, mesh, specs)
+}
+
+/// Gives arguments and results of the entry function shardings on a mesh of the module, in place of those that they
+/// have.
+///
+/// # Errors
+/// As [`annotate`].
+pub fn annotate_on(
+    module: &mut Module,
+    mesh: MeshId,
+    specs: &[(ArgSelector, PartitionSpec)],
+) -> Result<(), Vec<Diagnostic>> {
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(vec![Diagnostic::invalid("SH0332", "the module has no entry function with a body")]);
     };
-    let mesh = module.add_mesh("mesh", mesh.to_mesh());
     let names = Names::new(module, func, body);
     let mut errors = Vec::new();
     for (selector, spec) in specs {

@@ -104,6 +104,20 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// Replaces every call in these regions, and in what takes its place, by the body of the function; then drops private
+/// functions that nothing names any more. No function may call itself.
+pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    for &region in regions {
+        // A body that was copied brings the calls in it along.
+        let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
+        while calls(module) {
+            inliner.region(module, region);
+        }
+    }
+    drop_unused(module);
+}
+
 /// Every function that can run, each after those that it calls.
 fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
@@ -177,6 +191,13 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
     errors
 }
 
+/// The function that an operation calls, and its body.
+fn callee(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
+    let OpKind::Call { callee } = &module.ops[op].kind else { return None };
+    let func = *module.func_names.get(callee)?;
+    Some((func, module.funcs[func].body?))
+}
+
 struct Inliner {
     /// From values of the callee to values of the copy that is being made.
     map: ValueMap,
@@ -192,7 +213,7 @@ impl Inliner {
             for operand in &mut module.ops[op].operands {
                 *operand = self.replaced.get(*operand);
             }
-            match self.callee(module, op) {
+            match callee(module, op) {
                 Some((func, body)) => self.call(module, op, func, body, &mut out),
                 None => {
                     for nested in module.ops[op].regions.clone() {
@@ -203,12 +224,6 @@ impl Inliner {
             }
         }
         module.regions[region].ops = out;
-    }
-
-    fn callee(&self, module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
-        let OpKind::Call { callee } = &module.ops[op].kind else { return None };
-        let func = *module.func_names.get(callee)?;
-        Some((func, module.funcs[func].body?))
     }
 
     fn call(&mut self, module: &mut Module, call: OpId, func: FuncId, body: RegionId, out: &mut Vec<OpId>) {

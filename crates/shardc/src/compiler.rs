@@ -112,19 +112,22 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Reads StableHLO: text, MLIR bytecode or a portable artifact. The first bytes tell.
+    /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
-    /// Every error that the reader found.
+    /// Every error that the reader found; where it found none, every error of the verifier.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
-        if shardc_stablehlo::is_bytecode(source) {
-            return Ok(shardc_stablehlo::parse_bytecode(source)?);
-        }
-        let text = std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
-            Some(known) => known.into(),
-            None => Error::NotText(e.to_string()),
-        })?;
-        Ok(shardc_stablehlo::parse(text)?)
+        let module = if shardc_stablehlo::is_bytecode(source) {
+            shardc_stablehlo::parse_bytecode(source)?
+        } else {
+            let text = std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
+                Some(known) => known.into(),
+                None => Error::NotText(e.to_string()),
+            })?;
+            shardc_stablehlo::parse(text)?
+        };
+        shardc_ir::verify(&module)?;
+        Ok(module)
     }
 
     /// Annotates, inlines and propagates.
@@ -141,18 +144,20 @@ impl Compiler {
     fn import(&self, mut module: Module) -> Result<Propagated, Error> {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
-        let Some(entry) = module.entry() else {
+        if module.entry().is_none() {
             return Err(module.no_entry().into());
-        };
+        }
         let mut warnings = Vec::new();
-        let annotated = is_annotated(&module);
-        if annotated {
+        if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
             warnings = import_gspmd(&mut module, mesh.as_ref())?;
+            let mesh = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+            if let Some(mesh) = mesh.filter(|_| !self.specs.is_empty()) {
+                annotate::annotate_on(&mut module, mesh, &self.specs)?;
+            }
             // The text of an annotation can say what does not hold for its value.
             shardc_ir::verify(&module)?;
-        }
-        if let Some(mesh) = self.mesh.as_ref().filter(|_| !annotated || !self.specs.is_empty()) {
+        } else if let Some(mesh) = &self.mesh {
             annotate::annotate(&mut module, mesh, &self.specs)?;
         } else if !self.specs.is_empty() {
             return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
@@ -160,6 +165,10 @@ impl Compiler {
                 .into());
         }
         inline_calls(&mut module)?;
+        // Only now: functions that are gone have left their numbers to others.
+        let Some(entry) = module.entry() else {
+            return Err(module.no_entry().into());
+        };
         Ok(Propagated { module, warnings, entry })
     }
 

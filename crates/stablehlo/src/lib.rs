@@ -24,7 +24,6 @@ mod bytecode;
 pub mod codes;
 mod diagnostics;
 mod expected;
-mod floats;
 mod foreign;
 mod lexer;
 mod parser;
@@ -34,7 +33,7 @@ mod syntax;
 
 use std::borrow::Cow;
 
-use shardc_ir::{Module, OpId, OpKind};
+use shardc_ir::{Module, OpId, OpKind, floats};
 
 pub use bytecode::{is_bytecode, parse_bytecode};
 pub use diagnostics::render;

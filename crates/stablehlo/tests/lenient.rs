@@ -142,3 +142,12 @@ fn numbers_are_written_in_one_form() {
          array<i64>, a.x = 16 : i32} {\n}\n",
     );
 }
+
+#[test]
+fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
+    let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i1>) -> tensor<?xf32> {\n    \
+         %0 = \"stablehlo.while\"(%arg0) ({\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %arg1 : tensor<i1>\n    \
+         }, {\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %iterArg : tensor<?xf32>\n    \
+         }) : (tensor<4xf32>) -> tensor<?xf32>\n    return %0 : tensor<?xf32>\n  }\n}\n";
+    check(text, text);
+}

@@ -4,9 +4,9 @@ use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
 /// The largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
-fn limit(tensor: &TensorType, bounds: Option<&[i64]>, d: usize) -> Option<i64> {
+fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
-    let limit = if size == DYNAMIC { *bounds?.get(d)? } else { size };
+    let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
     (limit != DYNAMIC).then_some(limit)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     let mut unknown = (0..tensor.rank()).filter(|&d| tensor.shape.get(d) == Some(&DYNAMIC));
     match (unknown.next(), unknown.next()) {
         (None, _) => true,
-        (Some(d), None) => limit(tensor, tensor.bounds(), d).is_some(),
+        (Some(d), None) => limit(tensor, d).is_some(),
         (Some(_), Some(_)) => false,
     }
 }
@@ -37,7 +37,7 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     if tensor.encoding.is_none() || tensor.shape.get(d) != Some(&DYNAMIC) {
         return None;
     }
-    limit(tensor, tensor.bounds(), d)
+    limit(tensor, d)
 }
 
 /// The encoding of the type that two operands of one shape share: the smaller bound of each dimension.

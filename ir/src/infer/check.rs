@@ -6,7 +6,9 @@ use super::{
     Ctx, Fail, InferError, Res, Ty, bounds::one_bounded_at_most, bounds_fit, distinct_dims, dynamic, ensure,
     infer, quant, shape_fits, size_fits, transfer, type_fits,
 };
-use crate::{DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, TensorType, Type, TypeId};
+use crate::{
+    DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, QuantTensor, TensorType, Type, TypeId,
+};
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
 /// (the element type of a product or convolution is free), else within what the specification allows.
@@ -141,7 +143,11 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
                         && bounds_fit(want, have),
                     Some(want.to_string()),
                 ),
-                Type::Quantized(have) => (fits_shape(&want.shape, &have.shape), Some(want.to_string())),
+                Type::Quantized(have) => {
+                    let fits = fits_shape(&want.shape, &have.shape);
+                    let text = (!fits).then(|| QuantTensor { shape: want.shape.clone(), ..(**have).clone() });
+                    (fits, text.map(|tensor| tensor.to_string()))
+                }
                 Type::Other(_) => (true, None),
                 Type::Token | Type::Tuple(_) => (false, Some(want.to_string())),
             },
@@ -174,7 +180,10 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     match cx.kind {
         K::Convert => {
             let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
-            ensure!(shape_fits(&operand.shape, &result.shape), "convert of {operand} gives {result}");
+            ensure!(
+                shape_fits(&operand.shape, &result.shape),
+                "convert of {operand} gives {result}: the shape has to stay"
+            );
             Ok(())
         }
         K::BitcastConvert => bitcast_convert(cx, results),
@@ -197,10 +206,15 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         K::Reshape => {
             let (operand, result) = (cx.tensor(0)?, only(cx, results)?);
             known_size(cx, result, "dynamic_reshape")?;
-            let counts = (operand.num_elements(), result.num_elements());
+            if let (Some(from), Some(to)) = (operand.num_elements(), result.num_elements()) {
+                ensure!(
+                    from == to,
+                    "reshape of {operand} gives {result}: {from} elements do not become {to}"
+                );
+            }
             ensure!(
-                operand.dtype == result.dtype && !matches!(counts, (Some(a), Some(b)) if a != b),
-                "reshape of {operand} gives {result}"
+                operand.dtype == result.dtype,
+                "reshape of {operand} gives {result}: the element type has to stay"
             );
             Ok(())
         }
@@ -283,7 +297,15 @@ fn bitcast_convert(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
         std::cmp::Ordering::Greater => split_fits(&operand.shape, from, &result.shape, to),
         std::cmp::Ordering::Less => split_fits(&result.shape, to, &operand.shape, from),
     };
-    ensure!(fits, "bitcast_convert of {operand} gives {result}");
+    ensure!(
+        fits,
+        "bitcast_convert of {operand} gives {result}: elements of {from} bits become ones of {to} bits, so that {}",
+        match from.cmp(&to) {
+            std::cmp::Ordering::Equal => "the shape has to stay".to_owned(),
+            std::cmp::Ordering::Greater => format!("a last dimension of size {} has to appear", from / to),
+            std::cmp::Ordering::Less => format!("a last dimension of size {} has to vanish", to / from),
+        }
+    );
     Ok(())
 }
 

@@ -33,11 +33,12 @@ impl Ctx<'_> {
             }
             i64::from_le_bytes(word)
         };
-        match dense {
+        let list: Option<SizeList> = match dense {
             Dense::Splat(bytes) => Some(SizeList::from_elem(int(bytes), count as usize)),
             Dense::Elements(bytes) => Some(bytes.chunks_exact(width).map(int).collect()),
             Dense::Resource(_) | Dense::Raw(_) => None,
-        }
+        };
+        list.filter(|list| list.len() as i64 == count)
     }
 
     /// Operand `i`, which has to be a list of integers of known length; returns that.

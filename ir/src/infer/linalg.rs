@@ -115,7 +115,12 @@ pub(crate) fn triangular_solve(cx: &Ctx<'_>, spec: &TriangularSpec) -> Res<Types
         let side = if spec.left_side { rank - 2 } else { rank - 1 };
         shape_fits(&a.shape[..rank - 2], &b.shape[..rank - 2]) && size_fits(a.shape[rank - 1], b.shape[side])
     };
-    ensure!(fits, "triangular_solve of {a} and {b} (left_side = {})", spec.left_side);
+    ensure!(
+        fits,
+        "triangular_solve of {a} and {b} with left_side = {}: the {} of the second have to be as many as the matrices are wide, all else alike",
+        spec.left_side,
+        if spec.left_side { "rows" } else { "columns" }
+    );
     ensure!(
         matches!(&*spec.transpose_a, "NO_TRANSPOSE" | "TRANSPOSE" | "ADJOINT"),
         "there is no transpose_a {}",

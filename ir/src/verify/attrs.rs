@@ -145,8 +145,14 @@ fn algorithm(spec: &DotSpec, text: &str) -> Option<(String, Option<&'static str>
     (!is_known(&a)).then(|| {
         (
             format!(
-                "has an algorithm that no hardware is known for: {} x {} summed in {} in {} steps",
-                a.lhs, a.rhs, a.sum, a.steps
+                "has an algorithm that no hardware is known for: {} of {} components x {} of {} summed in {}{} in {} steps",
+                a.lhs,
+                a.components[0],
+                a.rhs,
+                a.components[1],
+                a.sum,
+                if a.imprecise { ", imprecisely," } else { "" },
+                a.steps
             ),
             Some("known are f16, bf16, f32, tf32 and fp8 summed in f32 in one step, bf16 in 3, 6 or 9 and tf32 in 3 steps, and f16, bf16 and f64 summed in themselves"),
         )

@@ -120,7 +120,8 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
             if have != want {
                 let (have, want) = (module.types.display(have), module.types.display(want));
                 let message = format!(
-                    "{what} {i} of {} is {have}, that of its decomposition @{name} {want}",
+                    "{} {i} of {} is {have}, that of its decomposition @{name} {want}",
+                    what.trim_end_matches('s'),
                     spec.name
                 );
                 report.at_op("SH0210", id, message);

@@ -2,34 +2,64 @@
 
 use crate::{DYNAMIC, DotSpec, Module, Op, OpKind};
 
-/// What to do about an operation that shape inference refuses.
-pub(super) fn hint(module: &Module, op: &Op) -> Option<String> {
+/// What to do about an operation that shape inference refuses with this message.
+pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
+    use OpKind as K;
+    if message.starts_with("result") {
+        return result_rule(&op.kind).map(str::to_owned);
+    }
     match &op.kind {
-        OpKind::Binary(_) | OpKind::Compare(..) | OpKind::Clamp | OpKind::Select => {
-            let (a, b) = (op.operands.first()?, op.operands.last()?);
-            let (a, b) = (module.tensor(*a)?, module.tensor(*b)?);
-            let advice = if a.dtype == b.dtype {
-                "elementwise operations do not broadcast: use stablehlo.broadcast_in_dim"
-            } else {
-                "elementwise operations do not convert: use stablehlo.convert"
-            };
-            Some(advice.to_owned())
+        K::Binary(_) | K::Compare(..) => mismatch(module, op, 0, 1),
+        K::Select => mismatch(module, op, 1, 2),
+        K::Clamp => mismatch(module, op, 0, 1).or_else(|| mismatch(module, op, 1, 2)),
+        K::AllGather { .. } | K::ReduceScatter { .. } => result_rule(&op.kind).map(str::to_owned),
+        K::Reshape if message.ends_with("has to stay") => {
+            Some("use stablehlo.convert to change the element type".to_owned())
         }
-        OpKind::AllGather { .. } | OpKind::ReduceScatter { .. } => {
-            Some("the size changes by the number of devices in each replica group".to_owned())
-        }
-        OpKind::BroadcastInDim { dims } => {
+        K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
-        OpKind::DotGeneral(spec) => {
+        K::DotGeneral(spec) if message.starts_with("contracting") => {
             let (&lhs, &rhs) = (op.operands.first()?, op.operands.get(1)?);
             let (left, right) = fitting_contraction(spec, module.shape(lhs), module.shape(rhs))?;
             Some(format!("`contracting_dims = [{left}] x [{right}]` would fit"))
         }
         _ => None,
     }
+}
+
+/// How the result's shape comes about, where that is easily got wrong.
+fn result_rule(kind: &OpKind) -> Option<&'static str> {
+    use OpKind as K;
+    match kind {
+        K::AllGather { .. } | K::ReduceScatter { .. } => {
+            Some("the size changes by the number of devices in each replica group")
+        }
+        K::Transpose { .. } => Some("result dimension i is operand dimension permutation[i]"),
+        K::DotGeneral(_) => Some(
+            "first come the batching dimensions, then what is left of the left operand, then of the right",
+        ),
+        K::Convolution(_) => Some(
+            "an output size is (input + padding - window) / stride + 1, rounded down, with input and window dilated",
+        ),
+        K::Reduce { .. } => Some("the reduced dimensions vanish"),
+        _ => None,
+    }
+}
+
+/// How two operands differ that must not.
+fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
+    let (a, b) = (module.tensor(*op.operands.get(i)?)?, module.tensor(*op.operands.get(k)?)?);
+    let advice = if a.dtype != b.dtype {
+        "elementwise operations do not convert: use stablehlo.convert"
+    } else if a.shape != b.shape {
+        "elementwise operations do not broadcast: use stablehlo.broadcast_in_dim"
+    } else {
+        return None;
+    };
+    Some(advice.to_owned())
 }
 
 /// For each size of the operand the result dimension that has it, in order; `None` where there is more than one way,

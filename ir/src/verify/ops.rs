@@ -132,7 +132,9 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
     }
     if let Err(error) = check_result_types(module, id) {
-        report.hinted("SH0207", id, error.to_string(), hints::hint(module, op).as_deref());
+        let message = error.to_string();
+        let hint = hints::hint(module, op, &message);
+        report.hinted("SH0207", id, message, hint.as_deref());
         return;
     }
     if !op.regions.is_empty() {

@@ -260,14 +260,15 @@ fn check_values(
     let module = report.module;
     if have.len() != want.len() {
         let message = format!("{region} has {} {what}s, it should have {}", have.len(), want.len());
-        report.at_op("SH0208", op, message);
+        report.hinted("SH0208", op, message, hint(&module.ops[op].kind));
         return;
     }
     for (i, (&value, want)) in have.iter().zip(want).enumerate() {
         let ty = module.values[value].ty;
         if !want.fits(module, ty) {
             let (have, want) = (module.types.display(ty), want.text(module));
-            report.at_op("SH0208", op, format!("{what} {i} of {region} is {have}, it should be {want}"));
+            let message = format!("{what} {i} of {region} is {have}, it should be {want}");
+            report.hinted("SH0208", op, message, hint(&module.ops[op].kind));
         }
     }
 }
@@ -283,4 +284,30 @@ pub(super) fn check_types(
 ) {
     let want: Expects = want.iter().map(|&ty| Expect::Type(ty)).collect();
     check_values(report, op, region, what, have, &want);
+}
+
+/// What the regions of an operation are for.
+fn hint(kind: &OpKind) -> Option<&'static str> {
+    use OpKind as K;
+    match kind {
+        K::Reduce { .. }
+        | K::ReduceWindow(_)
+        | K::Scatter(_)
+        | K::AllReduce(_)
+        | K::ReduceScatter { .. }
+        | K::CollectiveReduce(_) => {
+            Some("the region takes what was combined so far and what comes next, one of each per input")
+        }
+        K::SelectAndScatter(_) => {
+            Some("the first region says which of two elements is taken, the second combines")
+        }
+        K::Sort { .. } => {
+            Some("the region takes two elements of each operand and says whether the first comes before")
+        }
+        K::While => Some(
+            "both regions take what is carried; the first returns whether to go on, the second what is carried on",
+        ),
+        K::If | K::Case => Some("the regions take nothing and return the results"),
+        _ => None,
+    }
 }

@@ -96,8 +96,8 @@ fn i1_handles() {
     ty(&mut s.module, "4294967296x4294967296xf32");
     breaks(&s.module, "SH0201", "a size of");
     let mut s = small();
-    s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(0)) });
-    breaks(&s.module, "SH0201", "a location that loc0 refers to");
+    s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });
+    breaks(&s.module, "SH0201", "a location that loc1 refers to");
 }
 
 #[test]
@@ -215,8 +215,14 @@ fn i7_types() {
     let end = s.module.terminator(s.body).unwrap();
     s.module.ops[end].operands[0] = ValueId::new(0);
     breaks(&s.module, "SH0207", "result 0 of stablehlo.add is tensor<8x4xf32>, it should be tensor<4x8xf32>");
+    let mut s = small();
+    let ty = self::ty(&mut s.module, "8x4xf32");
+    let other = s.module.add_arg(s.body, ty);
+    s.module.funcs[FuncId::new(0)].params.push(ty);
+    s.module.ops[s.add].operands[1] = other;
     s.module.ops[s.add].span = Span::new(3, 9);
-    let error = verify(&s.module).unwrap_err().remove(0);
+    let errors = verify(&s.module).unwrap_err();
+    let error = errors.iter().find(|e| e.code == "SH0207").unwrap();
     assert_eq!(error.span, Span::new(3, 9));
     assert_eq!(
         error.hint.as_deref(),

@@ -20,7 +20,7 @@ use super::text::TextError;
 use crate::inline::ValueMap;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
-/// that stands for a sharding is left. `mesh` is the mesh to import onto; without, one is inferred. A program without
+/// that stands for a sharding is left, and calls in manual computations are inlined. `mesh` is the mesh to import onto; without, one is inferred. A program without
 /// such annotations stays as it is.
 ///
 /// Gives warnings.
@@ -71,6 +71,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     if import.errors.is_empty() {
         manual::form_all(&mut import, &order);
         import.resolve_uses();
+        manual::inline_bodies(import.module);
     }
     if import.errors.is_empty() { Ok(warnings) } else { Err(import.errors) }
 }

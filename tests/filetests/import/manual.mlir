@@ -14,7 +14,9 @@
 // CHECK-NEXT:   %[[F:.*]] = stablehlo.convert %[[ID]]
 // CHECK-NEXT:   %[[M:.*]] = stablehlo.multiply %arg2, %[[B]]
 // CHECK-NEXT:   %[[S:.*]] = stablehlo.reduce(%[[M]] init: %cst_0)
-// CHECK:        func.call @body
+// CHECK-NEXT:   %[[G:.*]] = stablehlo.broadcast_in_dim %[[F]], dims = [] : (tensor<f32>) -> tensor<2xf32>
+// CHECK-NEXT:   %[[A:.*]] = stablehlo.add %[[S]], %[[G]]
+// CHECK-NEXT:   stablehlo.broadcast_in_dim %[[A]]
 // CHECK-NEXT:   sdy.return
 // CHECK-NEXT: } : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
 // CHECK-NEXT: %3 = stablehlo.add %2, %1
@@ -37,9 +39,8 @@ func.func @main(%a: tensor<8x8xf32>, %s: tensor<f32>) -> tensor<8x8xf32> {
   return %10 : tensor<8x8xf32>
 }
 
-// CHECK: func.func private @body(%arg0: tensor<2xf32>, %arg1: tensor<f32>) -> tensor<2x8xf32> {
+// CHECK-NOT: @body
 func.func private @body(%a: tensor<2xf32> {mhlo.sharding = "{manual}"}, %b: tensor<f32> {mhlo.sharding = "{manual}"}) -> (tensor<2x8xf32> {mhlo.sharding = "{manual}"}) {
-  // CHECK-NEXT: stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<2xf32>
   %0 = stablehlo.broadcast_in_dim %b, dims = [] {mhlo.sharding = "{manual}"} : (tensor<f32>) -> tensor<2xf32>
   %1 = stablehlo.add %a, %0 : tensor<2xf32>
   %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<2xf32>) -> tensor<2x8xf32>

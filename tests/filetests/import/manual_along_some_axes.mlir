@@ -5,8 +5,9 @@
 // CHECK: sdy.mesh @mesh = <["axis_0"=4, "axis_1"=2]>
 // CHECK-LABEL: func.func @main
 // CHECK: sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"axis_0", ?}, {?}]>] out_shardings=[<@mesh, [{"axis_0"}, {"axis_1"}]>] manual_axes={"axis_0"} (%arg1: tensor<2x16xf32>) {
-// CHECK-NEXT: func.call @outer
-// CHECK-NEXT: sdy.return
+// CHECK-NEXT: %1 = stablehlo.sine %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"axis_1"}]>]>}
+// CHECK-NEXT: %2 = sdy.manual_computation(%1) in_shardings=[<@mesh, [{}, {"axis_1"}]>] out_shardings=[<@mesh, [{}, {"axis_1"}]>] manual_axes={"axis_1"} (%arg2: tensor<2x8xf32>)
+// CHECK: sdy.return %2
 func.func @main(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
   %0 = stablehlo.custom_call @Sharding(%a) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[4,1,2]<=[8] last_tile_dim_replicate}"} : (tensor<8x16xf32>) -> tensor<8x16xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {backend_config = "unspecified_dims=[0,1]", mhlo.sharding = "{devices=[1,1,4,2]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<8x16xf32>) -> tensor<2x16xf32>
@@ -16,9 +17,6 @@ func.func @main(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
   return %4 : tensor<8x16xf32>
 }
 
-// CHECK-LABEL: func.func private @outer
-// CHECK: stablehlo.sine %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"axis_1"}]>]>}
-// CHECK: sdy.manual_computation(%0) in_shardings=[<@mesh, [{}, {"axis_1"}]>] out_shardings=[<@mesh, [{}, {"axis_1"}]>] manual_axes={"axis_1"} (%arg1: tensor<2x8xf32>)
 func.func private @outer(%a: tensor<2x16xf32>) -> tensor<2x16xf32> {
   %0 = stablehlo.sine %a {mhlo.sharding = "{devices=[1,2,4]<=[4,2]T(1,0) last_tile_dims={manual}}"} : tensor<2x16xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<2x16xf32>) -> tensor<2x8xf32>

@@ -18,8 +18,7 @@ module @m attributes {mhlo.frontend_attributes = {other = "kept", xla.sdy.meshes
     // CHECK-NEXT: sdy.propagation_barrier %0 allowed_direction=BACKWARD
     %1 = stablehlo.custom_call @xla.sdy.PropagationBarrier(%0) {mhlo.frontend_attributes = {xla.sdy.allowed_direction = "2 : i32"}} : (tensor<8x8xf32>) -> tensor<8x8xf32>
     // CHECK-NEXT: sdy.manual_computation(%1, %arg0) in_shardings=[<@mesh, [{"a"}, {}]>, <@mesh, [{}, {"a"}]>] out_shardings=[<@mesh, [{"a"}, {}]>] manual_axes={"a"} (%arg2: tensor<4x8xf32>, %arg3: tensor<8x4xf32>) {
-    // CHECK-NEXT: func.call @xla.sdy.manual_computation_body(%arg2, %arg3)
-    // CHECK-NEXT: sdy.return
+    // CHECK-NEXT: sdy.return %arg2
     %2:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%1, %a) {mhlo.frontend_attributes = {xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}, {}]>, <@mesh, [{}, {\22a\22}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>)
     %3 = call @xla.sdy.manual_computation_body(%2#0, %2#1) : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x8xf32>
     %4 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%3) {mhlo.frontend_attributes = {xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22a\22}, {}]>]>", xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>"}} : (tensor<4x8xf32>) -> tensor<8x8xf32>

@@ -2,13 +2,15 @@
 //! operations: a module is the same whether it came as bytecode or as text. The elements of constants do not become
 //! text; they are handed over as they are.
 
-use shardc_ir::{Dense, Diagnostic, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
+use rustc_hash::FxHashMap;
+use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
 
 use super::attr::{AttrRef, BAttr, BType, TypeRef};
-use super::elements;
 use super::ir::{Ir, NamedAttr, OpRecord, OpRef, RegionRef};
 use super::locs::Locs;
+use super::plan::{Plan, plan, walk};
 use super::text::Pool;
+use super::{elements, generic};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::parser::records::{Entry, Maker, Record, without_place};
@@ -26,16 +28,21 @@ const MAX_ERRORS: usize = 20;
 /// Makes a module from the records of a file of `size` bytes.
 pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>> {
     let limit = size.saturating_mul(MAX_GROWTH).saturating_add(MIN_LIMIT).min(u32::MAX as usize - 1);
+    let plan = plan(ir);
     let mut texts = Texts::new(ir, limit);
-    for op in &ir.ops {
+    let kept = texts.kept(&plan).map_err(all_of)?;
+    for (op, as_text) in ir.ops.iter().zip(&kept.ops) {
+        if *as_text {
+            texts.ops.push(None);
+            continue;
+        }
         let done = texts.op(op);
         done.map_err(|failure| vec![told(failure, op, None)])?;
     }
     for &(ty, _) in ir.regions.iter().flat_map(|region| &region.blocks).flat_map(|block| &block.args) {
-        texts.pool.ty(ty).map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())?;
+        texts.pool.ty(ty).map_err(all_of)?;
     }
-    let locs = Locs::new(&ir.store, &mut texts.pool)
-        .map_err(|failure| without_place(failure).into_iter().collect::<Vec<_>>())?;
+    let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
     let Texts { pool, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
@@ -47,15 +54,20 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
         locs,
         values: vec![None; ir.values as usize],
         errors: Vec::new(),
+        kept: kept.texts,
     };
     for (at, dense, ty) in constants {
         if let Ok(ty) = builder.ty(ty) {
             builder.maker.constant(at, dense, ty);
         }
     }
-    builder.top();
+    builder.top(plan);
     builder.maker.module().resources = ir.resources.as_deref().map(Into::into);
     if builder.errors.is_empty() { Ok(builder.maker.finish()) } else { Err(builder.errors) }
+}
+
+fn all_of(failure: Failure) -> Vec<Diagnostic> {
+    without_place(failure).into_iter().collect()
 }
 
 /// A failure with the operation in which it happened.
@@ -97,6 +109,29 @@ impl<'a, 'b> Texts<'a, 'b> {
             carried: 0,
             limit,
         }
+    }
+
+    /// Writes what the module keeps as text.
+    fn kept(&mut self, plan: &Plan) -> Res<KeptTexts> {
+        let mut kept = KeptTexts { ops: vec![false; self.ir.ops.len()], texts: FxHashMap::default() };
+        let outer = plan.outer.iter().flat_map(|outer| outer.above.iter().chain(&outer.below)).copied();
+        let items = plan.items.iter().filter(|(_, kept)| kept.is_some()).map(|&(at, _)| at);
+        let all: Vec<OpRef> = outer.chain(items).collect();
+        if all.is_empty() {
+            return Ok(kept);
+        }
+        let types = self.ir.value_types();
+        for at in all {
+            let text = generic::text(self.ir, &mut self.pool, &types, at)?;
+            self.carried = self.carried.saturating_add(text.len());
+            kept.texts.insert(at.0, text);
+            for inner in walk(self.ir, at) {
+                if let Some(as_text) = kept.ops.get_mut(inner.0 as usize) {
+                    *as_text = true;
+                }
+            }
+        }
+        Ok(kept)
     }
 
     fn op(&mut self, op: &'a OpRecord<'b>) -> Res<()> {
@@ -143,6 +178,14 @@ impl<'a, 'b> Texts<'a, 'b> {
     }
 }
 
+/// What a module keeps as text.
+struct KeptTexts {
+    /// Whether each operation is part of it.
+    ops: Vec<bool>,
+    /// The texts by number of the operation.
+    texts: FxHashMap<u32, String>,
+}
+
 /// Whether the attribute is the value of a constant, whose elements a module keeps as bytes.
 fn is_constant(op: &OpRecord<'_>, name: &str) -> bool {
     row(&op.name).and_then(|row| row.attr(name)).is_some_and(|(_, ty)| ty == AttrType::Dense)
@@ -158,6 +201,8 @@ struct Builder<'a, 'b> {
     locs: Locs,
     values: Vec<Option<ValueId>>,
     errors: Vec<Diagnostic>,
+    /// What is kept as text, by number of the operation.
+    kept: FxHashMap<u32, String>,
 }
 
 impl<'a, 'b> Builder<'a, 'b> {
@@ -180,18 +225,29 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.locs.get(&self.ir.store, &mut self.maker, at)
     }
 
-    /// The operations at the top: one module, or what stands in one.
-    fn top(&mut self) {
-        let ir = self.ir;
-        if let [only] = ir.top[..]
-            && let Some(op) = ir.ops.get(only.0 as usize)
-            && op.name == "builtin.module"
-        {
-            let done = self.module(only, op);
-            self.tell(done, op);
-            return;
+    /// The modules around the program, the module, what stands in it.
+    fn top(&mut self, plan: Plan) {
+        for outer in plan.outer {
+            self.describe(outer.op);
+            let mut texts = |items: Vec<OpRef>| -> Vec<Box<str>> {
+                items.iter().filter_map(|at| self.kept.remove(&at.0)).map(Into::into).collect()
+            };
+            let (above, below) = (texts(outer.above), texts(outer.below));
+            self.maker.enclose(above, below);
         }
-        self.items(&ir.top);
+        self.describe(plan.module);
+        self.items(&plan.items);
+    }
+
+    /// Name, attributes and location of a module.
+    fn describe(&mut self, at: Option<OpRef>) {
+        let ir = self.ir;
+        if let Some(at) = at
+            && let Some(op) = ir.ops.get(at.0 as usize)
+        {
+            let done = self.record(at, op).and_then(|record| self.maker.describe(record));
+            self.tell(done, op);
+        }
     }
 
     /// Notes an error in an operation.
@@ -207,26 +263,12 @@ impl<'a, 'b> Builder<'a, 'b> {
         self.errors.push(told(failure, op, place));
     }
 
-    fn module(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<()> {
-        let record = self.record(at, op)?;
-        self.maker.describe(record)?;
-        let [region] = op.regions[..] else {
-            return Err(Diagnostic::invalid(codes::COUNT, "a module has one region").into());
-        };
+    /// What stands in a module. Meshes come first, as functions above them may use them.
+    fn items(&mut self, items: &[(OpRef, Option<KeptKind>)]) {
         let ir = self.ir;
-        let blocks = ir.regions.get(region.0 as usize).map_or(&[][..], |region| &region.blocks);
-        for block in blocks {
-            self.items(&block.ops);
-        }
-        Ok(())
-    }
-
-    /// Functions and meshes. Meshes come first, as functions above them may use them.
-    fn items(&mut self, items: &[OpRef]) {
-        let ir = self.ir;
-        let ops = || items.iter().filter_map(|&at| Some((at, ir.ops.get(at.0 as usize)?)));
+        let ops = || items.iter().filter_map(|&(at, kept)| Some((at, ir.ops.get(at.0 as usize)?, kept)));
         let mut meshes = Vec::new();
-        for (at, op) in ops().filter(|(_, op)| op.name == "sdy.mesh") {
+        for (at, op, _) in ops().filter(|(_, op, _)| op.name == "sdy.mesh") {
             let made = self.record(at, op).and_then(|record| {
                 let loc = record.loc;
                 Ok((at, self.maker.mesh(record)?, loc))
@@ -236,26 +278,28 @@ impl<'a, 'b> Builder<'a, 'b> {
                 Err(failure) => self.tell::<()>(Err(failure), op),
             }
         }
-        for (at, op) in ops() {
+        let mut meshes = meshes.into_iter().peekable();
+        let mut others_above = 0;
+        for (at, op, kept) in ops() {
             if self.errors.len() >= MAX_ERRORS {
                 return;
             }
-            match &*op.name {
-                "sdy.mesh" => {
-                    if let Some((_, name, loc)) = meshes.iter().find(|(mesh, ..)| *mesh == at) {
-                        self.maker.place_mesh(name, *loc);
-                    }
+            if let Some(kind) = kept {
+                let name = op.attr("sym_name").and_then(|name| ir.store.text(name));
+                let text = self.kept.remove(&at.0).unwrap_or_default();
+                let done = self.maker.keep(kind, name, text, others_above);
+                self.tell(done, op);
+                others_above += 1;
+            } else if op.name == "sdy.mesh" {
+                if let Some((_, name, loc)) = meshes.next_if(|(mesh, ..)| *mesh == at) {
+                    self.maker.place_mesh(&name, loc, others_above);
                 }
-                "func.func" => {
-                    let errors = self.errors.len();
-                    let done = self.func(at, op);
-                    if self.errors.len() == errors {
-                        self.tell(done, op);
-                    }
-                }
-                _ => {
-                    let message = format!("expected `func.func` or `sdy.mesh`, found `{}`", op.name);
-                    self.tell::<()>(Err(Diagnostic::unsupported(codes::NOT_READ, message).into()), op);
+                others_above += 1;
+            } else {
+                let errors = self.errors.len();
+                let done = self.func(at, op);
+                if self.errors.len() == errors {
+                    self.tell(done, op);
                 }
             }
         }
@@ -300,9 +344,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             if blocks.is_empty() {
                 return Ok(region);
             }
-            let message = "a region may have one block only";
-            let hint = "StableHLO's control flow is `while`, `case` and `if`, not branches between blocks";
-            return Err(Diagnostic::unsupported(codes::NOT_READ, message).hint(hint).into());
+            // Functions with branches are kept as text.
+            return Err(Diagnostic::internal(codes::NOT_READ, "a region with several blocks").into());
         };
         let mut locs: Vec<PackedOption<LocId>> = Vec::with_capacity(block.args.len());
         for (number, &(ty, loc)) in (block.first_value..).zip(&block.args) {
@@ -343,10 +386,6 @@ impl<'a, 'b> Builder<'a, 'b> {
     fn op(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<OpId> {
         if matches!(&*op.name, "func.func" | "builtin.module" | "sdy.mesh") {
             let message = format!("{} may stand at the top level only", op.name);
-            return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
-        }
-        if !op.successors.is_empty() {
-            let message = "branches between blocks cannot be read";
             return Err(Diagnostic::unsupported(codes::NOT_READ, message).into());
         }
         let mut record = self.record(at, op)?;

@@ -95,3 +95,22 @@ pub(crate) struct Ir<'b> {
     /// Keys and contents of resources: `{-# ... #-}`.
     pub(crate) resources: Option<String>,
 }
+
+impl Ir<'_> {
+    /// The type of each value, by number.
+    pub(crate) fn value_types(&self) -> Vec<Option<TypeRef>> {
+        let mut types = vec![None; self.values as usize];
+        let mut set = |number: u32, ty: TypeRef| {
+            if let Some(slot) = types.get_mut(number as usize) {
+                *slot = Some(ty);
+            }
+        };
+        for block in self.regions.iter().flat_map(|region| &region.blocks) {
+            (block.first_value..).zip(&block.args).for_each(|(number, &(ty, _))| set(number, ty));
+        }
+        for op in &self.ops {
+            (op.first_value..).zip(&op.results).for_each(|(number, &ty)| set(number, ty));
+        }
+        types
+    }
+}

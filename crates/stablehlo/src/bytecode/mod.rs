@@ -7,6 +7,7 @@
 //! * [`ir`]: operations as records, which [`body`] decodes; [`properties`]: how dialects encode inherent attributes.
 //! * [`vhlo`]: what portable artifacts are made of, turned into what it stands for, record by record.
 //! * [`text`]: attributes and types as text in MLIR's generic form; [`elements`] of constants; [`locs`].
+//! * [`plan`]: what becomes the module, and what it keeps as [`generic`] text.
 //! * [`build`]: records to a [`Module`], by the same code that makes a module from text.
 
 mod attr;
@@ -17,8 +18,10 @@ mod chlo;
 mod container;
 mod dialect;
 mod elements;
+mod generic;
 mod ir;
 mod locs;
+mod plan;
 mod properties;
 mod quant;
 mod reader;

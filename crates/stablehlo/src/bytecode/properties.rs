@@ -48,6 +48,9 @@ const TABLE: &[(&str, &str)] = &[
     ("arith.truncf", "fastmath? roundingmode?"),
     ("arith.trunci", "overflowFlags?"),
     ("builtin.module", "sym_name? sym_visibility?"),
+    ("cf.assert", "msg"),
+    ("cf.cond_br", "branch_weights? operandSegmentSizes"),
+    ("cf.switch", "case_operand_segments case_values? operandSegmentSizes"),
     ("check.expect_almost_eq", "tolerance?"),
     ("check.expect_almost_eq_const", "tolerance? value"),
     ("check.expect_close", "max_ulp_difference? min_ulp_difference?"),
@@ -212,7 +215,20 @@ fn names_of(op: &str) -> Option<&'static str> {
 }
 
 /// Dialects whose operations are known for certain to have been known to the writer of a file.
-const COMMON: &[&str] = &["builtin", "check", "chlo", "func", "sdy", "stablehlo"];
+const COMMON: &[&str] = &[
+    "arith",
+    "builtin",
+    "cf",
+    "check",
+    "chlo",
+    "func",
+    "math",
+    "scf",
+    "sdy",
+    "shape",
+    "stablehlo",
+    "tensor",
+];
 
 /// Whether operations called `op` have an inherent attribute of this name, in a file too old to say.
 pub(super) fn is_inherent(op: &str, name: &str) -> bool {

@@ -78,6 +78,19 @@ impl<'s, 'b> Pool<'s, 'b> {
         Ok(start)
     }
 
+    /// The text of an attribute.
+    pub(super) fn attr_text(&mut self, at: AttrRef) -> Res<&str> {
+        let range = self.attr(at)?;
+        Ok(self.text.get(range).unwrap_or(""))
+    }
+
+    /// The text of a type.
+    pub(super) fn type_text(&mut self, at: TypeRef) -> Res<&str> {
+        let start = self.ty(at)?;
+        let rest = self.text.get(start..).unwrap_or("");
+        Ok(rest.split_once('\n').map_or(rest, |(text, _)| text))
+    }
+
     /// The text, and where each type starts in it.
     pub(super) fn finish(self) -> (String, Vec<Option<usize>>) {
         (self.text, self.types)

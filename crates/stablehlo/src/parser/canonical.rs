@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{Attr, DType, DTypeClass};
+use shardc_ir::{Attr, DType, DTypeClass, Encoding};
 
 use super::Parser;
+use super::types::bounds;
 use crate::floats;
 use crate::lexer::{Res, is_ident};
 use crate::printer;
@@ -45,6 +46,9 @@ impl<'a> Parser<'a> {
             })
         } else if text.starts_with("#stablehlo.result_accuracy<") {
             self.quietly(Self::result_accuracy)
+        } else if let Some(Some(bounds)) = bounds(text) {
+            self.cursor.pos = end;
+            Some(Encoding::Bounds(bounds).to_string())
         } else if text.starts_with("#stablehlo") || text.starts_with("#chlo") {
             self.cursor.pos = end;
             self.expand_text(text).ok().map(|text| tidy(&text))

@@ -3,7 +3,7 @@
 //! * [`module`]: the top level; [`func`]: functions; [`alias`]: aliases, which may stand before or after the module;
 //!   [`kept`]: what stays text.
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
-//! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax).
+//! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: those with regions.
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
 //! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their
 //!   names say.
@@ -13,6 +13,7 @@
 
 mod alias;
 mod attrs;
+mod bodies;
 mod canonical;
 mod dense;
 mod func;
@@ -151,7 +152,8 @@ impl<'a> Parser<'a> {
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             locs: FxHashMap::default(),
-            loc_depths: Vec::new(),
+            // Of the unknown location, which is there from the start.
+            loc_depths: vec![1],
             last_dense: None,
             symbols: FxHashMap::default(),
             missing_meshes: FxHashSet::default(),

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use shardc_ir::{
-    Dense, Diagnostic, Loc, LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, TypeId, ValueId,
+    Dense, Diagnostic, Enclosing, Kept, KeptKind, Loc, LocId, Module, OpId, OpKind, PackedOption, RegionId,
+    Span, TypeId, ValueId,
 };
 
 use super::attrs::{Named, NamedList};
@@ -97,13 +98,50 @@ impl<'a> Maker<'a> {
     }
 
     /// Says where in the module the mesh stands.
-    pub(crate) fn place_mesh(&mut self, name: &str, loc: Option<LocId>) {
+    pub(crate) fn place_mesh(&mut self, name: &str, loc: Option<LocId>, others_above: u32) {
         let module = &mut self.parser.module;
         if let Some(&mesh) = module.mesh_names.get(name) {
             let place = &mut module.mesh_places[mesh];
             place.funcs_above = module.funcs.len() as u32;
+            place.others_above = others_above;
             place.loc = loc.into();
         }
+    }
+
+    /// Keeps an operation as text; `name` is the symbol that it defines.
+    pub(crate) fn keep(
+        &mut self,
+        kind: KeptKind,
+        name: Option<&str>,
+        text: String,
+        others_above: u32,
+    ) -> Res<()> {
+        if let Some(name) = name {
+            self.parser.define_symbol("symbol", name, Span::NONE)?;
+        }
+        let module = &mut self.parser.module;
+        module.kept.push(Kept {
+            kind,
+            name: name.map(Into::into),
+            text: text.into(),
+            funcs_above: module.funcs.len() as u32,
+            others_above,
+            span: Span::NONE,
+        });
+        Ok(())
+    }
+
+    /// Makes the module so far, in which nothing stands yet, one that is around the program.
+    pub(crate) fn enclose(&mut self, above: Vec<Box<str>>, below: Vec<Box<str>>) {
+        let module = &mut self.parser.module;
+        let outer = Enclosing {
+            name: module.name.take(),
+            attrs: std::mem::take(&mut module.attrs),
+            loc: std::mem::take(&mut module.loc),
+            above,
+            below,
+        };
+        module.enclosing.push(outer);
     }
 
     /// Sets what a `builtin.module` says about itself.

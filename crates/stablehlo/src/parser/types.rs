@@ -216,29 +216,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An encoding attribute: `#stablehlo.bounds<?, 4>`, which has an older spelling, or another.
+    /// An encoding attribute of a tensor with so many dimensions.
     fn encoding(&mut self, text: &str, rank: usize) -> Result<Encoding, String> {
         let text = self.expand_text(text).unwrap_or_else(|_| text.to_owned());
-        let list = match text.strip_prefix("#stablehlo.bounds<") {
-            Some(list) => list.strip_suffix('>'),
-            None => text
-                .strip_prefix("#stablehlo.type_extensions<")
-                .and_then(|rest| rest.trim_start().strip_prefix("bounds"))
-                .and_then(|rest| rest.trim_start().strip_prefix('='))
-                .and_then(|rest| {
-                    rest.trim().strip_prefix('[')?.strip_suffix(">")?.trim_end().strip_suffix(']')
-                }),
-        };
-        let Some(list) = list else { return Ok(Encoding::Other(text.into())) };
-        let bound = |text: &str| match text.trim() {
-            "?" => Some(DYNAMIC),
-            digits => digits.parse().ok().filter(|&n: &i64| n >= 0),
-        };
-        let items = list.split(',').filter(|_| !list.trim().is_empty());
-        match items.map(bound).collect::<Option<Shape>>() {
-            Some(bounds) if bounds.len() == rank => Ok(Encoding::Bounds(bounds)),
-            Some(bounds) => Err(format!("`{text}` has {} bounds for {rank} dimensions", bounds.len())),
-            None => Err(format!("`{text}` must list sizes or `?`")),
+        match bounds(&text) {
+            None => Ok(Encoding::Other(text.into())),
+            Some(Some(bounds)) if bounds.len() == rank => Ok(Encoding::Bounds(bounds)),
+            Some(Some(bounds)) => Err(format!("`{text}` has {} bounds for {rank} dimensions", bounds.len())),
+            Some(None) => Err(format!("`{text}` must list sizes or `?`")),
         }
     }
 
@@ -276,6 +261,26 @@ fn is_scalar(word: &str) -> bool {
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
     };
     digits("i") || digits("si") || digits("ui") || digits("f") || word.starts_with("complex<")
+}
+
+/// The list of `#stablehlo.bounds<?, 4>`, which has an older spelling; `None` for another attribute, `Some(None)` where
+/// it is not a list of sizes.
+pub(super) fn bounds(text: &str) -> Option<Option<Shape>> {
+    let list = match text.strip_prefix("#stablehlo.bounds<") {
+        Some(list) => list.strip_suffix('>')?,
+        None => {
+            let rest =
+                text.strip_prefix("#stablehlo.type_extensions<")?.trim_start().strip_prefix("bounds")?;
+            let rest = rest.trim_start().strip_prefix('=')?.trim().strip_prefix('[')?;
+            rest.strip_suffix('>')?.trim_end().strip_suffix(']')?
+        }
+    };
+    let bound = |text: &str| match text.trim() {
+        "?" => Some(DYNAMIC),
+        digits => digits.parse().ok().filter(|&n: &i64| n >= 0),
+    };
+    let items = list.split(',').filter(|_| !list.trim().is_empty());
+    Some(items.map(bound).collect())
 }
 
 /// Splits at the first comma that no bracket encloses.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use shardc_ir::{
-    Channel, ConvDims, DType, Diagnostic, DotSpec, GatherSpec, Precision, RaggedDotSpec, ScatterSpec, Span,
+    Attr, Channel, ConvDims, DType, Diagnostic, DotSpec, GatherSpec, Precision, RaggedDotSpec, ScatterSpec,
+    Span,
 };
 use smallvec::SmallVec;
 
@@ -172,7 +173,7 @@ impl<'a> Parser<'a> {
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
-            AttrType::Any | AttrType::Typed(_) => {
+            AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_) => {
                 let start = self.peek_pos();
                 self.skip_attr()?;
                 Val::Attr(self.carried_text(start, self.pos)?)
@@ -475,6 +476,12 @@ impl<'a> Parser<'a> {
                 }
                 let text = self.slice(start, self.pos);
                 Val::Raw(self.expand_text(text)?.into())
+            }
+            AttrType::Prefixed(prefix) => {
+                let start = self.peek_pos();
+                self.skip_brackets()?;
+                let text = self.slice(start, self.pos);
+                Val::Attr(Attr::Raw(format!("{prefix}{text}").into()))
             }
             AttrType::Typed(ty) => {
                 let start = self.peek_pos();

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Loc, LocId, Module, OpId, PackedOption, RegionId};
+use shardc_ir::{Loc, LocId, LocTable, Module, OpId, PackedOption, RegionId};
 
 use super::{PrintForm, Printer};
 use crate::syntax::values::push_string;
@@ -37,7 +37,7 @@ fn children(loc: &Loc) -> Vec<LocId> {
 
 impl Visitor<'_> {
     fn visit(&mut self, loc: PackedOption<LocId>, below: bool) {
-        let mut stack: Vec<LocId> = loc.expand().into_iter().collect();
+        let mut stack = vec![loc.expand().unwrap_or(LocTable::unknown())];
         while let Some(loc) = stack.pop() {
             match self.seen.get_mut(&loc) {
                 Some(old) if *old && !below => *old = false,
@@ -48,6 +48,14 @@ impl Visitor<'_> {
                 }
             }
             stack.extend(children(self.module.locs.get(loc)).into_iter().rev());
+        }
+    }
+
+    /// Arguments without a location have the unknown one.
+    fn visit_args(&mut self, locs: &[PackedOption<LocId>], count: usize, in_pairs: bool) {
+        for i in 0..count {
+            let at = if in_pairs { i / 2 + i % 2 * (count / 2) } else { i };
+            self.visit(locs.get(at).copied().unwrap_or_default(), false);
         }
     }
 }
@@ -151,7 +159,7 @@ impl Printer<'_> {
                 super::module::Item::Func(func) => {
                     visitor.visit(func.loc, true);
                     if func.body.is_some() {
-                        func.arg_locs.iter().for_each(|&loc| visitor.visit(loc, false));
+                        visitor.visit_args(&func.arg_locs, func.params.len(), false);
                     }
                     if let Some(body) = func.body {
                         self.visit_ops(body, &mut visitor);
@@ -167,15 +175,11 @@ impl Printer<'_> {
             visitor.visit(self.module.ops[op].loc, true);
             for region in self.printed_regions(op) {
                 if self.prints_args(op) {
-                    let locs = &self.module.regions[region].arg_locs;
+                    let data = &self.module.regions[region];
                     // A reducer's pretty form has them in pairs: of each input and its accumulator.
-                    let reduce = matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. });
-                    let pairs =
-                        if reduce && self.options.form == PrintForm::Pretty { locs.len() / 2 } else { 0 };
-                    for i in 0..locs.len() {
-                        let at = if pairs > 0 { i / 2 + i % 2 * pairs } else { i };
-                        visitor.visit(locs.get(at).copied().unwrap_or_default(), false);
-                    }
+                    let pairs = self.options.form == PrintForm::Pretty
+                        && matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. });
+                    visitor.visit_args(&data.arg_locs, data.args.len(), pairs);
                 }
                 self.visit_ops(region, visitor);
             }

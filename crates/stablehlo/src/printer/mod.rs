@@ -4,7 +4,6 @@
 //! form, [`generic`] in generic form, both driven by [`syntax`](crate::syntax).
 
 pub(crate) mod attrs;
-mod defaults;
 pub(crate) mod dense;
 mod generic;
 mod locs;

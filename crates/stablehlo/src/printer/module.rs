@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{AttrDict, Func, Kept, LocId, MeshId, PackedOption, RegionId, TypeId};
+use shardc_ir::{AttrDict, Func, Kept, LocId, LocTable, MeshId, PackedOption, RegionId, TypeId};
 
 use super::attrs::{Entries, Entry, push_dict, push_entries};
 use super::names::{Numbering, Parent};
@@ -23,10 +23,8 @@ impl<'m> Printer<'m> {
             return;
         }
         self.out.push(' ');
-        match loc.expand() {
-            Some(loc) => self.locs.push_ref(&mut self.out, self.module, loc),
-            None => self.out.push_str("loc(unknown)"),
-        }
+        let loc = loc.expand().unwrap_or(LocTable::unknown());
+        self.locs.push_ref(&mut self.out, self.module, loc);
     }
 
     /// Meshes, functions and what is kept as text, in the order of the text.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, RegionId, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
-use super::defaults::is_default;
 use super::names::{Name, Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
@@ -21,6 +20,7 @@ impl<'m> Printer<'m> {
         let kind = &self.module.ops[op].kind;
         let row = match self.options.form {
             PrintForm::Generic => None,
+            PrintForm::Pretty if self.hides_types(op) => None,
             PrintForm::Pretty => row(self.spelt_name(op)),
         };
         match row.map(|row| (row, row.pretty)) {
@@ -45,6 +45,19 @@ impl<'m> Printer<'m> {
         self.loc(self.module.ops[op].loc);
     }
 
+    /// Whether types of the operation could not be told from its pretty form: that of a loop gives each carried value
+    /// one type, while a dynamic size may be known in one place and not in another.
+    fn hides_types(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        if !matches!(data.kind, OpKind::While) {
+            return false;
+        }
+        let ty = |value: &ValueId| self.module.values[*value].ty;
+        let carried = |values: &[ValueId]| values.iter().map(ty).eq(data.operands.iter().map(ty));
+        !carried(&data.results)
+            || data.regions.iter().any(|&region| !carried(&self.module.regions[region].args))
+    }
+
     /// `%0 = `, `%1:2 = `, `%values, %indices = `.
     fn results(&mut self, op: OpId) {
         let results = &self.module.ops[op].results;
@@ -66,8 +79,6 @@ impl<'m> Printer<'m> {
             !(default && crate::is_carried_property(kind, name))
         });
         entries.extend(more);
-        let kind = &self.module.ops[op].kind;
-        entries.retain(|(name, entry)| !is_default(kind, name, entry));
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);
@@ -110,8 +121,10 @@ impl<'m> Printer<'m> {
                 Piece::Opt(text, name) => {
                     if let Some(at) = find(name) {
                         printed |= 1 << at;
-                        self.push(text);
-                        push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        if !is_implied(row, name, &attrs[at].1) {
+                            self.push(text);
+                            push_pretty(&mut self.out, module, ty_of(name), &attrs[at].1);
+                        }
                     }
                 }
                 Piece::Unless(default, text, name) => {
@@ -677,7 +690,7 @@ fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
                 (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
                 (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
                 (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any | AttrType::Typed(_)) => Val::Attr(attr.clone()),
+                (attr, AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_)) => Val::Attr(attr.clone()),
                 _ => return None,
             },
         ));

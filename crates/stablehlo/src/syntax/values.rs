@@ -78,6 +78,8 @@ pub(crate) enum AttrType {
     Raw,
     /// Any attribute.
     Any,
+    /// An attribute `prefix<...>`; in pretty forms without the prefix.
+    Prefixed(&'static str),
     /// A number of this type; in pretty forms without the type.
     Typed(&'static str),
 }
@@ -414,6 +416,9 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
         Val::Raw(text) => out.push_str(text),
         Val::Attr(attr) => match (attr, ty) {
             (Attr::Int(value, _), AttrType::Typed(_)) => push_int(out, value),
+            (Attr::Raw(text), AttrType::Prefixed(prefix)) => {
+                out.push_str(text.strip_prefix(prefix).unwrap_or(text));
+            }
             (Attr::Raw(text), AttrType::Typed(ty)) => {
                 let bare = text.strip_suffix(ty).and_then(|rest| rest.strip_suffix(" : "));
                 out.push_str(bare.unwrap_or(text));

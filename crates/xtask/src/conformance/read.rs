@@ -67,7 +67,10 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
         }
         let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
         let as_it_was = folder.starts_with("corpus");
-        for (number, program) in text.split("// -----").enumerate() {
+        // Without this option, the mark is a comment.
+        let split = text.contains("-split-input-file");
+        let programs = if split { text.split("// -----").collect() } else { vec![&*text] };
+        for (number, program) in programs.into_iter().enumerate() {
             let expected = match program.contains("expected-error") {
                 true => Expected::Rejected,
                 false if as_it_was => Expected::ReadAndPrinted,

@@ -144,3 +144,90 @@ fn accuracy<'b>(cursor: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
     head.push_str("mode = ");
     Ok(BAttr::Pieces(vec![Piece::Text(head.into()), Piece::Attr(cursor.attr()?), Piece::Text(">".into())]))
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{Class, Diagnostic};
+
+    use super::*;
+    use crate::bytecode::attr::AttrRef;
+    use crate::bytecode::reader::ByteCursor;
+    use crate::lexer::Failure;
+
+    /// Reads an attribute from variable width integers that take a byte each.
+    fn read_numbers(numbers: &[u8]) -> Result<BAttr<'static>, Diagnostic> {
+        let bytes: Vec<u8> = numbers.iter().map(|n| n << 1 | 1).collect();
+        let bytes: &'static [u8] = bytes.leak();
+        let mut cursor = DialectCursor {
+            cursor: ByteCursor::new(bytes, 0),
+            strings: &[b"x"],
+            resources: &[],
+            types: &[BType::Float("f32"), BType::Int { width: 32, sign: Sign::Signless }, BType::None],
+            counts: (4, 3),
+        };
+        let attr = read(&mut cursor).and_then(|attr| cursor.cursor.end("the attribute").map(|()| attr));
+        attr.map_err(|failure| match failure {
+            Failure::Said(diagnostic) => *diagnostic,
+            other => panic!("an error without words: {other:?}"),
+        })
+    }
+
+    #[test]
+    fn enumerations_are_words_of_stablehlo() {
+        let words = [
+            (&[3u8, 5][..], "#stablehlo<comparison_direction LT>"),
+            (&[4, 0], "#stablehlo<comparison_type NOTYPE>"),
+            (&[5, 4], "4 : i32"),
+            (&[7, 3], "#stablehlo<fft_type IRFFT>"),
+            (&[11, 2], "#stablehlo<precision HIGHEST>"),
+            (&[12, 1], "#stablehlo<rng_algorithm THREE_FRY>"),
+            (&[13, 1], "#stablehlo<rng_distribution UNIFORM>"),
+            (&[16, 3], "#stablehlo<transpose ADJOINT>"),
+            (&[19, 1], "#stablehlo.result_accuracy_mode<HIGHEST>"),
+            (&[2, 1], "true"),
+            // Lists of signed integers: 2 is 1, 1 is -1.
+            (&[18, 2, 2, 4], "#stablehlo.bounds<1, 2>"),
+            (
+                &[10, 1, 2, 4, 0],
+                "#stablehlo.output_operand_alias<output_tuple_indices = [1], operand_index = 2, operand_tuple_indices = []>",
+            ),
+        ];
+        for (numbers, text) in words {
+            assert_eq!(read_numbers(numbers), Ok(BAttr::text(text)), "{numbers:?}");
+        }
+        assert_eq!(read_numbers(&[1, 2, 3, 0]), Ok(BAttr::Array(vec![AttrRef(3), AttrRef(0)])));
+        assert_eq!(read_numbers(&[14, 0]), Ok(BAttr::string(&b"x"[..])));
+    }
+
+    #[test]
+    fn numbers_that_say_nothing_are_errors() {
+        let wrong: &[&[u8]] = &[
+            &[3, 6],
+            &[4, 5],
+            &[5, 5],
+            &[13, 0],
+            &[19, 3],
+            &[2, 2],
+            // No such attribute, string, type.
+            &[1, 1, 4],
+            &[14, 1],
+            &[17, 3],
+            // A float of an integer type, an integer of a float type.
+            &[8, 1, 0],
+            &[9, 0, 0],
+            // More than there is.
+            &[1, 60],
+        ];
+        for numbers in wrong {
+            let error = read_numbers(numbers).expect_err("an error");
+            assert_eq!(error.class, Class::InvalidInput, "{numbers:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_code_of_a_newer_version_is_unsupported() {
+        let error = read_numbers(&[26]).expect_err("an error");
+        assert_eq!(error.class, Class::Unsupported);
+        assert_eq!(error.message, "at byte 0: `vhlo` has no attribute with the code 26 up to version 1.20.0");
+    }
+}

@@ -496,3 +496,48 @@ fn target(name: &str) -> Box<str> {
 pub(super) fn row(name: &str) -> Option<&'static Row> {
     TABLE.get(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_operation_stands_once_with_its_attributes_in_order() {
+        let names: BTreeSet<&str> =
+            PLAIN.iter().copied().chain(WITH_ATTRIBUTES.iter().map(|row| row.0)).collect();
+        assert_eq!(names.len(), PLAIN.len() + WITH_ATTRIBUTES.len());
+        for (name, props) in WITH_ATTRIBUTES {
+            assert!(props.is_sorted_by(|a, b| a.0 < b.0), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_operation_becomes_one_that_is_known() {
+        // Told apart from operations by where they stand.
+        let elsewhere = ["func.func"];
+        // Printed in generic form and kept as they are.
+        let kept = ["stablehlo.infeed", "stablehlo.map", "stablehlo.torch_index_select"];
+        for row in TABLE.values() {
+            let known = crate::syntax::row(&row.target).is_some();
+            assert!(
+                known || elsewhere.contains(&&*row.target) || kept.contains(&&*row.target),
+                "{}",
+                row.target
+            );
+        }
+    }
+
+    #[test]
+    fn parts_stand_in_operations_that_join_them() {
+        for (name, props) in WITH_ATTRIBUTES {
+            let parts = props.iter().any(|prop| prop.1 == Part);
+            let joined = ["conv", "dot_general", "gather", "recv_", "scatter_v", "send_"];
+            let joins = joined.iter().any(|part| name.contains(part)) && !name.starts_with("convert");
+            let joins =
+                joins && !["all_gather", "reduce_scatter", "select_and"].iter().any(|n| name.contains(n));
+            assert_eq!(parts, joins, "{name}");
+        }
+    }
+}

@@ -2,14 +2,18 @@
 //! [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
 
 use super::Piece::{A, All, Cast, Dict, L, One, Operand, Operands, Opt, Same};
-use super::{SAME_2, Spec, pieces};
-use crate::syntax::AttrType::{self, Any, Str, Typed};
+use super::{Piece, SAME_2, Spec, pieces};
+use crate::syntax::AttrType::{self, Any, Prefixed, Str, Typed};
 
 const RANGE_OF_ULPS: &[(&str, AttrType)] =
     &[("max_ulp_difference", Typed("ui64")), ("min_ulp_difference", Typed("ui64"))];
 
-const FASTMATH: &[(&str, AttrType)] = &[("fastmath", Any)];
-const OVERFLOW: &[(&str, AttrType)] = &[("overflowFlags", Any)];
+const FASTMATH: &[(&str, AttrType)] = &[("fastmath", Prefixed("#arith.fastmath"))];
+const OVERFLOW: &[(&str, AttrType)] = &[("overflowFlags", Prefixed("#arith.overflow"))];
+
+const FLOATS: &[Piece] = &[L(" "), One, L(", "), One, Opt(" fastmath", "fastmath"), Dict, L(" : "), Same];
+const INTEGERS: &[Piece] =
+    &[L(" "), One, L(", "), One, Opt(" overflow", "overflowFlags"), Dict, L(" : "), Same];
 
 /// Attributes that MLIR adds where they are not written, and leaves out of pretty forms.
 pub(crate) const IMPLIED: &[(&str, &str)] =
@@ -64,15 +68,15 @@ pub(super) const SPECS: &[Spec] = &[
         pieces(&[L(" "), One, L(", probe_id = "), A("probe_id"), Dict, L(" : "), Same]),
     ),
     ("interpreter.print", &[], pieces(&[L(" "), One, Dict, L(" : "), Operand])),
-    ("arith.addf", FASTMATH, pieces(SAME_2)),
-    ("arith.subf", FASTMATH, pieces(SAME_2)),
-    ("arith.mulf", FASTMATH, pieces(SAME_2)),
-    ("arith.divf", FASTMATH, pieces(SAME_2)),
-    ("arith.maximumf", FASTMATH, pieces(SAME_2)),
-    ("arith.minimumf", FASTMATH, pieces(SAME_2)),
-    ("arith.addi", OVERFLOW, pieces(SAME_2)),
-    ("arith.subi", OVERFLOW, pieces(SAME_2)),
-    ("arith.muli", OVERFLOW, pieces(SAME_2)),
+    ("arith.addf", FASTMATH, pieces(FLOATS)),
+    ("arith.subf", FASTMATH, pieces(FLOATS)),
+    ("arith.mulf", FASTMATH, pieces(FLOATS)),
+    ("arith.divf", FASTMATH, pieces(FLOATS)),
+    ("arith.maximumf", FASTMATH, pieces(FLOATS)),
+    ("arith.minimumf", FASTMATH, pieces(FLOATS)),
+    ("arith.addi", OVERFLOW, pieces(INTEGERS)),
+    ("arith.subi", OVERFLOW, pieces(INTEGERS)),
+    ("arith.muli", OVERFLOW, pieces(INTEGERS)),
     ("arith.andi", &[], pieces(SAME_2)),
     ("arith.ori", &[], pieces(SAME_2)),
     ("arith.xori", &[], pieces(SAME_2)),

@@ -20,7 +20,7 @@ from jaxlib.mlir import ir
 
 # Versions of the format, by program: each first of its kind at least once.
 # MLIR itself loses the inherent attributes of operations that it does not know before version 5.
-VERSIONS = {"operations": range(7), "locations": [0, 4, 6], "quantized": [1, 6], "unknown": [5, 6]}
+VERSIONS = {"operations": range(7), "locations": [0, 4, 6], "quantized": [1, 6], "unknown": [5, 6], "kept": [5, 6]}
 
 
 def write(module: ir.Module, out: pathlib.Path, name: str, versions, locations: bool) -> None:

@@ -3,7 +3,7 @@
 //! The text is MLIR's: six digits after the point where that gives the same bits when read again, else as many
 //! digits as the type can carry, else the bits in hexadecimal (also for infinities and NaN).
 
-use shardc_ir::DType;
+use crate::DType;
 
 /// What the largest exponent stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,8 @@ impl Format {
 }
 
 /// Bits of the element of type `dtype` nearest to `value`; `None` where `dtype` is not a float.
-pub(crate) fn encode(dtype: DType, value: f64) -> Option<u64> {
+#[must_use]
+pub fn encode(dtype: DType, value: f64) -> Option<u64> {
     match dtype {
         DType::F64 => Some(value.to_bits()),
         DType::F32 => Some(u64::from((value as f32).to_bits())),
@@ -191,7 +192,7 @@ fn parse_bits(dtype: DType, text: &str) -> Option<u64> {
 }
 
 /// Appends the element with these bits as MLIR prints it.
-pub(crate) fn push(out: &mut String, dtype: DType, bits: u64) {
+pub fn push(out: &mut String, dtype: DType, bits: u64) {
     let Some(format) = format(dtype) else { return };
     if let Some(number) = format.decode(bits) {
         let start = out.len();

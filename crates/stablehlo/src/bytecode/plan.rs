@@ -1,0 +1,100 @@
+//! Which of a file's operations become the module, and which are kept as text: as the text reader decides.
+
+use shardc_ir::KeptKind;
+
+use super::ir::{Ir, OpRef};
+
+/// Deepest nesting of modules of which the innermost is the program.
+const MAX_MODULES: usize = 48;
+
+/// A module around the program.
+#[derive(Debug)]
+pub(super) struct Outer {
+    /// Its operation; `None` where none is written.
+    pub(super) op: Option<OpRef>,
+    /// What stands above the inner module.
+    pub(super) above: Vec<OpRef>,
+    /// What stands below it.
+    pub(super) below: Vec<OpRef>,
+}
+
+/// What a file's operations become.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Modules around the program, outermost first.
+    pub(super) outer: Vec<Outer>,
+    /// The module; `None` where none is written.
+    pub(super) module: Option<OpRef>,
+    /// What stands in it, and why it is kept as text if it is.
+    pub(super) items: Vec<(OpRef, Option<KeptKind>)>,
+}
+
+/// Decides about the operations of a file.
+pub(super) fn plan(ir: &Ir<'_>) -> Plan {
+    let mut plan = Plan { outer: Vec::new(), module: None, items: Vec::new() };
+    let mut items: Vec<OpRef> = ir.top.clone();
+    if let [only] = items[..]
+        && name(ir, only) == "builtin.module"
+    {
+        plan.module = Some(only);
+        items = inside(ir, only);
+    }
+    loop {
+        plan.items = items.iter().map(|&at| (at, kept(ir, at))).collect();
+        let has_functions =
+            plan.items.iter().any(|&(at, kept)| kept.is_none() && name(ir, at) == "func.func");
+        let inner = items.iter().position(|&at| name(ir, at) == "builtin.module" && holds_functions(ir, at));
+        let Some(inner) = inner.filter(|_| !has_functions && plan.outer.len() < MAX_MODULES) else {
+            return plan;
+        };
+        let below = items.split_off(inner + 1);
+        let module = items.pop();
+        plan.outer.push(Outer { op: plan.module, above: items, below });
+        plan.module = module;
+        items = module.map(|module| inside(ir, module)).unwrap_or_default();
+    }
+}
+
+fn name<'a>(ir: &'a Ir<'_>, at: OpRef) -> &'a str {
+    ir.ops.get(at.0 as usize).map_or("", |op| &op.name)
+}
+
+/// The operations in the regions of one.
+fn inside(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
+    let regions = ir.ops.get(at.0 as usize).map_or(&[][..], |op| &op.regions);
+    let regions = regions.iter().filter_map(|region| ir.regions.get(region.0 as usize));
+    regions.flat_map(|region| &region.blocks).flat_map(|block| block.ops.iter().copied()).collect()
+}
+
+/// The operation and all in its regions.
+pub(super) fn walk(ir: &Ir<'_>, at: OpRef) -> Vec<OpRef> {
+    let mut all = vec![at];
+    let mut next = 0;
+    while let Some(&at) = all.get(next) {
+        all.extend(inside(ir, at));
+        next += 1;
+    }
+    all
+}
+
+fn holds_functions(ir: &Ir<'_>, at: OpRef) -> bool {
+    walk(ir, at).into_iter().any(|at| name(ir, at) == "func.func")
+}
+
+/// Why an operation of a module is kept as text, if it is.
+fn kept(ir: &Ir<'_>, at: OpRef) -> Option<KeptKind> {
+    match name(ir, at) {
+        "sdy.mesh" => None,
+        "func.func" => has_branches(ir, at).then_some(KeptKind::Branches),
+        "builtin.module" => Some(KeptKind::Module),
+        _ => Some(KeptKind::Other),
+    }
+}
+
+/// Whether a region of the operation has several blocks.
+fn has_branches(ir: &Ir<'_>, at: OpRef) -> bool {
+    walk(ir, at).into_iter().filter_map(|at| ir.ops.get(at.0 as usize)).any(|op| {
+        let mut regions = op.regions.iter().filter_map(|region| ir.regions.get(region.0 as usize));
+        !op.successors.is_empty() || regions.any(|region| region.blocks.len() > 1)
+    })
+}

@@ -1,0 +1,113 @@
+// Quantized elements.
+
+!q = !quant.uniform<i8:f32, 0.5:3>
+!qz = !quant.uniform<i8:f32, 0.5>
+!axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
+func.func @fits(%a: tensor<4x2x!q>, %w: tensor<2x3x!qz>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) {
+  %0 = stablehlo.add %a, %a : tensor<4x2x!q>
+  %1 = "stablehlo.add"(%x, %x) : (tensor<4x2x!axis>, tensor<4x2x!axis>) -> tensor<4x2x!quant.uniform<i8:f32:1, {0.125,0.25}>>
+  %2 = stablehlo.uniform_quantize %f : (tensor<4x2xf32>) -> tensor<4x2x!q>
+  %3 = stablehlo.uniform_dequantize %a : (tensor<4x2x!q>) -> tensor<4x2xf32>
+  %4 = "stablehlo.dot_general"(%a, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2x!q>, tensor<2x3x!qz>) -> tensor<4x3x!quant.uniform<i32:f32, 0.5>>
+  %5 = "stablehlo.dot_general"(%f, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<2x3x!qz>) -> tensor<4x3xf32>
+  %6 = stablehlo.tanh %a : tensor<4x2x!q>
+  %7 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x2x!axis>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5,0.25}>>
+  %8 = stablehlo.reshape %a : (tensor<4x2x!q>) -> tensor<8x!q>
+  %9 = stablehlo.slice %a [0:2, 0:2] : (tensor<4x2x!q>) -> tensor<2x2x!q>
+  return
+}
+
+// -----
+
+!q = !quant.uniform<i8:f32, 0.5:3>
+!axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
+func.func @adds(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) {
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf32>: either all are quantized or none
+  %0 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2xf32>
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i16:f32, 5.000000e-01:3>>: the stored integers differ
+  %1 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<i16:f32, 0.5:3>>
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>: the expressed types differ
+  %2 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<i8:f16, 0.5:3>>
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> and tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>: the scales are not along the same dimension
+  %3 = "stablehlo.add"(%x, %x) : (tensor<4x2x!axis>, tensor<4x2x!axis>) -> tensor<4x2x!q>
+  // error: SH0207 add of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: only the result has scales along a dimension
+  %4 = "stablehlo.add"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!axis>
+  return
+}
+
+// -----
+
+!q = !quant.uniform<i8:f32, 0.5:3>
+!axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
+func.func @takes(%a: tensor<4x2x!q>, %f: tensor<4x2xf32>, %x: tensor<4x2x!axis>) {
+  // error: SH0207 stablehlo.tanh does not take elements with scales along a dimension, here tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>
+  %0 = stablehlo.tanh %x : tensor<4x2x!axis>
+  // error: SH0207 stablehlo.convert does not take quantized elements, here tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  %1 = "stablehlo.convert"(%a) : (tensor<4x2x!q>) -> tensor<4x2xf32>
+  // error: SH0207 stablehlo.multiply has operands or a result of elements that do not fit: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2xf32>
+  %2 = "stablehlo.multiply"(%a, %f) : (tensor<4x2x!q>, tensor<4x2xf32>) -> tensor<4x2x!q>
+  // error: SH0207 stablehlo.multiply has operands or a result of elements that do not fit: tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> and tensor<4x2x!quant.uniform<u8:f32, 5.000000e-01:3>>
+  %3 = "stablehlo.multiply"(%a, %a) : (tensor<4x2x!q>, tensor<4x2x!q>) -> tensor<4x2x!quant.uniform<u8:f32, 0.5:3>>
+  // error: SH0207 result 0 of stablehlo.slice is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>, it should be tensor<2x2x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  %4 = stablehlo.slice %a [0:2, 0:2] : (tensor<4x2x!q>) -> tensor<2x3x!q>
+  // error: SH0207 uniform_quantize of tensor<4x2xf32> gives tensor<4x2x!quant.uniform<i8:f16, 5.000000e-01:3>>, which stands for other numbers
+  %5 = "stablehlo.uniform_quantize"(%f) : (tensor<4x2xf32>) -> tensor<4x2x!quant.uniform<i8:f16, 0.5:3>>
+  // error: SH0207 uniform_dequantize of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<4x2xf64>
+  %6 = "stablehlo.uniform_dequantize"(%a) : (tensor<4x2x!q>) -> tensor<4x2xf64>
+  return
+}
+
+// -----
+
+!q = !quant.uniform<i8:f32, 0.5:3>
+!axis = !quant.uniform<i8:f32:1, {0.5,0.25}>
+func.func @moves(%a: tensor<4x2x!q>, %x: tensor<4x2x!axis>, %y: tensor<4x1x!quant.uniform<i8:f32:1, {0.5}>>) {
+  // error: SH0207 stablehlo.transpose of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<2x4x!quant.uniform<i8:f32, 2.500000e-01:3>>: scales and zero points have to stay
+  %0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<4x2x!q>) -> tensor<2x4x!quant.uniform<i8:f32, 0.25:3>>
+  // error: SH0207 transpose of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01,5.000000e-01,5.000000e-01}>>: the scales are along dimension 1, which does not become 0
+  %1 = stablehlo.transpose %x, dims = [0, 1] : (tensor<4x2x!axis>) -> tensor<4x2x!quant.uniform<i8:f32:0, {0.5,0.25,0.5,0.5}>>
+  // error: SH0207 stablehlo.reshape of tensor<4x2x!quant.uniform<i8:f32, 5.000000e-01:3>> gives tensor<8x!quant.uniform<i8:f32, 5.000000e-01:4>>: scales and zero points have to stay
+  %2 = stablehlo.reshape %a : (tensor<4x2x!q>) -> tensor<8x!quant.uniform<i8:f32, 0.5:4>>
+  // error: SH0207 reshape of tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> gives tensor<2x4x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>: 4 and 1 elements lie before the dimensions with the scales
+  %3 = stablehlo.reshape %x : (tensor<4x2x!axis>) -> tensor<2x4x!quant.uniform<i8:f32:0, {0.5,0.25}>>
+  // error: SH0207 stablehlo.broadcast_in_dim of tensor<4x1x!quant.uniform<i8:f32:1, {5.000000e-01}>> gives tensor<4x2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>>: the scale and zero point that repeat have to stay
+  %4 = stablehlo.broadcast_in_dim %y, dims = [0, 1] : (tensor<4x1x!quant.uniform<i8:f32:1, {0.5}>>) -> tensor<4x2x!axis>
+  return
+}
+
+// -----
+
+!q = !quant.uniform<i8:f32, 0.5:3>
+!qz = !quant.uniform<i8:f32, 0.5>
+!rows = !quant.uniform<i8:f32:0, {0.5,0.25}>
+func.func @products(%a: tensor<4x2x!q>, %b: tensor<2x3x!q>, %c: tensor<2x3x!rows>, %d: tensor<2x3x!qz>, %f: tensor<4x2xf32>) {
+  // error: SH0207 the right operand of stablehlo.dot_general has to have zero points of zero, it is tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01:3>>
+  %0 = "stablehlo.dot_general"(%a, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2x!q>, tensor<2x3x!q>) -> tensor<4x3x!q>
+  // error: SH0207 the right operand of stablehlo.dot_general has scales along a contracting dimension: tensor<2x3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>>
+  %1 = "stablehlo.dot_general"(%a, %c) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2x!q>, tensor<2x3x!rows>) -> tensor<4x3x!q>
+  // error: SH0207 stablehlo.dot_general of tensor<4x2xf32> and tensor<2x3x!quant.uniform<i8:f32, 5.000000e-01>> gives tensor<4x3x!quant.uniform<i8:f32, 5.000000e-01:3>>: either all are quantized, or the right operand alone
+  %2 = "stablehlo.dot_general"(%f, %d) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<2x3x!qz>) -> tensor<4x3x!q>
+  return
+}
+
+// -----
+
+// error: SH0217 the zero point 200 of tensor<2x!quant.uniform<i8:f32, 5.000000e-01:200>> is beyond what is stored, -128 to 127
+func.func @zero_point(%a: tensor<2x!quant.uniform<i8:f32, 0.5:200>>) {
+  return
+}
+// error: SH0217 tensor<2x!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>> has scales along dimension 1, it has 1 dimensions
+func.func @axis(%a: tensor<2x!quant.uniform<i8:f32:1, {0.5,0.25}>>) {
+  return
+}
+// error: SH0217 tensor<3x!quant.uniform<i8:f32:0, {5.000000e-01,2.500000e-01}>> has 2 scales along dimension 0 of size 3
+func.func @count(%a: tensor<3x!quant.uniform<i8:f32:0, {0.5,0.25}>>) {
+  return
+}
+
+// -----
+
+// error: SH0110 the scale 1.000000e+06 is beyond what f16 can hold
+func.func @scale(%a: tensor<2x!quant.uniform<i8:f16, 1.0e+06>>) {
+  return
+}

@@ -1,0 +1,182 @@
+// Meshes, shardings, and the operations of the sdy dialect.
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+sdy.mesh @turned = <["x"=4, "y"=2], device_ids=[1, 0, 2, 3, 4, 5, 6, 7]>
+sdy.mesh @one = <[], device_ids=[3]>
+func.func @fits(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, "y"}, {"x":(2)2, ?}p1], replicated={}>}, %b: tensor<16x8xf32>, %c: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) {
+  %0 = sdy.all_gather [{"y"}, {}] %a out_sharding=<@mesh, [{"x":(1)2}, {"x":(2)2}]> : tensor<16x8xf32>
+  %1 = sdy.all_slice [{"x"}, {}] %b out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
+  %2 = sdy.collective_permute %1 out_sharding=<@turned, [{"x"}, {}]> : tensor<16x8xf32>
+  %3 = sdy.reshard %1 <@mesh, [{}, {}], unreduced={"x"}> : tensor<16x8xf32>
+  %4 = sdy.all_reduce {"x"} %3 out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
+  %5 = stablehlo.custom_call @f(%b) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=16, j=8} need_replication={j}>} : (tensor<16x8xf32>) -> tensor<16x8xf32>
+  %6 = sdy.data_flow_edge %5 sharding=<@mesh, [{"x"}, {?}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+// error: SH0211 the device ids of mesh @mesh are not a permutation of 0..4: 1 is there twice
+
+sdy.mesh @mesh = <["x"=4], device_ids=[0, 1, 1, 3]>
+func.func @main() {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=8, "y"=2]>
+// error: SH0212 the sharding of argument 0 of @rank has 1 dimensions, the value has 2
+func.func @rank(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @twice is not valid: axis x is used twice
+func.func @twice(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"x"}]>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @overlap is not valid: x:(1)4 and x:(2)2 overlap
+func.func @overlap(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)4}, {"x":(2)2}]>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @whole is not valid: x:(1)2 and x:(2)2 follow one another and have to be written as one
+func.func @whole(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, "x":(2)2}, {}]>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @order is not valid: the replicated axes y and x are not in the order of the mesh
+func.func @order(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], replicated={"y", "x"}>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @priority is not valid: dimension 0 has a priority but neither axes nor room for any
+func.func @priority(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}p2, {}]>}) {
+  return
+}
+// error: SH0212 the sharding of argument 0 of @token has axes, the value is no tensor
+func.func @token(%a: !stablehlo.token {sdy.sharding = #sdy.sharding<@mesh, [], replicated={"x"}>}) {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+sdy.mesh @other = <["x"=4, "y"=2]>
+sdy.mesh @wide = <["x"=2, "y"=4]>
+func.func @collectives(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<16x8xf32>) {
+  // error: SH0213 sdy.all_gather: dimension 1 is sharded {} before and {} after, which the axes exchanged do not make up
+  %0 = sdy.all_gather [{}, {"x"}] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.all_gather: its operand has no sharding to change
+  %1 = sdy.all_gather [{"x"}, {}] %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.all_reduce: it reduces over devices that hold different parts: axis x is used twice
+  %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.all_reduce: the reduced axes y and x are not in the order of the mesh
+  %3 = sdy.all_reduce {"y", "x"} %b out_sharding=<@mesh, [{}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.collective_permute: its operand and its result are on two meshes of the same devices
+  %4 = sdy.collective_permute %a out_sharding=<@other, [{"x"}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.collective_permute: its operand and its result are on meshes of different axes
+  %5 = sdy.collective_permute %a out_sharding=<@wide, [{"x"}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.all_to_all: dimensions 0 and 0 do not fit an operand of rank 2
+  %6 = sdy.all_to_all [{"x"}: 0->0] %a out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
+  // error: SH0213 sdy.all_slice: x:(1)2 and x:(2)2 follow one another and have to be written as one
+  %7 = sdy.all_slice [{"x":(1)2, "x":(2)2}, {}] %b out_sharding=<@mesh, [{"x"}, {}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @pending(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"x"}>}, %b: tensor<8xf32>) {
+  // error: SH0218 sdy.reshard makes a pending maximum a pending sum
+  %0 = sdy.reshard %a <@mesh, [{}], unreduced={"x"}> : tensor<8xf32>
+  // error: SH0218 sdy.reshard makes its result a pending maximum, it can make it only a pending sum
+  %1 = sdy.reshard %b <@mesh, [{}], unreduced=max{"x"}> : tensor<8xf32>
+  // error: SH0218 sdy.all_reduce completes a pending maximum by a pending sum
+  %2 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{}]> : tensor<8xf32>
+  // error: SH0218 sdy.propagation_barrier bars no direction: use NONE, FORWARD or BACKWARD, or drop it
+  %3 = sdy.propagation_barrier %b allowed_direction=BOTH : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @manual(%a: tensor<8xf32>) {
+  // error: SH0213 sdy.manual_computation: operand 0: the body has tensor<8xf32> for tensor<8xf32>, it should have tensor<2xf32>
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<8xf32>) {
+    sdy.return %b : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  // error: SH0213 sdy.manual_computation: operand 0: a manual axis follows one that is not manual
+  %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y", "x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+    sdy.return %b : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+    // error: SH0213 sdy.sharding_constraint uses the axis x, which is manual around it
+    %c = sdy.sharding_constraint %b <@mesh, [{"x"}]> : tensor<2xf32>
+    sdy.return %c : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has factors of 1 dimensions of operand 0, it has 2
+  %0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has factors of 2 operands, the operation has 1
+  %1 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the factor l that no operand and no result has
+  %2 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8, l=2}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the reduction factor j in a result
+  %3 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} reduction={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has its need_replication factors not in order, each once: j before i
+  %4 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j, i}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the factor j in two kinds, one of which is permutation
+  %5 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j} permutation={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call is for tensors of known shape, operand 0 is tensor<?x8xf32>
+  %6 = stablehlo.custom_call @f(%d) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8}>} : (tensor<?x8xf32>) -> tensor<4x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has to be a #sdy.op_sharding_rule<...>
+  %7 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = 3 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @edges(%a: tensor<8xf32>, %d: tensor<?xf32>, %e: tensor<8xf32>) {
+  // error: SH0218 sdy.data_flow_edge is for tensors of known shape, not tensor<?xf32>
+  %0 = sdy.data_flow_edge %d : tensor<?xf32>
+  // error: SH0212 the sharding of sharding 0 of sdy.data_flow_edge has 2 dimensions, the value has 1
+  %1 = sdy.data_flow_edge %e sharding=<@mesh, [{}, {}]> : tensor<8xf32>
+  // error: SH0218 sdy.data_flow_edge has to be the only user of its operand, which has 5
+  %2 = sdy.data_flow_edge %a : tensor<8xf32>
+  %3 = stablehlo.negate %a : tensor<8xf32>
+  // error: SH0218 sdy.func_data_flow_edge takes an argument of a function or a result of a call
+  %4 = sdy.func_data_flow_edge %3 : tensor<8xf32>
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs names operand 1 of 1
+  %5 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-1 -> [result-0]}]}]>} : tensor<8xf32>
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs names no value that has a sharding
+  %6 = stablehlo.abs %a {sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"x" = operand-0 -> [result-0]}]}]>} : tensor<8xf32>
+  // error: SH0218 sdy.propagation_edges of stablehlo.abs has to be a #sdy.propagation_edges<...>
+  %7 = stablehlo.abs %a {sdy.propagation_edges = 7} : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @named(%a: tensor<8xf32>) {
+  // error: SH0218 sdy.named_computation has 2 in_shardings for 1 values
+  %0 = sdy.named_computation<"f">(%a) in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>] (%b: tensor<8xf32>) {
+    sdy.return %b : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  // error: SH0207 result 0 of sdy.named_computation is tensor<8xf32>, its region returns tensor<4xf32>
+  %1 = sdy.named_computation<"f">(%a) (%b: tensor<4xf32>) {
+    sdy.return %b : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=8, "y"=2]>
+// error: SH0108 (3)2 is no part of the axis "x" of size 8
+func.func @part(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(3)2}, {}]>}) {
+  return
+}

@@ -1,0 +1,235 @@
+//! The manual computation of operations that belong together.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    AxisList, AxisRef, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId,
+};
+
+use super::{Former, Part, Res, inputs};
+use crate::gspmd::export::without;
+use crate::inline::{ValueMap, clone_op};
+
+impl Former<'_, '_> {
+    /// The sharding of a value that enters, and the value itself without its constraint.
+    fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
+        let module = &*self.import.module;
+        if let Some(def) = module.def_op(value) {
+            if let OpKind::ShardingConstraint(id) = module.ops[def].kind {
+                let sharding = module.shardings.get(id).clone();
+                // What enters is constrained by that: a constraint of its own only says it again.
+                let only = self.import.uses.of(value).len() == 1;
+                let value = module.ops[def].operands.first().copied().filter(|_| only).unwrap_or(value);
+                if only {
+                    self.unused.insert(def);
+                }
+                return Ok((value, sharding));
+            }
+            if let Some(crossing) = self.import.crossings.get(&def)
+                && !crossing.enters
+                && let Some(index) = module.ops[def].results.iter().position(|&r| r == value)
+                && let Some(sharding) = crossing.shardings.get(index)
+            {
+                return Ok((value, sharding.clone()));
+            }
+        }
+        if let Some(sharding) = module.shardings.sharding_of(value) {
+            return Ok((value, sharding.clone()));
+        }
+        if module.values[value].ty == module.values[local].ty {
+            return Ok((value, TensorSharding::replicated(self.import.home.mesh, module.rank(value))));
+        }
+        let message = format!(
+            "it is not said how {} is split into {}",
+            module.types.display(module.values[value].ty),
+            module.types.display(module.values[local].ty)
+        );
+        Err(self.error(op, message, "constrain the value before it enters: custom_call @Sharding"))
+    }
+
+    /// Checks a sharding at the border, and gives its handle.
+    fn border(
+        &mut self,
+        op: OpId,
+        sharding: TensorSharding,
+        manual: &[AxisRef],
+        whole: ValueId,
+        local: ValueId,
+    ) -> Res<ShardingId> {
+        let module = &mut *self.import.module;
+        let mesh = &module.meshes[sharding.mesh];
+        let is_manual = |axis: &AxisRef| manual.iter().any(|m| m.axis == axis.axis);
+        if let (Some(whole), Some(local)) = (module.tensor(whole), module.tensor(local)) {
+            let mut expected = whole.clone();
+            for (n, dim) in expected.shape.iter_mut().zip(&sharding.dims) {
+                let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();
+                if dim.axes[first..].iter().any(is_manual) {
+                    let message = format!(
+                        "in {} an axis that is not manual comes before one that is",
+                        sharding.display(mesh)
+                    );
+                    return Err(self.error(op, message, "split each dimension along manual axes first"));
+                }
+                let parts = mesh.axes_size(&dim.axes[..first]);
+                if *n != shardc_ir::DYNAMIC {
+                    *n = (*n + parts - 1) / parts;
+                }
+            }
+            if expected.shape != local.shape {
+                let message = format!(
+                    "{whole} split as {} is {expected} on each device, not {local}",
+                    sharding.display(mesh)
+                );
+                return Err(Box::new(Diagnostic::invalid("SH0346", message).at(module.ops[op].span)));
+            }
+        }
+        Ok(module.shardings.intern(sharding))
+    }
+
+    /// The value that leaves: without its constraint, if that only says again what the sharding outside says.
+    fn leaving(
+        &self,
+        value: ValueId,
+        sharding: &TensorSharding,
+        manual: &[AxisRef],
+        members: &mut Vec<OpId>,
+    ) -> ValueId {
+        let module = &*self.import.module;
+        let Some(def) = module.def_op(value).filter(|def| members.contains(def)) else { return value };
+        let OpKind::ShardingConstraint(id) = module.ops[def].kind else { return value };
+        let again = *module.shardings.get(id) == without(sharding, manual);
+        match module.ops[def].operands.first() {
+            Some(&operand) if again && self.import.uses.of(value).len() == 1 => {
+                members.retain(|&op| op != def);
+                operand
+            }
+            _ => value,
+        }
+    }
+
+    /// The manual computation of a part; nothing if it does nothing.
+    pub(super) fn build(&mut self, part: &Part) -> Res<Option<OpId>> {
+        let all = part.entries.iter().chain(&part.exits).chain(&part.members);
+        let Some(&anchor) = all.clone().next() else { return Ok(None) };
+        let effects = part.members.iter().any(|&op| {
+            let kind = &self.import.module.ops[op].kind;
+            matches!(kind, OpKind::Call { .. } | OpKind::CustomCall(_) | OpKind::Opaque(_))
+        });
+        if part.exits.is_empty() && !effects {
+            return Ok(None);
+        }
+        let home = self.import.home.mesh;
+        let everything = || self.import.module.meshes[home].all_axes();
+        let axes = part
+            .axes
+            .clone()
+            .or(part.fewest.clone())
+            .unwrap_or_else(|| everything().iter().copied().collect());
+        let mut manual: AxisList = axes.into_iter().filter(|axis| !self.context.contains(axis)).collect();
+        manual.sort_unstable();
+        if let Some(axis) = manual.iter().find(|axis| axis.sub.is_some()) {
+            let text = self.import.module.meshes[home].axis_text(*axis);
+            return Err(self.error(
+                anchor,
+                format!("only a part of an axis is manual: {text}"),
+                "give no mesh: it is inferred from the shardings",
+            ));
+        }
+        let mut spec =
+            ManualSpec { in_shardings: Vec::new(), out_shardings: Vec::new(), manual_axes: manual.clone() };
+        let (mut operands, mut arg_types) = (Vec::new(), Vec::new());
+        let mut map = ValueMap::new();
+        let mut locals: Vec<ValueId> = Vec::new();
+        for &entry in &part.entries {
+            let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
+            let (values, results) = (
+                self.import.module.ops[entry].operands.clone(),
+                self.import.module.ops[entry].results.clone(),
+            );
+            for (i, (&value, &local)) in values.iter().zip(&results).enumerate() {
+                let (value, sharding) = match given.get(i) {
+                    Some(sharding) => (value, sharding.clone()),
+                    None => self.entering(value, local, entry)?,
+                };
+                spec.in_shardings.push(self.border(entry, sharding, &manual, value, local)?);
+                operands.push(value);
+                arg_types.push(self.import.module.values[local].ty);
+                locals.push(local);
+            }
+        }
+        // What comes in whole.
+        let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
+        for &op in &part.members {
+            inner.extend(&self.import.module.ops[op].results);
+        }
+        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.module.shardings.get(id).mesh);
+        let free = manual.len() + self.context.len() < self.import.module.meshes[mesh].axes.len();
+        let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
+        for &op in part.members.iter().chain(&part.exits) {
+            for value in inputs(self.import.module, op) {
+                if inner.contains(&value) {
+                    continue;
+                }
+                inner.insert(value);
+                if let Some(def) = self.import.module.def_op(value)
+                    && matches!(self.import.module.ops[def].kind, OpKind::Constant(_))
+                {
+                    members.push(clone_op(self.import.module, def, &mut map));
+                    let copy = map.get(value);
+                    self.import.module.shardings.set(copy, None);
+                    continue;
+                }
+                let rank = self.import.module.rank(value);
+                let whole = match free {
+                    true => TensorSharding::open(mesh, rank),
+                    false => TensorSharding::replicated(mesh, rank),
+                };
+                spec.in_shardings.push(self.import.module.shardings.intern(whole));
+                operands.push(value);
+                arg_types.push(self.import.module.values[value].ty);
+                locals.push(value);
+            }
+        }
+        members.extend(&part.members);
+        self.import.formed.extend(&part.members);
+        let (mut returned, mut result_types, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        for &exit in &part.exits {
+            let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();
+            let data = self.import.module.ops[exit].clone();
+            for ((&value, &result), sharding) in data.operands.iter().zip(&data.results).zip(shardings) {
+                let value = self.leaving(value, &sharding, &manual, &mut members);
+                spec.out_shardings.push(self.border(exit, sharding, &manual, result, value)?);
+                returned.push(value);
+                result_types.push(self.import.module.values[result].ty);
+                results.push(result);
+            }
+        }
+        let module = &mut *self.import.module;
+        let region = module.add_region(&arg_types);
+        for (&local, &arg) in locals.iter().zip(&module.regions[region].args.clone()) {
+            map.insert(local, arg);
+        }
+        let mut inside = members.clone();
+        inside.extend(
+            members.iter().flat_map(|&op| module.ops[op].regions.clone()).flat_map(|r| module.walk(r)),
+        );
+        for op in inside {
+            let operands = module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
+            module.ops[op].operands = operands;
+        }
+        let returned: Vec<ValueId> = returned.into_iter().map(|v| map.get(v)).collect();
+        let ret = module.add_op(OpKind::Return, &returned, &[], &[]);
+        members.push(ret);
+        module.regions[region].ops = members;
+        let op =
+            module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &result_types, &[region]);
+        for new in [op, ret] {
+            module.ops[new].span = module.ops[anchor].span;
+            module.ops[new].loc = module.ops[anchor].loc;
+        }
+        let new = module.ops[op].results.clone();
+        for (old, new) in results.into_iter().zip(new) {
+            self.import.replaced.insert(old, new);
+        }
+        Ok(Some(op))
+    }
+}

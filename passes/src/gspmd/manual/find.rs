@@ -1,0 +1,178 @@
+//! Which operations are local, and which of them belong together.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{AxisList, OpId, OpKind, ValueId};
+
+use super::{Former, Res, inputs, same_axes, within};
+use crate::gspmd::import::Crossing;
+
+/// Whether an operation gives the same wherever it stands, and has no regions.
+fn is_arithmetic(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Constant(_)
+            | OpKind::Iota { .. }
+            | OpKind::PartitionId
+            | OpKind::ReplicaId
+            | OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Compare(..)
+            | OpKind::Select
+            | OpKind::Clamp
+            | OpKind::Convert
+            | OpKind::BitcastConvert
+            | OpKind::ReducePrecision { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Reshape
+            | OpKind::Transpose { .. }
+            | OpKind::Reverse { .. }
+            | OpKind::Slice(_)
+            | OpKind::Concatenate { .. }
+            | OpKind::Pad(_)
+            | OpKind::DynamicSlice { .. }
+            | OpKind::DynamicUpdateSlice
+    )
+}
+
+impl Former<'_, '_> {
+    /// Finds what is local, and what belongs together.
+    pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
+        for &op in ops {
+            let module = &*self.import.module;
+            let kind = &module.ops[op].kind;
+            let local: Vec<usize> =
+                inputs(module, op).iter().filter_map(|v| self.of_value.get(v).copied()).collect();
+            if matches!(kind, OpKind::Return) {
+                if local.is_empty() {
+                    continue;
+                }
+                return Err(self.error(
+                    op,
+                    "a value that is local to each device leaves its region",
+                    "what is local can be told from the rest only where both borders are in one region; inline the calls first: shardc opt --passes inline,import-gspmd",
+                ));
+            }
+            let crossing = self.import.crossings.get(&op);
+            let exits = crossing.is_some_and(|c| {
+                !c.enters && c.outer.as_ref().is_none_or(|outer| same_axes(outer, &self.context))
+            });
+            let enters = crossing.is_some_and(|c| c.enters) && local.is_empty();
+            let marked = self.import.marked.get(&op).is_some_and(|axes| !within(axes, &self.context))
+                || self.import.is_body(op);
+            // What leads from inner axes to outer ones that are manual too is local to them.
+            let between = crossing.is_some_and(|c| !c.enters);
+            if !exits && !enters && local.is_empty() && !marked && !between {
+                continue;
+            }
+            let mut set = match local.first() {
+                Some(&set) => set,
+                None => self.sets.add(),
+            };
+            for &other in &local {
+                set = self.sets.join(set, other);
+            }
+            self.of_op.insert(op, set);
+            if !exits {
+                for &result in &self.import.module.ops[op].results {
+                    self.of_value.insert(result, set);
+                }
+            }
+        }
+        for &op in ops {
+            let Some(&set) = self.of_op.get(&op) else { continue };
+            let root = self.sets.root(set);
+            self.of_op.insert(op, root);
+            let crossing = self.import.crossings.get(&op).cloned();
+            let axes = self.axes_of(op, crossing.as_ref());
+            let outer_in = crossing.as_ref().is_some_and(|c| c.enters)
+                && !inputs(self.import.module, op).iter().any(|v| self.of_value.contains_key(v));
+            let outer_out = crossing.as_ref().is_some_and(|c| {
+                !c.enters && c.outer.as_ref().is_none_or(|outer| same_axes(outer, &self.context))
+            });
+            let part = self.parts.entry(root).or_default();
+            match (outer_in, outer_out) {
+                (true, _) => part.entries.push(op),
+                (_, true) => part.exits.push(op),
+                _ => part.members.push(op),
+            }
+            let Some(axes) = axes else { continue };
+            if outer_in || outer_out {
+                if part.axes.as_ref().is_some_and(|known| !same_axes(known, &axes)) {
+                    return Err(self.error(
+                        op,
+                        "a value that is local along some axes meets one that is local along others",
+                        "all that enters one part of the program has the same manual subgroups",
+                    ));
+                }
+                part.axes = Some(axes);
+            } else if part.fewest.as_ref().is_none_or(|fewest| axes.len() < fewest.len()) {
+                part.fewest = Some(axes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The axes along which an operation says that it is local, those around it included.
+    fn axes_of(&self, op: OpId, crossing: Option<&Crossing>) -> Option<AxisList> {
+        let axes = match crossing {
+            Some(crossing) => match (&crossing.inner, &crossing.added, &crossing.outer) {
+                (Some(inner), ..) => inner.clone(),
+                (_, Some(added), _) => self.context.iter().chain(added).copied().collect(),
+                (.., Some(outer)) if !same_axes(outer, &self.context) => outer.clone(),
+                _ => return None,
+            },
+            None => self.import.marked.get(&op).filter(|axes| !within(axes, &self.context))?.clone(),
+        };
+        Some(axes)
+    }
+
+    /// Moves what only one part uses, and what is made of nothing but constants and device numbers, into it.
+    pub(super) fn sink(&mut self, ops: &[OpId]) {
+        let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+        for &op in ops {
+            for value in inputs(self.import.module, op) {
+                users.entry(value).or_default().push(op);
+            }
+        }
+        let mut made: FxHashSet<ValueId> = FxHashSet::default();
+        for &op in ops {
+            let data = &self.import.module.ops[op];
+            let local = self.of_op.contains_key(&op);
+            if !local && is_arithmetic(&data.kind) && data.operands.iter().all(|v| made.contains(v)) {
+                made.extend(&data.results);
+            }
+        }
+        let mut moved: FxHashMap<usize, Vec<OpId>> = FxHashMap::default();
+        for &op in ops.iter().rev() {
+            let module = &*self.import.module;
+            let data = &module.ops[op];
+            // A broadcast is smaller before than after.
+            let movable = data.results.iter().any(|r| made.contains(r))
+                || matches!(data.kind, OpKind::BroadcastInDim { .. });
+            if !movable || self.of_op.contains_key(&op) {
+                continue;
+            }
+            let list: Vec<OpId> = module.ops[op]
+                .results
+                .iter()
+                .flat_map(|r| users.get(r).into_iter().flatten().copied())
+                .collect();
+            let Some(&part) = list.first().and_then(|user| self.of_op.get(user)) else { continue };
+            let enters = |user: &OpId| self.parts.get(&part).is_some_and(|p| p.entries.contains(user));
+            if list.iter().any(|user| self.of_op.get(user) != Some(&part) || enters(user)) {
+                continue;
+            }
+            // A sharding of the whole program has no meaning inside.
+            for result in self.import.module.ops[op].results.clone() {
+                self.import.module.shardings.set(result, None);
+            }
+            self.of_op.insert(op, part);
+            moved.entry(part).or_default().push(op);
+        }
+        for (part, ops) in moved {
+            if let Some(part) = self.parts.get_mut(&part) {
+                part.members.splice(0..0, ops.into_iter().rev());
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Manual computations out of the calls that lead into the devices and out of them.
+//!
+//! In GSPMD's form nothing marks the part of a program that is written for one device: its operations stand among
+//! the others, and `@SPMDFullToShardShape` and `@SPMDShardToFullShape` stand at its borders. It is found by data
+//! flow: what depends on a value that came in, up to the calls that lead out. Operations that share a local value
+//! belong together. Whatever else they use comes in whole on every device; constants and device numbers are made
+//! inside.
+
+mod build;
+mod find;
+mod schedule;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+
+use super::import::Import;
+use crate::inline::inline_calls_in;
+
+/// Functions, each before those that it calls.
+pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {
+    let callees = |func: FuncId| -> Vec<FuncId> {
+        let ops = module.funcs[func].body.map(|body| module.walk(body)).unwrap_or_default();
+        let callee = |op: OpId| match &module.ops[op].kind {
+            OpKind::Call { callee } => module.func_names.get(callee).copied(),
+            _ => None,
+        };
+        ops.into_iter().filter_map(callee).collect()
+    };
+    let mut seen = vec![false; module.funcs.len()];
+    let mut done = Vec::with_capacity(module.funcs.len());
+    for root in module.funcs.keys() {
+        if std::mem::replace(&mut seen[root.index()], true) {
+            continue;
+        }
+        let mut stack = vec![(root, callees(root).into_iter())];
+        while let Some((func, rest)) = stack.last_mut() {
+            match rest.next() {
+                Some(callee) if !seen[callee.index()] => {
+                    seen[callee.index()] = true;
+                    stack.push((callee, callees(callee).into_iter()));
+                }
+                Some(_) => {}
+                None => {
+                    done.push(*func);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    done.reverse();
+    done
+}
+
+/// Forms the manual computations of all functions.
+pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
+    if import.crossings.is_empty() && import.marked.is_empty() {
+        return;
+    }
+    // Axes that are manual wherever a function is called.
+    let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
+    for &func in order {
+        let Some(body) = import.module.funcs[func].body else { continue };
+        let context = contexts.get(&import.module.funcs[func].name).cloned().unwrap_or_default();
+        let mut regions = vec![(body, context)];
+        while let Some((region, context)) = regions.pop() {
+            if let Err(error) = form(import, region, &context) {
+                import.errors.push(*error);
+                return;
+            }
+            for op in import.module.regions[region].ops.clone() {
+                let data = &import.module.ops[op];
+                let mut inside = context.clone();
+                if let OpKind::ManualComputation(spec) = &data.kind {
+                    inside.extend(spec.manual_axes.iter().copied());
+                    inside.sort_unstable();
+                }
+                if let OpKind::Call { callee } = &data.kind {
+                    let known = contexts.entry(callee.clone()).or_insert_with(|| inside.clone());
+                    if *known != inside {
+                        let message = format!("@{callee} is called for one device and for several");
+                        import.errors.push(
+                            Diagnostic::unsupported("SH0345", message)
+                                .at(data.span)
+                                .hint("inline it: shardc opt --passes inline"),
+                        );
+                        return;
+                    }
+                }
+                regions.extend(data.regions.iter().map(|&r| (r, inside.clone())));
+            }
+        }
+    }
+}
+
+/// Replaces calls in manual computations by the bodies of the functions: what is manual there is known only from
+/// around the call.
+pub(super) fn inline_bodies(module: &mut Module) {
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
+    let manual = ops.into_iter().filter(|&op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)));
+    let regions: Vec<RegionId> = manual.flat_map(|op| module.ops[op].regions.clone()).collect();
+    if !regions.is_empty() {
+        inline_calls_in(module, &regions);
+    }
+}
+
+type Res<T> = Result<T, Box<Diagnostic>>;
+
+/// The operations that belong to one manual computation.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    entries: Vec<OpId>,
+    members: Vec<OpId>,
+    exits: Vec<OpId>,
+    /// Its manual axes, those around it included, as its borders say them.
+    axes: Option<AxisList>,
+    /// The fewest axes along which one of its operations says that it is local.
+    fewest: Option<AxisList>,
+}
+
+/// Sets that are joined.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn add(&mut self) -> usize {
+        self.0.push(self.0.len());
+        self.0.len() - 1
+    }
+
+    fn root(&mut self, mut set: usize) -> usize {
+        while self.0[set] != set {
+            self.0[set] = self.0[self.0[set]];
+            set = self.0[set];
+        }
+        set
+    }
+
+    fn join(&mut self, a: usize, b: usize) -> usize {
+        let (a, b) = (self.root(a), self.root(b));
+        let (first, other) = (a.min(b), a.max(b));
+        self.0[other] = first;
+        first
+    }
+}
+
+/// Operands, and the values from outside that regions read.
+pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
+    let data = &module.ops[op];
+    let mut out = data.operands.to_vec();
+    if data.regions.is_empty() {
+        return out;
+    }
+    let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
+    let mut inner: FxHashSet<ValueId> = FxHashSet::default();
+    for &region in &data.regions {
+        inner.extend(&module.regions[region].args);
+    }
+    for &op in &nested {
+        inner.extend(&module.ops[op].results);
+        for &region in &module.ops[op].regions {
+            inner.extend(&module.regions[region].args);
+        }
+    }
+    for &op in &nested {
+        out.extend(module.ops[op].operands.iter().filter(|v| !inner.contains(v)));
+    }
+    out
+}
+
+fn same_axes(a: &[AxisRef], b: &[AxisRef]) -> bool {
+    a.len() == b.len() && a.iter().all(|axis| b.contains(axis))
+}
+
+fn within(a: &[AxisRef], b: &[AxisRef]) -> bool {
+    a.iter().all(|axis| b.contains(axis))
+}
+
+impl Import<'_> {
+    /// Whether this calls the body of a manual computation, as Shardy names it where it passes through XLA, and is not
+    /// yet in one.
+    fn is_body(&self, op: OpId) -> bool {
+        matches!(&self.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
+            && !self.formed.contains(&op)
+    }
+}
+
+struct Former<'i, 'm> {
+    import: &'i mut Import<'m>,
+    context: AxisList,
+    sets: Sets,
+    of_value: FxHashMap<ValueId, usize>,
+    parts: FxHashMap<usize, Part>,
+    /// The part of each operation that belongs to one.
+    of_op: FxHashMap<OpId, usize>,
+    /// Constraints that nothing uses any more.
+    unused: FxHashSet<OpId>,
+}
+
+fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()> {
+    let ops = import.module.regions[region].ops.clone();
+    let concerned = ops.iter().any(|op| {
+        import.crossings.contains_key(op)
+            || import.marked.get(op).is_some_and(|axes| !within(axes, context))
+            || import.is_body(*op)
+    });
+    if !concerned {
+        return Ok(());
+    }
+    let mut former = Former {
+        import,
+        context: context.clone(),
+        sets: Sets(Vec::new()),
+        of_value: FxHashMap::default(),
+        parts: FxHashMap::default(),
+        of_op: FxHashMap::default(),
+        unused: FxHashSet::default(),
+    };
+    former.find(&ops)?;
+    former.sink(&ops);
+    let (order, parts) = former.schedule(&ops)?;
+    let mut out = Vec::with_capacity(order.len());
+    for node in order {
+        match node {
+            Node::Op(op) => out.push(op),
+            Node::Part(part) => {
+                let Some(part) = parts.get(&part) else { continue };
+                out.extend(former.build(part)?);
+            }
+        }
+    }
+    out.retain(|op| !former.unused.contains(op));
+    former.import.module.regions[region].ops = out;
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Node {
+    Op(OpId),
+    Part(usize),
+}
+
+impl Former<'_, '_> {
+    fn error(&self, op: OpId, message: impl Into<String>, hint: &str) -> Box<Diagnostic> {
+        let module = &self.import.module;
+        let mut error = Diagnostic::unsupported("SH0345", message).at(module.ops[op].span).hint(hint);
+        error.user_loc = module.user_loc(op);
+        Box::new(error)
+    }
+}

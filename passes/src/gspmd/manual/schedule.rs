@@ -1,0 +1,83 @@
+//! The order of what is formed.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{Diagnostic, OpId};
+
+use super::{Former, Node, Part, Res, inputs};
+
+impl Former<'_, '_> {
+    /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood.
+    pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<Node>, FxHashMap<usize, Part>)> {
+        let parts = std::mem::take(&mut self.parts);
+        let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
+        // Nodes are numbered by position: an operation by its own, a part by its last one.
+        let mut node_of_part: FxHashMap<usize, usize> = FxHashMap::default();
+        for (&id, part) in &parts {
+            let all = part.entries.iter().chain(&part.members).chain(&part.exits);
+            let last = all.filter_map(|op| position.get(op)).max().copied().unwrap_or(0);
+            node_of_part.insert(id, last);
+        }
+        let node = |op: OpId| match self.of_op.get(&op) {
+            Some(part) => node_of_part.get(part).copied(),
+            None => position.get(&op).copied(),
+        };
+        let module = &*self.import.module;
+        let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut edges: FxHashSet<(usize, usize)> = FxHashSet::default();
+        for &op in ops {
+            let Some(to) = node(op) else { continue };
+            waits.entry(to).or_default();
+            for value in inputs(module, op) {
+                let Some(def) = module.def_op(value).filter(|def| position.contains_key(def)) else {
+                    continue;
+                };
+                let Some(from) = node(def) else { continue };
+                // Within a part, an exit's result must not come back.
+                let is_exit = parts.values().any(|p| p.exits.contains(&def));
+                if from == to && is_exit && self.of_op.get(&op) == self.of_op.get(&def) {
+                    return Err(self.cycle(op));
+                }
+                if from != to && edges.insert((from, to)) {
+                    after.entry(from).or_default().push(to);
+                    *waits.entry(to).or_default() += 1;
+                }
+            }
+        }
+        let by_node: FxHashMap<usize, usize> =
+            node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
+        let last = ops.len().saturating_sub(1);
+        let mut ready: BinaryHeap<Reverse<usize>> =
+            waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();
+        let mut out = Vec::with_capacity(waits.len());
+        let to_node = |n: usize| by_node.get(&n).map_or_else(|| Node::Op(ops[n]), |&part| Node::Part(part));
+        while let Some(Reverse(n)) = ready.pop() {
+            out.push(to_node(n));
+            for &next in after.get(&n).into_iter().flatten() {
+                if let Some(wait) = waits.get_mut(&next) {
+                    *wait -= 1;
+                    if *wait == 0 && next != last {
+                        ready.push(Reverse(next));
+                    }
+                }
+            }
+        }
+        if out.len() + 1 != waits.len() {
+            let op = parts.values().flat_map(|p| &p.entries).min_by_key(|op| position.get(op)).copied();
+            return Err(self.cycle(op.unwrap_or(ops[last])));
+        }
+        out.push(to_node(last));
+        Ok((out, parts))
+    }
+
+    fn cycle(&self, op: OpId) -> Box<Diagnostic> {
+        self.error(
+            op,
+            "a part of the program that is local to devices needs a whole value that is made of its own results",
+            "keep local values apart: what enters after that whole value should use nothing that entered before",
+        )
+    }
+}

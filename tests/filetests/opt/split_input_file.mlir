@@ -19,8 +19,8 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // ERR: error[SH0102]: `%b` is not defined
-// ERR-NEXT: split_input_file.mlir:[[#LINE:]]:10
-// ERR: 26 | return %b : tensor<4xf32>
+// ERR-NEXT: split_input_file.mlir:25:10
+// ERR: 25 | return %b : tensor<4xf32>
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %b : tensor<4xf32>
 }

@@ -91,6 +91,10 @@ impl Module {
         let only = || self.kept.iter().find(function).filter(|_| self.funcs.is_empty());
         match self.kept_symbol("main").or_else(only) {
             Some(kept) => kept.unsupported("SH0301"),
+            None if self.funcs.is_empty() && self.kept.is_empty() => {
+                Diagnostic::invalid("SH0301", "the program is empty: it has no function")
+                    .hint("is this the file that you meant?")
+            }
             None => Diagnostic::invalid("SH0301", "the program has no entry function")
                 .hint("name it @main, or make it the only public function"),
         }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -38,7 +39,11 @@ pub(crate) enum Command {
         shardc compile step.mlir --target cpu -o step.exe --json report.json")]
     Compile(CompileArgs),
     /// Run chosen passes, for compiler engineers
-    #[command(after_help = "Example:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir")]
+    #[command(
+        after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
+        shardc opt tests.mlir -split-input-file -verify-diagnostics -sdy-basic-propagate\n\n\
+        Options may be written as mlir-opt's, with one dash, and passes as options of their own."
+    )]
     Opt(OptArgs),
     /// Find, install and check PJRT plugins
     #[command(
@@ -199,6 +204,54 @@ pub(crate) struct OptArgs {
     /// How devices see one another
     #[arg(long, value_enum, default_value_t = Mode::Replica)]
     pub(crate) spmd_mode: Mode,
+    /// Take lines of `// -----` for separators of programs; each is a program of its own
+    #[arg(long)]
+    pub(crate) split_input_file: bool,
+    /// Compare errors and warnings with the comments that expect them (`expected-error@+1 {{...}}`), print no program.
+    ///
+    /// Texts are MLIR's words, so that they need not agree, unless they begin with a code: {{SH0102}}
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "line")]
+    pub(crate) verify_diagnostics: Option<Expect>,
+    /// Write operations in generic form
+    #[arg(long)]
+    pub(crate) mlir_print_op_generic: bool,
+    /// Write source locations
+    #[arg(long)]
+    pub(crate) mlir_print_debuginfo: bool,
+    /// Nothing: unknown dialects are always let through
+    #[arg(long, hide = true)]
+    pub(crate) allow_unregistered_dialect: bool,
+}
+
+/// What has to agree with an expectation.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Expect {
+    /// Whether it is an error or a warning, anywhere in the program
+    Kind,
+    /// That and the line; the text only where it begins with a code of shardc's
+    Line,
+    /// That, the line and the text
+    Text,
+}
+
+/// The command line with mlir-opt's way of writing options turned into that of this program: `-option` for
+/// `--option`, and `-pass` for `--passes=pass`.
+pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool) -> Vec<OsString> {
+    if args.get(1).is_none_or(|command| command != "opt") {
+        return args;
+    }
+    for arg in args.iter_mut().skip(2) {
+        let Some(text) = arg.to_str() else { continue };
+        let Some(name) = text.strip_prefix('-').map(|name| name.strip_prefix('-').unwrap_or(name)) else {
+            continue;
+        };
+        if is_pass(name) {
+            *arg = format!("--passes={name}").into();
+        } else if !text.starts_with("--") && name.len() > 2 {
+            *arg = format!("--{name}").into();
+        }
+    }
+    args
 }
 
 #[derive(Args, Debug)]

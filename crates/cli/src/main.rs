@@ -15,7 +15,8 @@ use crate::args::{Cli, Command};
 fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     shardc::runtime::plugin::quiet_plugin_logs();
-    let cli = Cli::parse();
+    let is_pass = |name: &str| shardc::passes::pipeline::find(name).is_some();
+    let cli = Cli::parse_from(args::normalized(std::env::args_os().collect(), is_pass));
     let result = match cli.command {
         Command::Partition(args) => commands::partition::run(&args),
         Command::Propagate(args) => commands::propagate::run(&args),

@@ -36,3 +36,7 @@ pub const VERSION: &str = "SH0122";
 pub const ENCODING: &str = "SH0123";
 /// Bytecode that stands for more text than a program can have.
 pub const TOO_LARGE: &str = "SH0124";
+/// A text expects a diagnostic that does not come, or one comes that it does not expect.
+pub const EXPECTED: &str = "SH0190";
+/// The input is a file of another kind.
+pub const FOREIGN: &str = "SH0191";

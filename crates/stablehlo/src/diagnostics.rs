@@ -1,5 +1,6 @@
 //! Diagnostics as text for people: file, line and column, the line itself with a caret, what to do.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{
@@ -34,32 +35,48 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
-    let mut group = match range(diagnostic.span, source) {
+    let title = level.primary_title(shortened(&diagnostic.message)).id(diagnostic.code);
+    let main = range(diagnostic.span, source).map(|main| clipped(source, main));
+    let is_near = |place: &Range<usize>| main.as_ref().is_some_and(|main| near(main, place));
+    let mut near_notes = Vec::new();
+    let mut far_notes = Vec::new();
+    for (span, note) in &diagnostic.notes {
+        match range(*span, source) {
+            Some(place) if is_near(&place) => near_notes.push((place, note)),
+            place => far_notes.push((place, note)),
+        }
+    }
+    let mut group = match &main {
         Some(main) => {
-            let label = match diagnostic.class {
-                Class::InvalidInput => "",
-                Class::Unsupported => "not supported",
-                Class::Internal => "",
-            };
-            let mut annotation = AnnotationKind::Primary.span(main);
-            if !label.is_empty() {
-                annotation = annotation.label(label);
+            // Only the lines that are shown are handed on: a program may have millions.
+            let places = || near_notes.iter().map(|(place, _)| place).chain([main]);
+            let (from, to) = (places().map(|r| r.start).min(), places().map(|r| r.end).max());
+            let lines = whole_lines(source, from.unwrap_or(0)..to.unwrap_or(source.len()));
+            let first = line_of(source, lines.start);
+            let shown = Shown::new(source, lines);
+            let within = |range: &Range<usize>| shown.offset(range.start)..shown.offset(range.end);
+            let mut annotation = AnnotationKind::Primary.span(within(main));
+            if diagnostic.class == Class::Unsupported {
+                annotation = annotation.label("not supported");
             }
-            let mut snippet = Snippet::source(source).path(name).annotation(annotation);
-            for (span, note) in &diagnostic.notes {
-                if let Some(place) = range(*span, source) {
-                    snippet = snippet.annotation(AnnotationKind::Context.span(place).label(note.as_str()));
-                }
+            let mut snippet =
+                Snippet::source(shown.text.clone()).line_start(first).path(name).annotation(annotation);
+            for (place, note) in &near_notes {
+                let context = AnnotationKind::Context.span(within(place));
+                snippet = snippet.annotation(context.label(note.as_str()));
             }
             title.element(snippet)
         }
         None => title.element(Origin::path(name)),
     };
-    for (span, note) in &diagnostic.notes {
-        if range(diagnostic.span, source).is_none() || range(*span, source).is_none() {
-            group = group.element(message(Level::NOTE, note));
-        }
+    for (place, note) in far_notes {
+        group = match place {
+            Some(place) => {
+                let line = line_of(source, place.start);
+                group.element(Level::NOTE.message(format!("{note} ({name}:{line})")))
+            }
+            None => group.element(message(Level::NOTE, note)),
+        };
     }
     if let Some(place) = &diagnostic.user_loc {
         group = group.element(Level::NOTE.message(format!("in your program: {place}")));
@@ -76,6 +93,82 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
 
 fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
     level.message(text)
+}
+
+/// Lines as they are shown: without what a file may have and nobody sees, a byte order mark and carriage returns.
+struct Shown<'a> {
+    text: Cow<'a, str>,
+    start: usize,
+    /// Offsets of what is left out, and how many bytes each has.
+    left_out: Vec<(usize, usize)>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(source: &'a str, lines: Range<usize>) -> Self {
+        const MARK: char = '\u{FEFF}';
+        let start = lines.start;
+        let text = source.get(lines).unwrap_or("");
+        let mut left_out = Vec::new();
+        if start == 0 && text.starts_with(MARK) {
+            left_out.push((0, MARK.len_utf8()));
+        }
+        left_out.extend(text.match_indices("\r\n").map(|(at, _)| (start + at, 1)));
+        if text.ends_with('\r') {
+            left_out.push((start + text.len() - 1, 1));
+        }
+        let text = match left_out.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(text.trim_start_matches(MARK).trim_end_matches('\r').replace("\r\n", "\n")),
+        };
+        Shown { text, start, left_out }
+    }
+
+    fn offset(&self, offset: usize) -> usize {
+        let gone: usize = self.left_out.iter().take_while(|(at, _)| *at < offset).map(|(_, n)| n).sum();
+        (offset - self.start).saturating_sub(gone)
+    }
+}
+
+/// A message with its middle left out where it is very long, as a name in it may be.
+fn shortened(message: &str) -> Cow<'_, str> {
+    const LONG: usize = 2000;
+    const KEPT: usize = 400;
+    if message.len() <= LONG {
+        return Cow::Borrowed(message);
+    }
+    let head: String = message.chars().take(KEPT).collect();
+    let tail: Vec<char> = message.chars().rev().take(KEPT).collect();
+    Cow::Owned(format!("{head} ... {}", tail.into_iter().rev().collect::<String>()))
+}
+
+/// A place that is underlined, which ends with its line and is not endless.
+fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
+    let mut end = range.end.min(range.start + WIDTH);
+    while !source.is_char_boundary(end) {
+        end += 1;
+    }
+    let line =
+        source.get(range.start..end).and_then(|text| text.find('\n')).map_or(end, |at| range.start + at);
+    range.start..line.max(range.start)
+}
+
+/// Whether two places can be shown in one picture.
+fn near(a: &Range<usize>, b: &Range<usize>) -> bool {
+    const FAR: usize = 1 << 18;
+    a.start.abs_diff(b.start) < FAR && a.end.abs_diff(b.end) < FAR
+}
+
+/// The lines that a range touches.
+fn whole_lines(source: &str, range: Range<usize>) -> Range<usize> {
+    let start = source.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let end =
+        source.get(range.end..).and_then(|after| after.find('\n')).map_or(source.len(), |at| range.end + at);
+    start..end.max(range.end)
+}
+
+/// The line, from 1, that an offset is on.
+fn line_of(source: &str, offset: usize) -> usize {
+    1 + source.as_bytes().get(..offset).unwrap_or(&[]).iter().filter(|&&b| b == b'\n').count()
 }
 
 /// The span as a range of the text, on character boundaries; `None` if it is not in the text.

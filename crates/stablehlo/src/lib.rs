@@ -27,9 +27,12 @@
 mod bytecode;
 pub mod codes;
 mod diagnostics;
+mod expected;
+mod foreign;
 mod lexer;
 mod parser;
 mod printer;
+mod split;
 mod syntax;
 
 use std::borrow::Cow;
@@ -38,8 +41,11 @@ use shardc_ir::{Module, OpId, OpKind, floats};
 
 pub use bytecode::{is_bytecode, parse_bytecode};
 pub use diagnostics::render;
+pub use expected::{Strictness, check_expected};
+pub use foreign::not_a_program;
 pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op};
+pub use split::{Chunk, parse_split, split};
 
 /// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
 /// values, sorted by name. A unit attribute has the value `unit`.

@@ -131,6 +131,19 @@ fn equal_elements_are_one() {
 }
 
 #[test]
+fn numbers_are_written_in_one_form() {
+    check(
+        "module attributes {a.i = 3, a.x = 0x10 : i32, a.f = 0.9 : f32, a.g = 1.0, a.h = 0x3F800000 : f32, a.n = 0x7FC00000 : f32, \
+         a.l = [1, 2 : i64, 3 : i32, 0.9, 0.9 : f32, {c = 1}], a.d = dense<[1,2]> : tensor<2xi32>, a.e = dense<0.9> : tensor<2xf32>, \
+         a.r = array<f32: 1.5,0.9>, a.s = array<i64:1,2>, a.t = array<i64>} {}",
+        "module attributes {a.d = dense<[1, 2]> : tensor<2xi32>, a.e = dense<0.899999976> : tensor<2xf32>, a.f = 0.899999976 : f32, \
+         a.g = 1.000000e+00 : f64, a.h = 1.000000e+00 : f32, a.i = 3 : i64, a.l = [1, 2, 3 : i32, 9.000000e-01, 0.899999976 : f32, \
+         {c = 1 : i64}], a.n = 0x7FC00000 : f32, a.r = array<f32: 1.500000e+00, 0.899999976>, a.s = array<i64: 1, 2>, a.t = \
+         array<i64>, a.x = 16 : i32} {\n}\n",
+    );
+}
+
+#[test]
 fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
     let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i1>) -> tensor<?xf32> {\n    \
          %0 = \"stablehlo.while\"(%arg0) ({\n    ^bb0(%iterArg: tensor<?xf32>):\n      stablehlo.return %arg1 : tensor<i1>\n    \

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::passes::pipeline::{PASSES, PassContext, find};
-use shardc::{Compiler, Error};
+use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
+use shardc::stablehlo::{self, PrintForm, PrintOptions, Strictness};
+use shardc::{Compiler, Diagnostic, Error, Module};
 
-use crate::args::OptArgs;
+use crate::args::{Expect, OptArgs};
 use crate::io::{self, Source, usage};
 use crate::table::Table;
 
@@ -33,16 +34,81 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };
     let source = Source::read(input)?;
-    let mut module = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    let programs = match std::str::from_utf8(&source.bytes) {
+        Ok(text) if args.split_input_file => stablehlo::parse_split(text)
+            .into_iter()
+            .map(|c| (c.range, c.module.map_err(Error::from)))
+            .collect(),
+        _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
+    };
     let context = PassContext { mode: args.spmd_mode.into() };
-    for pass in passes {
-        let warnings =
-            (pass.run)(&mut module, &context).map_err(|e| source.explain(&Error::Diagnostics(e)))?;
+    let options = PrintOptions {
+        form: if args.mlir_print_op_generic { PrintForm::Generic } else { PrintForm::Pretty },
+        locations: args.mlir_print_debuginfo,
+        ..PrintOptions::default()
+    };
+    let mut texts: Vec<String> = Vec::new();
+    let mut wrong: Vec<Diagnostic> = Vec::new();
+    let mut failed = false;
+    for (range, module) in programs {
+        let mut warnings = Vec::new();
+        let done = module.and_then(|module| through(module, &passes, &context, &mut warnings));
+        if let Some(expect) = args.verify_diagnostics {
+            match done {
+                Ok(_) => {}
+                Err(Error::Diagnostics(errors)) => warnings.extend(errors),
+                Err(error) => return Err(source.explain(&error)),
+            }
+            let text = String::from_utf8_lossy(&source.bytes);
+            wrong.extend(stablehlo::check_expected(&text, range, &warnings, expect.into()));
+            continue;
+        }
         source.warn(&warnings);
-        shardc::ir::verify(&module)
-            .map_err(|e| source.explain(&Error::Diagnostics(e)).context(format!("after {}", pass.name)))?;
+        match done {
+            Ok(module) => texts.push(stablehlo::print(&module, &options)),
+            Err(error) if args.split_input_file => {
+                eprint!("{:#}", source.explain(&error));
+                texts.push(String::new());
+                failed = true;
+            }
+            Err(error) => return Err(source.explain(&error)),
+        }
     }
-    let text = shardc::stablehlo::print(&module, &shardc::stablehlo::PrintOptions::default());
-    io::write(&args.output, text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    if !wrong.is_empty() {
+        return Err(source.explain(&Error::Diagnostics(wrong)));
+    }
+    if args.verify_diagnostics.is_none() {
+        io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
+    }
+    Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Runs the passes, with the verifier before and after each.
+fn through(
+    mut module: Module,
+    passes: &[&Pass],
+    context: &PassContext,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Module, Error> {
+    shardc::ir::verify(&module)?;
+    for pass in passes {
+        warnings.extend((pass.run)(&mut module, context)?);
+        shardc::ir::verify(&module).map_err(|mut errors| {
+            for error in &mut errors {
+                error.notes.push((shardc::ir::Span::NONE, format!("after the pass {}", pass.name)));
+            }
+            errors
+        })?;
+    }
+    Ok(module)
+}
+
+impl From<Expect> for Strictness {
+    fn from(expect: Expect) -> Self {
+        match expect {
+            Expect::Kind => Strictness::Kind,
+            Expect::Line => Strictness::Line,
+            Expect::Text => Strictness::Text,
+        }
+    }
 }

@@ -10,7 +10,7 @@ impl<'a> Parser<'a> {
     /// Finds the aliases, which stand at the starts of lines: `#loc3 = loc(...)`, `!t = tensor<...>`.
     pub(super) fn find_aliases(&mut self) -> Res<()> {
         let text = self.cursor.text;
-        let mut line = 0;
+        let mut line = self.pos;
         while line < text.len() {
             let blanks = text.as_bytes()[line..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
             line += blanks;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
@@ -14,6 +15,9 @@ use crate::syntax::AttrType;
 
 /// Bytes that all aliases together may stand for, beside a multiple of the text's own.
 const MAX_EXPANDED: usize = 1 << 26;
+
+/// A dictionary with fewer entries is small.
+const FEW: usize = 24;
 
 /// An entry of a dictionary: its name and where its value stands (`None` for a unit attribute).
 #[derive(Clone, Debug)]
@@ -35,6 +39,8 @@ impl<'a> Parser<'a> {
     /// `{a = 1, b}`.
     pub(super) fn dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
         self.expect("{")?;
+        // Most dictionaries have a few entries, which are compared; the names of large ones are hashed.
+        let mut names: FxHashSet<Cow<'a, str>> = FxHashSet::default();
         self.list("}", |p| {
             p.ws();
             let start = p.pos;
@@ -44,7 +50,15 @@ impl<'a> Parser<'a> {
                 Cow::Borrowed(p.ident("the name of an attribute")?)
             };
             let name_span = Span::new(start, p.pos);
-            if out.iter().any(|other| other.name == name) {
+            let twice = if out.len() < FEW {
+                out.iter().any(|other| other.name == name)
+            } else {
+                if names.is_empty() {
+                    names.extend(out.iter().map(|other| other.name.clone()));
+                }
+                !names.insert(name.clone())
+            };
+            if twice {
                 let message = format!("the attribute `{name}` is given twice");
                 return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(name_span).into());
             }
@@ -149,7 +163,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The name of an alias (`#name` without dialect) at the start of `text`, and its length with the `#`.
-    fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
+    pub(super) fn alias_at(&self, text: &'a str) -> Option<(&'a str, usize)> {
         let rest = text.strip_prefix('#')?;
         let end = rest.bytes().position(|b| !is_ident(b)).unwrap_or(rest.len());
         let name = rest.get(..end)?;

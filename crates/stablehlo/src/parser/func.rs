@@ -106,8 +106,10 @@ impl<'a> Parser<'a> {
                 let message = "the parameters of a function with a body need names";
                 return Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).into());
             }
-            let region = self.region(&args, true)?;
-            func.body = Some(region);
+            let owner = std::mem::replace(&mut self.owner, "func.func");
+            let region = self.region(&args, true);
+            self.owner = owner;
+            func.body = Some(region?);
             self.set_arg_shardings(&func, &shardings);
         }
         func.loc = self.opt_loc()?;
@@ -172,7 +174,10 @@ impl<'a> Parser<'a> {
             self.expect(">")?;
         }
         let mut func = self.new_func("", Span::new(start, self.pos));
-        self.generic_body(&mut func)?;
+        let owner = std::mem::replace(&mut self.owner, "func.func");
+        let body = self.generic_body(&mut func);
+        self.owner = owner;
+        body?;
         self.opt_dict(&mut attrs)?;
         self.expect(":")?;
         self.functional_type()?;

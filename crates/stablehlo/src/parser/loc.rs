@@ -1,5 +1,6 @@
 //! Source locations.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Loc, LocId, PackedOption};
 
 use super::Parser;
@@ -64,12 +65,38 @@ impl<'a> Parser<'a> {
                         children.push(p.loc()?);
                         Ok(())
                     })?;
-                    Loc::Fused { metadata, children }
+                    match p.fused(metadata, children) {
+                        Ok(loc) => loc,
+                        Err(only) => return Ok(only),
+                    }
                 }
                 _ => return Err(p.expected("a location")),
             };
             p.intern_loc(loc)
         })
+    }
+
+    /// What MLIR makes of fused locations: without what is unknown or there twice, those fused in the same way as
+    /// their parts. `Err` of a single one, which stands for itself.
+    fn fused(&self, metadata: Option<Box<str>>, given: Vec<LocId>) -> Result<Loc, LocId> {
+        let mut seen: FxHashSet<LocId> = FxHashSet::default();
+        let mut children = Vec::with_capacity(given.len());
+        let mut unknown = None;
+        for id in given {
+            match self.module.locs.get(id) {
+                Loc::Fused { metadata: other, children: inner } if *other == metadata => {
+                    children.extend(inner.iter().copied().filter(|&id| seen.insert(id)));
+                }
+                Loc::Unknown => unknown = Some(id),
+                _ => children.extend(seen.insert(id).then_some(id)),
+            }
+        }
+        match (metadata, &children[..]) {
+            (None, &[only]) => Err(only),
+            (None, []) => Ok(Loc::Unknown),
+            (metadata, []) => Ok(Loc::Fused { metadata, children: unknown.into_iter().collect() }),
+            (metadata, _) => Ok(Loc::Fused { metadata, children }),
+        }
     }
 
     /// Interns a location unless it is nested too deeply for those who walk it.
@@ -99,16 +126,7 @@ impl<'a> Parser<'a> {
             let line = self.u32_number()?;
             self.expect(":")?;
             let col = self.u32_number()?;
-            let to = if self.at_word("to") {
-                let start = self.peek_pos();
-                self.eat_word("to");
-                while matches!(self.byte(0), b' ' | b':' | b'0'..=b'9') {
-                    self.cursor.pos += 1;
-                }
-                Some(self.slice(start, self.pos).trim_end().into())
-            } else {
-                None
-            };
+            let to = if self.eat_word("to") { self.end_of_range(line, col)? } else { None };
             return Ok(Loc::File { file: name, line, col, to });
         }
         let child = if self.eat("(") {
@@ -119,6 +137,23 @@ impl<'a> Parser<'a> {
             None
         };
         Ok(Loc::Name { name, child })
+    }
+
+    /// `:9` or `12:9` after `to`; `None` where the range is one place.
+    fn end_of_range(&mut self, line: u32, col: u32) -> Res<Option<Box<str>>> {
+        let end_line = if self.eat(":") {
+            line
+        } else {
+            let end_line = self.u32_number()?;
+            self.expect(":")?;
+            end_line
+        };
+        let end_col = self.u32_number()?;
+        Ok(match end_line == line {
+            true if end_col == col => None,
+            true => Some(format!("to :{end_col}").into()),
+            false => Some(format!("to {end_line}:{end_col}").into()),
+        })
     }
 
     fn loc_alias(&mut self) -> Res<LocId> {
@@ -135,6 +170,8 @@ impl<'a> Parser<'a> {
         };
         let loc = if self.slice(at, end).starts_with("loc(") {
             self.elsewhere(at + "loc(".len(), Self::loc)?
+        } else if self.alias_at(self.slice(at, end)).is_some() {
+            self.elsewhere(at, Self::loc_alias)?
         } else {
             let text = self.slice(at, end);
             self.intern_loc(Loc::Raw(text.into()))?

@@ -5,7 +5,8 @@
 //! * [`region`]: regions, operations in generic form, results, and what is the same for all operations.
 //! * [`pretty`]: the pretty forms, driven by [`syntax`](crate::syntax); [`bodies`]: those with regions.
 //! * [`records`]: operations that were decoded from bytecode rather than read from text.
-//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their names say.
+//! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their
+//!   names say.
 //!
 //! After an error in an operation reading goes on behind it; the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
@@ -17,6 +18,7 @@ mod canonical;
 mod dense;
 mod func;
 mod groups;
+mod hints;
 mod kept;
 mod loc;
 mod module;
@@ -30,12 +32,13 @@ mod sdy;
 mod types;
 mod values;
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Dense, Diagnostic, LocId, Module, Span, TypeId, ValueId};
 
 use crate::codes;
+use crate::foreign::not_a_program;
 use crate::lexer::{Cursor, Failure, Res};
 use names::{Def, Names};
 
@@ -70,6 +73,8 @@ struct Parser<'a> {
     symbols: FxHashMap<Box<str>, Span>,
     /// Meshes that were looked for below their use.
     missing_meshes: FxHashSet<Box<str>>,
+    /// Where meshes are defined below the first that was looked for, once one was.
+    mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// What the module holds beside functions.
     places: Vec<kept::Place>,
     /// Bytes that the aliases used so far stand for.
@@ -78,6 +83,10 @@ struct Parser<'a> {
     resources: FxHashSet<&'a str>,
     /// Constants whose elements did not come as text, by the place that stands for them.
     decoded: FxHashMap<usize, (Dense, TypeId)>,
+    /// The operation whose region is read: `func.func`, `stablehlo.while`, ...
+    owner: &'a str,
+    /// Where something stands that shows that regions before it were not closed, which was told.
+    unclosed_at: Option<u32>,
     errors: Vec<Diagnostic>,
     depth: u32,
 }
@@ -102,15 +111,33 @@ impl<'a> DerefMut for Parser<'a> {
 /// The text does not follow the grammar, or names, types and counts do not fit together: all errors that could be
 /// told apart, at least one.
 pub fn parse(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    parse_range(text, 0..text.len())
+}
+
+/// Reads the module that a range of `text` holds; places are those of the whole text.
+pub(crate) fn parse_range(text: &str, range: Range<usize>) -> Result<Module, Vec<Diagnostic>> {
     if text.len() >= u32::MAX as usize {
         return Err(vec![Diagnostic::unsupported(codes::NOT_READ, "texts of 4 GiB and more cannot be read")]);
     }
-    let mut parser = Parser::new(text);
+    let mut parser = Parser::new(text.get(..range.end).unwrap_or(text));
+    parser.cursor.pos = range.start.min(parser.cursor.text.len());
+    if parser.byte(0) == 0xEF
+        && parser.cursor.text.get(parser.pos..).is_some_and(|t| t.starts_with('\u{FEFF}'))
+    {
+        // A byte order mark.
+        parser.cursor.pos += '\u{FEFF}'.len_utf8();
+    }
     if let Err(failure) = parser.top_level() {
         parser.report(failure);
     }
     if parser.errors.is_empty() {
         parser.check_resources();
+    }
+    if !parser.errors.is_empty()
+        && parser.module.func_names.is_empty()
+        && let Some(error) = text.get(range).and_then(|text| not_a_program(text.as_bytes()))
+    {
+        return Err(vec![error]);
     }
     if parser.errors.is_empty() { Ok(parser.module) } else { Err(parser.errors) }
 }
@@ -130,10 +157,13 @@ impl<'a> Parser<'a> {
             last_dense: None,
             symbols: FxHashMap::default(),
             missing_meshes: FxHashSet::default(),
+            mesh_sites: None,
             places: Vec::new(),
             expanded: 0,
             resources: FxHashSet::default(),
             decoded: FxHashMap::default(),
+            owner: "",
+            unclosed_at: None,
             errors: Vec::new(),
             depth: 0,
         }
@@ -150,7 +180,10 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, failure: Failure) {
-        if let Failure::Said(diagnostic) = failure {
+        if let Failure::Said(diagnostic) = failure
+            && !self.errors.contains(&diagnostic)
+            && self.unclosed_at != Some(diagnostic.span.start)
+        {
             self.errors.push(*diagnostic);
         }
     }
@@ -232,8 +265,10 @@ impl<'a> Parser<'a> {
 
     /// Reads the use of a value: `%0`, `%1#2`.
     fn operand(&mut self) -> Res<Operand> {
-        self.ws();
-        let start = self.pos;
+        let start = self.peek_pos();
+        if self.byte(0) != b'%' {
+            return Err(self.no_operand());
+        }
         let name = self.value_name()?;
         let name_end = self.pos;
         let index = if self.byte(0) == b'#' {
@@ -262,26 +297,6 @@ impl<'a> Parser<'a> {
         Ok(Operand { value: ValueId::from_u32(first.as_u32() + at), span })
     }
 
-    fn unknown_value(&self, name: &str, span: Span) -> Failure {
-        let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
-        let mut nearest: Option<(usize, &str)> = None;
-        for (known, _) in self.names.iter() {
-            let distance = edit_distance(name, known);
-            let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            // Names that differ in their number only are different values, not misspelt ones.
-            let numbers = name[..letters(name)] == known[..letters(known)];
-            if !numbers && distance <= 1 && nearest.is_none_or(|(d, _)| distance < d) {
-                nearest = Some((distance, known));
-            }
-        }
-        match nearest {
-            Some((_, known)) => error.hint(format!("did you mean `%{known}`?")).into(),
-            None => error
-                .hint("a value must be defined above its use, in the same region or one around it")
-                .into(),
-        }
-    }
-
     /// Where and as what `value` was defined, for messages.
     fn def_span(&self, value: ValueId) -> Option<Span> {
         self.names.iter().find_map(|(_, def)| {
@@ -297,6 +312,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let name = self.slice(operand.span.start as usize, operand.span.end as usize);
+        let hint = self.type_hint(actual, ty);
         let (actual, written) = (self.module.types.display(actual), self.module.types.display(ty));
         let mut error = Diagnostic::invalid(
             codes::TYPE_MISMATCH,
@@ -304,27 +320,10 @@ impl<'a> Parser<'a> {
         )
         .at(operand.span)
         .note(span, format!("written as {written} here"))
-        .hint("correct the type written here or at the definition");
+        .hint(hint);
         if let Some(def) = self.def_span(operand.value) {
             error = error.note(def, format!("defined as {actual} here"));
         }
         Err(error.into())
     }
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 1 {
-        return 2;
-    }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

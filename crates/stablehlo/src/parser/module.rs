@@ -4,7 +4,9 @@ use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 
 use super::Parser;
 use super::attrs::{Named, NamedList};
+use super::hints::nearest;
 use super::kept::{Place, is_upstream};
+use super::region::ResultNames;
 use crate::codes;
 use crate::lexer::{Failure, Res};
 
@@ -29,12 +31,15 @@ impl<'a> Parser<'a> {
         (self.module.types, self.module.locs, self.module.resources) =
             (read.types, read.locs, read.resources);
         self.symbols.clear();
+        self.missing_meshes.clear();
+        self.mesh_sites = None;
         self.places.clear();
         self.cursor.pos = start;
         let done = self.items(None).and_then(|()| self.enter_nested());
         if done.is_err() || !self.errors.is_empty() {
             self.errors.clear();
-            return Err(more);
+            let Failure::Said(error) = more else { return Err(more) };
+            return Err(error.hint("is there a `}` too many above?").into());
         }
         Ok(())
     }
@@ -188,14 +193,19 @@ impl<'a> Parser<'a> {
             return Err(Failure::Keep(KeptKind::Module, span));
         }
         if self.peek() == b'%' {
-            self.result_names()?;
+            self.result_names(&mut ResultNames::new())?;
         }
         let span = self.token_span();
         let word = self.slice(span.start as usize, span.end as usize);
         if self.peek() == b'"' || is_upstream(word) || crate::syntax::row(word).is_some() {
             return Err(Failure::Keep(KeptKind::Other, span));
         }
-        Err(self.expected("`func.func` or `sdy.mesh`"))
+        let failure = self.expected("`func.func` or `sdy.mesh`");
+        let Failure::Said(error) = failure else { return Err(failure) };
+        Err(match nearest(word, ["func.func", "sdy.mesh", "module", "builtin.module"].into_iter()) {
+            Some(meant) => error.hint(format!("did you mean `{meant}`?")).into(),
+            None => Failure::Said(error),
+        })
     }
 
     fn place_mesh(&mut self, name: &str, start: usize) -> Res<()> {

@@ -11,7 +11,7 @@ use super::{Operand, Parser};
 use crate::codes;
 use crate::lexer::{Failure, Res};
 use crate::syntax::kinds::Given;
-use crate::syntax::table::{self, Own, Pretty};
+use crate::syntax::table::{Own, Pretty};
 use crate::syntax::{AttrType, Piece, Row, Val, row};
 
 /// Where the operands and types of an operation are read to.
@@ -65,25 +65,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unknown_op(&self, name: &str, span: Span) -> crate::lexer::Failure {
-        let error =
-            Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
-                .at(span);
-        let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
-        let fits = |known: &&str| {
-            super::edit_distance(name, known) <= 1 || known.split_once('.').is_some_and(|(_, w)| w == word)
-        };
-        let mut near: Vec<&str> = table::names().filter(fits).collect();
-        // The dialect that most programs are written in comes first.
-        near.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
-        match near.first() {
-            Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
-            None => error
-                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; it is then kept as it is")
-                .into(),
-        }
-    }
-
     fn literal(&mut self, text: &'static str) -> Res<()> {
         for token in tokens(text) {
             self.expect(token)?;
@@ -112,6 +93,11 @@ impl<'a> Parser<'a> {
         let mut regions = SmallVec::new();
         for &piece in pieces {
             match piece {
+                Piece::L(" : ") => {
+                    if !self.eat(":") {
+                        return Err(self.no_type(signature.operands.first().copied()));
+                    }
+                }
                 Piece::L(text) => self.literal(text)?,
                 Piece::One => {
                     let operand = self.operand()?;
@@ -415,7 +401,9 @@ impl<'a> Parser<'a> {
     /// `{attrs} : (T, U) -> V`.
     pub(super) fn tail(&mut self, name: &str, span: Span, mut state: OpState<'a>) -> Res<OpState<'a>> {
         self.opt_dict(&mut state.attrs)?;
-        self.expect(":")?;
+        if !self.eat(":") {
+            return Err(self.no_type(None));
+        }
         let (types, results) = self.functional_type()?;
         self.check_operands(name, span, &state.operands, &types)?;
         state.results = results;

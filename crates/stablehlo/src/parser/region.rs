@@ -1,5 +1,8 @@
 //! Regions, operations in generic form, and what all operations have in common.
 
+use std::borrow::Cow;
+
+use rustc_hash::FxHashSet;
 use shardc_ir::{
     Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
     Span, TypeId,
@@ -130,6 +133,9 @@ impl<'a> Parser<'a> {
                     .hint("a `}` is missing")
                     .into());
             }
+            if self.never_closed(open) {
+                break;
+            }
             if self.byte(0) == b'^' {
                 return Err(Failure::Keep(KeptKind::Branches, self.token_span()));
             }
@@ -150,10 +156,33 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// Whether something comes that cannot stand in a region: the brace that closes this one is missing, and the
+    /// region is taken to end here.
+    fn never_closed(&mut self, open: usize) -> bool {
+        if !matches!(self.byte(0), b'f' | b's' | b'm') {
+            return false;
+        }
+        let words = ["func.func", "sdy.mesh", "module"];
+        let Some(found) = words.into_iter().find(|word| self.at_word(word)) else { return false };
+        // Operations of other dialects may hold functions.
+        if !["func.", "stablehlo.", "chlo.", "sdy."].iter().any(|dialect| self.owner.starts_with(dialect)) {
+            return false;
+        }
+        if self.unclosed_at != Some(self.pos as u32) {
+            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot stand in a function"))
+                .at(self.token_span())
+                .note(Span::new(open, open + 1), "this region is still open")
+                .hint("a `}` is missing above");
+            self.report(error.into());
+            self.unclosed_at = Some(self.pos as u32);
+        }
+        true
+    }
+
     /// After an error: goes behind the operation that starts at `start`, or to the brace that closes its region.
     pub(super) fn skip_op(&mut self, start: usize) {
         self.cursor.pos = start;
-        let mut depth = 0i32;
+        let (mut braces, mut others) = (0i32, 0i32);
         loop {
             match self.byte(0) {
                 0 if self.pos >= self.cursor.text.len() => return,
@@ -167,15 +196,18 @@ impl<'a> Parser<'a> {
                     self.ws();
                     continue;
                 }
-                b'(' | b'[' | b'{' => depth += 1,
-                b')' | b']' => depth -= 1,
-                b'}' if depth <= 0 => return,
-                b'}' => depth -= 1,
-                b'\n' if depth <= 0 => {
+                b'{' => braces += 1,
+                b'(' | b'[' => others += 1,
+                b')' | b']' => others -= 1,
+                b'}' if braces <= 0 => return,
+                b'}' => braces -= 1,
+                b'\n' if braces <= 0 => {
                     let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
-                    if !goes_on {
+                    // A bracket that is not closed before the next operation never is.
+                    if !goes_on && (others <= 0 || self.at_op()) {
                         return;
                     }
+                    continue;
                 }
                 _ => {}
             }
@@ -183,12 +215,25 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether the next line looks like an operation: `%0 = ...`, `return ...`, `stablehlo.add ...`.
+    fn at_op(&mut self) -> bool {
+        self.ws();
+        let pos = self.pos;
+        let looks = match self.byte(0) {
+            b'%' => self.result_names(&mut ResultNames::new()).is_ok(),
+            _ => self.opt_ident().is_some_and(|word| matches!(word, "return" | "call") || word.contains('.')),
+        };
+        self.cursor.pos = pos;
+        looks
+    }
+
     /// One operation.
     fn op(&mut self) -> Res<OpId> {
-        let names = self.result_names()?;
-        self.ws();
-        let start = self.pos;
-        let result = self.op_after_names(&names, start);
+        let mut names = ResultNames::new();
+        let result = self.result_names(&mut names).and_then(|()| {
+            let start = self.peek_pos();
+            self.op_after_names(&names, start)
+        });
         if result.is_err() {
             for &(name, count, span) in &names {
                 if self.names.get(name).is_none() {
@@ -200,23 +245,28 @@ impl<'a> Parser<'a> {
     }
 
     fn op_after_names(&mut self, names: &ResultNames<'a>, start: usize) -> Res<OpId> {
-        let (state, span) = if self.byte(0) == b'"' {
-            let name = self.raw_string()?;
-            let span = self.span_from(start);
-            (self.generic_op(name, span)?, span)
-        } else {
-            let name = self.ident("an operation")?;
-            let span = self.span_from(start);
-            (self.pretty_op(name, span)?, span)
+        let generic = self.byte(0) == b'"';
+        let name = if generic { self.raw_string()? } else { self.ident("an operation")? };
+        let span = self.span_from(start);
+        let owner = std::mem::replace(&mut self.owner, name);
+        let state = match check_terminator(name, owner, span) {
+            Ok(()) if generic => self.generic_op(name, span),
+            Ok(()) => self.pretty_op(name, span),
+            Err(error) => Err(error),
         };
+        self.owner = owner;
+        let mut state = state?;
+        if owner == "func.func" && name != "return" && name != "func.return" && state.kind == OpKind::Return {
+            // A function may end with the terminator of another dialect.
+            state.spelling = TERMINATORS.iter().copied().find(|&other| other == name);
+        }
         let loc = self.opt_loc()?;
         self.finish(state, names, span, loc)
     }
 
-    pub(super) fn result_names(&mut self) -> Res<ResultNames<'a>> {
-        let mut names = ResultNames::new();
+    pub(super) fn result_names(&mut self, names: &mut ResultNames<'a>) -> Res<()> {
         if self.peek() != b'%' {
-            return Ok(names);
+            return Ok(());
         }
         loop {
             let start = self.peek_pos();
@@ -242,7 +292,7 @@ impl<'a> Parser<'a> {
         if !self.eat("=") {
             return Err(self.expected("`=`"));
         }
-        Ok(names)
+        Ok(())
     }
 
     /// Makes the operation and defines its results.
@@ -305,7 +355,7 @@ impl<'a> Parser<'a> {
         results: usize,
     ) -> Res<(AttrDict, Vec<shardc_ir::ShardingId>)> {
         let mut shardings = Vec::new();
-        let mut dict = AttrDict::new();
+        let mut dict = Vec::new();
         for named in attrs {
             if named.name == "sdy.sharding" && results > 0 {
                 shardings = self.at_value(named, |p| {
@@ -326,10 +376,10 @@ impl<'a> Parser<'a> {
                     return Err(Diagnostic::invalid(codes::COUNT, message).at(named.name_span).into());
                 }
             } else {
-                dict.set(&named.name, self.carried(named)?);
+                dict.push((named.name.as_ref().into(), self.carried(named)?));
             }
         }
-        Ok((dict, shardings))
+        Ok((dict.into_iter().collect(), shardings))
     }
 
     /// Takes `sdy.sharding` out of the attributes of a function's argument or result.
@@ -338,7 +388,7 @@ impl<'a> Parser<'a> {
         attrs: &[Named<'a>],
     ) -> Res<(AttrDict, Option<shardc_ir::ShardingId>)> {
         let mut sharding = None;
-        let mut dict = AttrDict::new();
+        let mut dict = Vec::new();
         for named in attrs {
             if named.name == "sdy.sharding" {
                 sharding = Some(self.at_value(named, |p| {
@@ -346,10 +396,10 @@ impl<'a> Parser<'a> {
                     p.sharding()
                 })?);
             } else {
-                dict.set(&named.name, self.carried(named)?);
+                dict.push((named.name.as_ref().into(), self.carried(named)?));
             }
         }
-        Ok((dict, sharding))
+        Ok((dict.into_iter().collect(), sharding))
     }
 
     /// An operation in generic form; its name was read.
@@ -429,8 +479,10 @@ impl<'a> Parser<'a> {
         let mut kind = self.kind(name, span, &mut given)?;
         if matches!(kind, OpKind::CustomCall(_) | OpKind::Opaque(_)) {
             self.keep_props(&mut kind, &props)?;
-        } else {
-            attrs.extend(props);
+        } else if !props.is_empty() {
+            // A name that stands in both dictionaries is the discardable attribute's.
+            let names: FxHashSet<Cow<'a, str>> = attrs.iter().map(|named| named.name.clone()).collect();
+            attrs.extend(props.into_iter().filter(|named| !names.contains(&named.name)));
         }
         state.kind = kind;
         state.attrs = attrs;
@@ -485,6 +537,10 @@ impl<'a> Parser<'a> {
             OpKind::Opaque(spec) => &mut spec.props,
             _ => return Ok(()),
         };
+        if target.is_empty() {
+            *target = carried;
+            return Ok(());
+        }
         for (name, attr) in carried.iter() {
             target.set(name, attr.clone());
         }
@@ -619,6 +675,21 @@ impl<'a> Parser<'a> {
         func.body = Some(self.region(&[], true)?);
         self.expect(")")
     }
+}
+
+/// Terminators of other dialects than `func`'s.
+const TERMINATORS: &[&str] = &["stablehlo.return", "sdy.return"];
+
+/// Demands that a function's terminator stands in a function. (Others may stand anywhere, MLIR says.)
+fn check_terminator(name: &str, owner: &str, span: Span) -> Res<()> {
+    let wanted = match owner.split_once('.') {
+        _ if !matches!(name, "return" | "func.return") => return Ok(()),
+        Some(("stablehlo" | "chlo", _)) => "stablehlo.return",
+        Some(("sdy", _)) => "sdy.return",
+        _ => return Ok(()),
+    };
+    let message = format!("`{name}` cannot end a region of {owner}");
+    Err(Diagnostic::invalid(codes::SYNTAX, message).at(span).hint(format!("write `{wanted}`")).into())
 }
 
 /// Moves the attributes that belong to the custom call itself from `attrs` to `props`.

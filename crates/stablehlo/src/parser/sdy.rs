@@ -1,5 +1,6 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
     SubAxis, TensorSharding,
@@ -8,8 +9,9 @@ use smallvec::SmallVec;
 
 use super::Parser;
 use super::attrs::NamedList;
+use super::hints::nearest;
 use crate::codes;
-use crate::lexer::Res;
+use crate::lexer::{Failure, Res};
 use crate::syntax::Val;
 use crate::syntax::values::{push_list, push_string};
 
@@ -104,35 +106,46 @@ impl<'a> Parser<'a> {
 
     /// Reads the mesh of this name where it stands below.
     fn read_ahead(&mut self, name: &str) -> Res<()> {
+        let sites = match self.mesh_sites.take() {
+            Some(sites) => sites,
+            None => self.find_meshes(),
+        };
+        let site = sites.get(name).copied();
+        self.mesh_sites = Some(sites);
+        match site {
+            Some((at, false)) => self.elsewhere(at, Self::mesh_op),
+            Some((at, true)) => self.elsewhere(at, Self::generic_mesh).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the meshes below are defined, by name, behind the operation's own name; and whether in generic form.
+    fn find_meshes(&mut self) -> FxHashMap<Box<str>, (usize, bool)> {
         const WORD: &str = "sdy.mesh";
         let text = self.cursor.text;
+        let mut sites = FxHashMap::default();
         let mut from = self.pos;
         while let Some(found) = text.get(from..).and_then(|rest| rest.find(WORD)) {
             let at = from + found;
             from = at + WORD.len();
             let line = text.get(..at).map_or("", |before| before.rsplit('\n').next().unwrap_or(before));
-            match line.trim_start() {
-                "" => {
-                    let here = self.elsewhere(from, |p| Ok(p.symbol()?.as_ref() == name)).unwrap_or(false);
-                    if here {
-                        return self.elsewhere(from, Self::mesh_op);
-                    }
-                }
-                "\"" => {
-                    let here = |p: &mut Self| {
-                        p.expect("\"")?;
-                        let header = p.generic_header()?;
-                        let named = header.iter().find(|named| named.name == "sym_name");
-                        named.map_or(Ok(false), |named| p.at_value(named, |p| Ok(p.text_string()? == name)))
+            let site = match line.trim_start() {
+                "" => self.elsewhere(from, |p| Ok((p.symbol()?.into_owned(), (from, false)))),
+                "\"" => self.elsewhere(from + 1, |p| {
+                    let header = p.generic_header()?;
+                    let Some(named) = header.iter().find(|named| named.name == "sym_name") else {
+                        return Err(Failure::Silent);
                     };
-                    if self.elsewhere(from, here).unwrap_or(false) {
-                        return self.elsewhere(from + 1, Self::generic_mesh).map(drop);
-                    }
-                }
-                _ => {}
-            }
+                    let name = p.at_value(named, |p| Ok(p.text_string()?.into_owned()))?;
+                    Ok((name, (from + 1, true)))
+                }),
+                _ => continue,
+            };
+            // What cannot be read here is an error where it stands.
+            let Ok((name, site)) = site else { break };
+            sites.entry(name.into()).or_insert(site);
         }
-        Ok(())
+        sites
     }
 
     fn mesh_ref(&mut self) -> Res<MeshId> {
@@ -181,13 +194,18 @@ impl<'a> Parser<'a> {
         let axes = &self.module.meshes[mesh].axes;
         let Some((index, _, &size)) = axes.get_full(name.as_ref()) else {
             let known: Vec<String> = axes.keys().map(|axis| format!("\"{axis}\"")).collect();
+            let hint = match nearest(&name, axes.keys().map(|axis| &**axis)) {
+                Some(axis) => format!("did you mean \"{axis}\"? Its axes are {}", known.join(", ")),
+                None if known.is_empty() => "it has no axes".to_owned(),
+                None => format!("its axes are {}", known.join(", ")),
+            };
             let mesh = self.module.mesh_name(mesh);
             return Err(Diagnostic::invalid(
                 codes::UNKNOWN_MESH,
                 format!("the mesh @{mesh} has no axis \"{name}\""),
             )
             .at(span)
-            .hint(format!("its axes are {}", known.join(", ")))
+            .hint(hint)
             .into());
         };
         if let Some(SubAxis { pre, size: part }) = sub

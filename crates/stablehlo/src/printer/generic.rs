@@ -13,7 +13,10 @@ impl Printer<'_> {
     /// The operation's name with its dialect, which for a terminator depends on where it stands.
     pub(super) fn full_name(&self, op: OpId, parent: Parent) -> &str {
         match (&self.module.ops[op].kind, parent) {
-            (OpKind::Return, Parent::Func) => "func.return",
+            (OpKind::Return, Parent::Func) => match self.module.ops[op].attrs.get(SPELLING) {
+                Some(Attr::Str(other)) => other,
+                _ => "func.return",
+            },
             (OpKind::Return, Parent::Sdy) => "sdy.return",
             _ => self.spelt_name(op),
         }

@@ -52,9 +52,10 @@ impl Visitor<'_> {
     }
 
     /// Arguments without a location have the unknown one.
-    fn visit_args(&mut self, locs: &[PackedOption<LocId>], count: usize) {
+    fn visit_args(&mut self, locs: &[PackedOption<LocId>], count: usize, in_pairs: bool) {
         for i in 0..count {
-            self.visit(locs.get(i).copied().unwrap_or_default(), false);
+            let at = if in_pairs { i / 2 + i % 2 * (count / 2) } else { i };
+            self.visit(locs.get(at).copied().unwrap_or_default(), false);
         }
     }
 }
@@ -158,7 +159,7 @@ impl Printer<'_> {
                 super::module::Item::Func(func) => {
                     visitor.visit(func.loc, true);
                     if func.body.is_some() {
-                        visitor.visit_args(&func.arg_locs, func.params.len());
+                        visitor.visit_args(&func.arg_locs, func.params.len(), false);
                     }
                     if let Some(body) = func.body {
                         self.visit_ops(body, &mut visitor);
@@ -174,8 +175,11 @@ impl Printer<'_> {
             visitor.visit(self.module.ops[op].loc, true);
             for region in self.printed_regions(op) {
                 if self.prints_args(op) {
-                    let region = &self.module.regions[region];
-                    visitor.visit_args(&region.arg_locs, region.args.len());
+                    let data = &self.module.regions[region];
+                    // A reducer's pretty form has them in pairs: of each input and its accumulator.
+                    let pairs = self.options.form == PrintForm::Pretty
+                        && matches!(self.module.ops[op].kind, shardc_ir::OpKind::Reduce { .. });
+                    visitor.visit_args(&data.arg_locs, data.args.len(), pairs);
                 }
                 self.visit_ops(region, visitor);
             }

@@ -371,6 +371,9 @@ impl<'m> Printer<'m> {
 
     /// The location of argument `index` of a region that is not a function's.
     pub(super) fn region_arg_loc(&mut self, region: RegionId, index: usize) {
+        if !self.options.locations {
+            return;
+        }
         let module = self.module;
         let func = module.funcs.values().find(|func| func.body == Some(region));
         let locs = func.map_or(&module.regions[region].arg_locs, |func| &func.arg_locs);

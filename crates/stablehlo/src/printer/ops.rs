@@ -377,11 +377,11 @@ impl<'m> Printer<'m> {
                 self.call_tail(op, more);
             }
             Own::Return => {
-                self.push(match parent {
-                    Parent::Func => "return",
-                    Parent::Sdy => "sdy.return",
-                    Parent::Other => "stablehlo.return",
-                });
+                let name = match self.full_name(op, parent) {
+                    "func.return" => "return".to_owned(),
+                    name => name.to_owned(),
+                };
+                self.push(&name);
                 self.dict(op, Entries::new());
                 if data.operands.is_empty() && parent == Parent::Other {
                     // MLIR's form has a blank for the operands.

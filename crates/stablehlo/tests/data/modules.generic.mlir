@@ -10,8 +10,8 @@
   }
   "sdy.mesh"() <{mesh = #sdy.mesh<["x"=4]>, sym_name = "after"}> : () -> ()
   "func.func"() <{arg_attrs = [{sdy.sharding = #sdy.sharding<@below, [{"z"}]>}], function_type = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", sym_visibility = "public"}> ({
-  ^bb0(%arg0: tensor<8xf32>):
-    %0 = "func.call"(%arg0) <{callee = @branches}> : (tensor<8xf32>) -> tensor<8xf32>
+  ^bb0(%arg1: tensor<8xf32>):
+    %0 = "func.call"(%arg1) <{callee = @branches}> : (tensor<8xf32>) -> tensor<8xf32>
     "func.return"(%0) : (tensor<8xf32>) -> ()
   }) : () -> ()
   func.func nested @branches(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -21,6 +21,10 @@
   }
   "func.func"() <{function_type = () -> (), sym_name = "plain", sym_visibility = "nested"}> ({
     "func.return"() : () -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "stablehlo_terminator"}> ({
+  ^bb0(%arg0: tensor<f32>):
+    "stablehlo.return"(%arg0) : (tensor<f32>) -> ()
   }) : () -> ()
   "func.func"() <{arg_attrs = [{a.b = "x"}, {}], function_type = (tensor<8xf32>, i32) -> (tensor<8xf32>, i32), res_attrs = [{a.c}, {}], sym_name = "quoted name", sym_visibility = "private"}> ({
   }) : () -> ()

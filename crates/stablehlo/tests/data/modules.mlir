@@ -21,6 +21,9 @@ module @"the module" attributes {a.b = 1 : i64} {
   func.func nested @plain() {
     return
   }
+  func.func @stablehlo_terminator(%arg0: tensor<f32>) -> tensor<f32> {
+    stablehlo.return %arg0 : tensor<f32>
+  }
   func.func private @"quoted name"(tensor<8xf32> {a.b = "x"}, i32) -> (tensor<8xf32> {a.c}, i32)
   func.func private @foreign(%x: f32) -> f32 {
     %y = math.fma %x, %x, %x : f32

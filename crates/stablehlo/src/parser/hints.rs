@@ -1,0 +1,149 @@
+//! What is near to what was written, for the hints of errors.
+
+use shardc_ir::{Diagnostic, Span, TypeId};
+
+use super::{Operand, Parser};
+use crate::codes;
+use crate::lexer::Failure;
+use crate::syntax::table;
+
+/// Names longer than that are not compared.
+const MAX_NAME: usize = 64;
+
+/// How many letters have to be put in, taken out or changed to get from one name to the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    if a.len() > MAX_NAME || b.len() > MAX_NAME {
+        return MAX_NAME;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// The name that is meant where `name` is written: one letter may be wrong, in long names two.
+pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let allowed = match name.len() {
+        0..=2 => return None,
+        3..=7 => 1,
+        _ => 2,
+    };
+    known
+        .filter(|known| known.len().abs_diff(name.len()) <= allowed)
+        .map(|known| (edit_distance(name, known), known))
+        .filter(|&(distance, _)| distance <= allowed)
+        .min()
+        .map(|(_, known)| known)
+}
+
+impl<'a> Parser<'a> {
+    /// The error for an operation that is not known.
+    pub(super) fn unknown_op(&mut self, name: &str, span: Span) -> Failure {
+        if self.peek() == b'=' && !name.contains('.') {
+            let message = format!("`{name}` is no value: names of values begin with `%`");
+            let error = Diagnostic::invalid(codes::SYNTAX, message).at(span);
+            return error.hint(format!("write `%{name} =`")).into();
+        }
+        let error =
+            Diagnostic::unsupported(codes::UNKNOWN_OP, format!("the operation `{name}` is not known"))
+                .at(span);
+        // The dialect that most programs are written in comes first.
+        let of_other_dialect = |known: &&str| {
+            let word = name.rsplit_once('.').map_or(name, |(_, word)| word);
+            known.split_once('.').is_some_and(|(_, known)| known == word)
+        };
+        let mut same: Vec<&str> = table::names().filter(of_other_dialect).collect();
+        same.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
+        let near = match same.first() {
+            Some(&known) => Some(known),
+            None => {
+                let mut names: Vec<&str> = table::names().collect();
+                names.sort_unstable_by_key(|known| (!known.starts_with("stablehlo."), *known));
+                nearest(name, names.into_iter())
+            }
+        };
+        match near {
+            Some(known) => error.hint(format!("did you mean `{known}`?")).into(),
+            None => error
+                .hint("write it in generic form, as `mlir-opt --mlir-print-op-generic` does; it is then kept as it is")
+                .into(),
+        }
+    }
+
+    /// The error where an operand has to stand and does not.
+    pub(super) fn no_operand(&mut self) -> Failure {
+        let span = self.token_span();
+        let word = self.slice(span.start as usize, span.end as usize);
+        let failure = self.expected("a value such as `%0`");
+        let Failure::Said(error) = failure else { return failure };
+        let is_number = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+        if !is_number && self.names.get(word).is_none() {
+            return Failure::Said(error);
+        }
+        error.hint(format!("write `%{word}`: names of values begin with `%`")).into()
+    }
+
+    /// The error for a value that is not defined.
+    pub(super) fn unknown_value(&self, name: &str, span: Span) -> Failure {
+        let error = Diagnostic::invalid(codes::UNKNOWN_VALUE, format!("`%{name}` is not defined")).at(span);
+        let letters = |text: &str| text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        // Names that differ in their number only are different values, not misspelt ones.
+        let numbered = |known: &str| name.get(..letters(name)) == known.get(..letters(known));
+        let known = self.names.iter().map(|(known, _)| known).filter(|known| !numbered(known));
+        match nearest(name, known) {
+            Some(known) => error.hint(format!("did you mean `%{known}`?")).into(),
+            None => error
+                .hint("a value must be defined above its use, in the same region or one around it")
+                .into(),
+        }
+    }
+
+    /// The error for an operation that ends where its type has to stand.
+    pub(super) fn no_type(&mut self, operand: Option<Operand>) -> Failure {
+        let failure = self.expected("`:` and the type");
+        let Failure::Said(mut error) = failure else { return failure };
+        let next = error.span.start as usize;
+        let end = self.cursor.text.get(..next).map_or(next, |before| before.trim_end().len());
+        if self.slice(end, next).contains('\n') {
+            // The type is missing at the end of its line, not at the start of the next.
+            error.message = "expected `:` and the type at the end of this line".to_owned();
+            error.span = Span::new(end.saturating_sub(1), end);
+        }
+        let example = match operand {
+            Some(operand) => self.module.types.display(self.module.values[operand.value].ty),
+            None => "tensor<4xf32>".to_owned(),
+        };
+        error.hint(format!("each operation says its type, as in `: {example}`")).into()
+    }
+
+    /// What to do where `actual` is written as `written`.
+    pub(super) fn type_hint(&self, actual: TypeId, written: TypeId) -> String {
+        let (actual, written) = (self.module.types.display(actual), self.module.types.display(written));
+        if *actual == format!("tensor<{written}>") {
+            return format!("a scalar is a tensor without dimensions: write `{actual}`");
+        }
+        "correct the type written here or at the definition".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_are_not_guessed() {
+        let near = |name: &str| nearest(name, ["model", "data", "x", "stablehlo.subtract"].into_iter());
+        assert_eq!(near("modle"), None, "two letters are exchanged, in a short name");
+        assert_eq!(near("modl"), Some("model"));
+        assert_eq!(near("date"), Some("data"));
+        assert_eq!(near("y"), None);
+        assert_eq!(near("stablehlo.substract"), Some("stablehlo.subtract"));
+        assert_eq!(near("stablehlo.sbtrct"), Some("stablehlo.subtract"));
+    }
+}

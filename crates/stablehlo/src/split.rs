@@ -1,0 +1,50 @@
+//! Texts that hold several programs, with lines of `// -----` between them.
+
+use std::ops::Range;
+
+use shardc_ir::{Diagnostic, Module};
+
+use crate::parser::parse_range;
+
+/// The line that separates programs.
+const MARKER: &str = "// -----";
+
+/// One of the programs of a text.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    /// Where it stands in the text.
+    pub range: Range<usize>,
+    /// The program, or what is wrong with it. Places are those of the whole text.
+    pub module: Result<Module, Vec<Diagnostic>>,
+}
+
+/// Where the programs of a text stand: what lines of `// -----` separate.
+///
+/// ```
+/// let text = "module @a {}\n// -----\nmodule @b {}\n";
+/// let parts: Vec<&str> = shardc_stablehlo::split(text).into_iter().map(|range| &text[range]).collect();
+/// assert_eq!(parts, ["module @a {}\n", "\nmodule @b {}\n"]);
+/// ```
+#[must_use]
+pub fn split(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let (mut start, mut line) = (0, 0);
+    for piece in text.split_inclusive('\n') {
+        let body = piece.trim_ascii();
+        if body == MARKER {
+            let marker = line + (piece.len() - piece.trim_ascii_start().len());
+            ranges.push(start..marker);
+            start = marker + MARKER.len();
+        }
+        line += piece.len();
+    }
+    ranges.push(start..text.len());
+    ranges
+}
+
+/// Reads each program of a text. A mistake in one does not keep the others from being read.
+#[must_use]
+pub fn parse_split(text: &str) -> Vec<Chunk> {
+    let read = |range: Range<usize>| Chunk { module: parse_range(text, range.clone()), range };
+    split(text).into_iter().map(read).collect()
+}

@@ -1,0 +1,9 @@
+// A value that is pending as the largest is not turned into a pending sum.
+// RUN: not shardc opt %s --passes plan 2>&1 | FileCheck %s
+
+sdy.mesh @mesh = <["a"=2]>
+
+// CHECK: error[SH0218]: sdy.reshard makes a pending maximum a pending sum
+func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"a"}>}) -> (tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) {
+  return %x : tensor<16xf32>
+}

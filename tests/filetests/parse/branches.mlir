@@ -1,0 +1,15 @@
+// A function with branches between blocks passes through as text; what needs to work on it says that it cannot.
+// RUN: shardc opt %s | FileCheck %s
+// RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck --check-prefix=ERR %s
+
+// CHECK: func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+// CHECK-NEXT: cf.br ^bb1(%x : tensor<8xf32>)
+// CHECK-NEXT: ^bb1(%y: tensor<8xf32>):
+// ERR: error[SH0301]: shardc passes the function @main with branches between blocks on as text and cannot work on it
+// ERR-NEXT: branches.mlir:[[#LINE:]]:3
+// ERR: help: StableHLO's control flow is `while`, `case` and `if`
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  cf.br ^bb1(%x : tensor<8xf32>)
+^bb1(%y: tensor<8xf32>):
+  return %y : tensor<8xf32>
+}

@@ -222,3 +222,14 @@ fn real_programs_are_the_same_as_bytecode() {
     let failures: Vec<String> = made.iter().filter_map(|path| difference(path)).collect();
     demand(&failures);
 }
+
+/// A dictionary with one name twice could not be printed so that it reads back.
+#[test]
+fn a_dictionary_gives_each_name_once() {
+    let mut bytes = fs::read(data().join("operations.v1.mlirbc")).expect("a fixture");
+    let (name, other) = (b"channel_handle", b"replica_groups");
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("the name of an attribute");
+    bytes[at..at + name.len()].copy_from_slice(other);
+    let errors = parse_bytecode(&bytes).expect_err("one name twice");
+    assert!(said(&errors).contains("gives `replica_groups` twice"), "{}", said(&errors));
+}

@@ -324,6 +324,14 @@ impl<'b> Store<'b> {
         }
     }
 
+    /// A name that a dictionary gives twice.
+    pub(crate) fn repeated_name(&self, entries: &[(AttrRef, AttrRef)]) -> Option<Cow<'_, str>> {
+        let mut names: Vec<&[u8]> = entries.iter().filter_map(|&(name, _)| self.string(name)).collect();
+        names.sort_unstable();
+        let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
+        Some(String::from_utf8_lossy(pair[0]))
+    }
+
     /// The text of a string attribute.
     pub(crate) fn text(&self, at: AttrRef) -> Option<&str> {
         std::str::from_utf8(self.string(at)?).ok()

@@ -278,6 +278,9 @@ impl<'b> Body<'b> {
         let BAttr::Dict(entries) = self.file.store.attr(at) else {
             return Err(place.malformed("expected a dictionary of attributes"));
         };
+        if let Some(name) = self.file.store.repeated_name(entries) {
+            return Err(place.malformed(format!("this dictionary gives `{name}` twice")));
+        }
         entries
             .iter()
             .map(|&(name, value)| match self.file.store.attr(name) {

@@ -201,6 +201,10 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.text.push(']');
             }
             BAttr::Dict(entries) => {
+                if let Some(name) = store.repeated_name(entries) {
+                    let message = format!("malformed bytecode: a dictionary gives `{name}` twice");
+                    return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
+                }
                 self.text.push('{');
                 self.separated(entries, Self::named)?;
                 self.text.push('}');

@@ -44,11 +44,13 @@ def with_mlir_opt(file: pathlib.Path, out: pathlib.Path, versions) -> None:
     if tool is None:
         print("mlir-opt is missing: the quantized types stay as they are", file=sys.stderr)
         return
-    command = [tool, "--allow-unregistered-dialect", str(file)]
-    (out / f"{file.stem}.mlir").write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
+    # From the standard input, so that locations hold no path of this machine.
+    command = [tool, "--allow-unregistered-dialect", "-"]
+    source = file.read_bytes()
+    (out / f"{file.stem}.mlir").write_bytes(subprocess.run(command, input=source, check=True, capture_output=True).stdout)
     for version in versions:
         options = ["--emit-bytecode", f"--emit-bytecode-version={version}"]
-        bytecode = subprocess.run(command + options, check=True, capture_output=True).stdout
+        bytecode = subprocess.run(command + options, input=source, check=True, capture_output=True).stdout
         (out / f"{file.stem}.v{version}.mlirbc").write_bytes(bytecode)
 
 

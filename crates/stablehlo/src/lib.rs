@@ -1,8 +1,12 @@
-//! # shardc-stablehlo: StableHLO text
+//! # shardc-stablehlo: StableHLO as text and as bytecode
 //!
 //! [`parse`] reads the text that JAX, PyTorch/XLA and MLIR's own tools print (the `func`, `stablehlo`, `chlo` and
 //! `sdy` dialects, in pretty or generic form) into a [`Module`]; [`print()`] writes it back, byte for byte in MLIR's
 //! layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
+//!
+//! [`parse_bytecode`] reads MLIR bytecode, of which StableHLO's portable artifacts are a kind; [`is_bytecode`] tells it
+//! from text. What it reads is made into a module by the code that reads text, so that a program is the same module
+//! either way.
 //!
 //! What is known about an operation's syntax stands in one place, `syntax`: names, inherent attributes and pieces
 //! of the pretty form. Reader and writers are driven by it, and so is [`properties`], which gives an operation's

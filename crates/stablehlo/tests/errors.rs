@@ -178,3 +178,16 @@ fn deep_nesting_is_an_error() {
     let backwards: String = (0..5_000).map(|i| format!("#loc{i} = loc(\"a\"(#loc{}))\n", i + 1)).collect();
     assert!(shown(&backwards).contains("error"));
 }
+
+/// What a text merely claims is never allocated: groups of devices that one number stands for.
+#[test]
+fn a_line_does_not_stand_for_gigabytes() {
+    for groups in ["dense<0> : tensor<3000000000x2xi64>", "dense<> : tensor<9000000000000x0xi64>"] {
+        let text = format!(
+            "func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {{\n \
+             %0 = \"stablehlo.all_gather\"(%a) <{{all_gather_dim = 0 : i64, replica_groups = {groups}}}> \
+             : (tensor<8xf32>) -> tensor<8xf32>\n return %0 : tensor<8xf32> }}"
+        );
+        assert!(shown(&text).contains("one integer for at most 256 of them"));
+    }
+}

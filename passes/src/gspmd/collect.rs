@@ -72,12 +72,15 @@ pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
             }
         }
         let Some(body) = func.body else { continue };
-        for op in module.walk(body) {
-            let op = &module.ops[op];
+        for id in module.walk(body) {
+            let (op, before) = (&module.ops[id], reader.errors.len());
             reader.attr(&op.attrs, op.span, &|| match &op.kind {
                 OpKind::CustomCall(call) => format!("@{}", call.target),
                 kind => kind.name().to_owned(),
             });
+            for error in &mut reader.errors[before..] {
+                error.user_loc = module.user_loc(id);
+            }
         }
     }
     if reader.errors.is_empty() { Ok(reader.texts) } else { Err(reader.errors) }

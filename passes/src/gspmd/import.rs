@@ -11,7 +11,7 @@ use shardc_ir::{
     ShardingId, Span, TensorSharding, Uses, ValueId,
 };
 
-use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, string, strings};
+use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, strings};
 use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
 use super::manual;
 use super::place::{Home, Placed};
@@ -41,8 +41,8 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         sdy_text::meshes(module, &text)
             .map_err(|e| vec![sdy_error(sdy_text::MESHES, &text, &e, Span::NONE)])?;
     }
-    // Where Shardy's meshes pass through XLA, its shardings do too, and XLA's are only their shadow.
-    let round_trip = sdy_text::frontend(&module.attrs, sdy_text::MESHES).is_some();
+    // Where Shardy's shardings pass through XLA, XLA's are only their shadow.
+    let round_trip = sdy_text::add_meshes(module);
     let mut texts = collect(module)?;
     if round_trip {
         texts.clear();
@@ -96,7 +96,7 @@ pub(super) struct Crossing {
 pub(super) struct Import<'m> {
     pub(super) module: &'m mut Module,
     pub(super) home: Home,
-    texts: Texts,
+    pub(super) texts: Texts,
     /// What stands for values that are gone.
     pub(super) replaced: ValueMap,
     /// Calls between the program and one device.
@@ -106,13 +106,13 @@ pub(super) struct Import<'m> {
     /// Operations that are in a manual computation by now.
     pub(super) formed: FxHashSet<OpId>,
     /// The return of the function that is being read.
-    terminator: Option<OpId>,
+    pub(super) terminator: Option<OpId>,
     /// Uses as they were.
     pub(super) uses: Uses,
     pub(super) errors: Vec<Diagnostic>,
 }
 
-fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -> Diagnostic {
+pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -> Diagnostic {
     let message = format!("the attribute {name} = {} cannot be read: {error}", short(text));
     let diagnostic = match error.unsupported {
         true => Diagnostic::unsupported("SH0341", message),
@@ -194,7 +194,15 @@ impl Import<'_> {
         let span = self.module.funcs[id].span;
         let name = self.module.funcs[id].name.clone();
         let is_entry = self.module.entry() == Some(id);
-        let Some(body) = self.module.funcs[id].body else { return };
+        let Some(body) = self.module.funcs[id].body else {
+            // A declaration says nothing of how it is called.
+            let data = &mut self.module.funcs[id];
+            for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
+                attrs.remove(SHARDING);
+                sdy_text::drop_all(attrs);
+            }
+            return;
+        };
         let args = self.module.regions[body].args.clone();
         let mut first: Vec<OpId> = Vec::new();
         for (i, &arg) in args.iter().enumerate() {
@@ -204,7 +212,8 @@ impl Import<'_> {
             });
             let what = || format!("argument {i} of @{name}");
             if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
-                if let Some(sharding) = sharding {
+                // What Shardy says counts.
+                if let Some(sharding) = sharding.filter(|_| self.module.shardings.of(arg).is_none()) {
                     let sharding = self.module.shardings.intern(sharding);
                     self.module.shardings.set(arg, Some(sharding));
                 }
@@ -225,7 +234,9 @@ impl Import<'_> {
                 let results = self.module.funcs[id].results.len();
                 let list = &mut self.module.funcs[id].res_shardings;
                 list.resize(results, PackedOption::default());
-                list[i] = sharding.into();
+                if let Some(slot) = list.get_mut(i).filter(|slot| slot.is_none()) {
+                    *slot = sharding.into();
+                }
             }
             self.module.funcs[id].res_attrs[i] = attrs;
         }
@@ -235,7 +246,11 @@ impl Import<'_> {
             let mut out = std::mem::take(&mut first);
             for op in ops {
                 regions.extend(self.module.ops[op].regions.iter().copied());
+                let before = self.errors.len();
                 self.op(op, id, &mut out);
+                for error in &mut self.errors[before..] {
+                    error.user_loc = self.module.user_loc(op);
+                }
             }
             self.module.regions[region].ops = out;
         }
@@ -263,7 +278,12 @@ impl Import<'_> {
         }
         sdy_text::drop_all(attrs);
         let Some(Attr::Str(text)) = old else { return None };
-        let leaf = match self.texts.get(&*text).map(|found| found.sharding.clone())? {
+        let sharding = self.texts.get(&*text).map(|found| found.sharding.clone())?;
+        let Some(rank) = self.module.tensor(value).map(shardc_ir::TensorType::rank) else {
+            self.of_no_tensor(&text, &sharding, span, what);
+            return None;
+        };
+        let leaf = match sharding {
             HloSharding::Single(leaf) => leaf,
             HloSharding::Tuple(mut leaves) if leaves.len() == 1 => leaves.remove(0),
             HloSharding::Tuple(_) => {
@@ -271,7 +291,6 @@ impl Import<'_> {
                 return None;
             }
         };
-        let rank = self.module.tensor(value)?.rank();
         let placed = self.place(&text, &leaf, rank, &[], span, what)?;
         if !placed.manual.is_empty() && is_entry {
             let message = format!("{} is local to each device ({})", what(), short(&text));
@@ -286,12 +305,34 @@ impl Import<'_> {
         Some(((!local).then_some(placed.sharding), leaf.group))
     }
 
+    /// A sharding of a value that is no tensor. There is nothing to place, but what splits must not be lost.
+    pub(super) fn of_no_tensor(
+        &mut self,
+        text: &str,
+        sharding: &HloSharding,
+        span: Span,
+        what: &dyn Fn() -> String,
+    ) {
+        let leaves = match sharding {
+            HloSharding::Single(leaf) => std::slice::from_ref(leaf),
+            HloSharding::Tuple(leaves) => leaves,
+        };
+        if leaves.iter().any(|leaf| matches!(leaf.kind, LeafKind::Tiled(_) | LeafKind::Unreduced)) {
+            let message = format!("the sharding {} of {}, which is no tensor", short(text), what());
+            self.errors.push(
+                Diagnostic::unsupported("SH0344", message)
+                    .at(span)
+                    .hint("give each tensor of a tuple its sharding where it is made"),
+            );
+        }
+    }
+
     fn misfit(&mut self, text: &str, span: Span, what: &dyn Fn() -> String, why: &str) {
         let message = format!("the sharding {} does not fit {}: {why}", short(text), what());
         self.errors.push(Diagnostic::invalid("SH0344", message).at(span));
     }
 
-    fn place(
+    pub(super) fn place(
         &mut self,
         text: &str,
         leaf: &Leaf,
@@ -310,7 +351,7 @@ impl Import<'_> {
         }
     }
 
-    fn group_op(&mut self, value: ValueId, group: ShardGroup, span: Span) -> OpId {
+    pub(super) fn group_op(&mut self, value: ValueId, group: ShardGroup, span: Span) -> OpId {
         let (ShardGroup::As(id) | ShardGroup::Like(id)) = group;
         let op = self.module.add_op(OpKind::ShardingGroup { id }, &[value], &[], &[]);
         self.module.ops[op].span = span;
@@ -367,19 +408,22 @@ impl Import<'_> {
         let leaves = match sharding {
             HloSharding::Single(leaf) => vec![leaf; results.len()],
             HloSharding::Tuple(leaves) if leaves.len() == results.len() => leaves,
+            sharding if results.iter().any(|&r| self.module.tensor(r).is_none()) || results.is_empty() => {
+                self.of_no_tensor(text, &sharding, span, &|| name.clone());
+                return;
+            }
             HloSharding::Tuple(leaves) => {
-                let tensors = results.iter().all(|&r| self.module.tensor(r).is_some());
-                if tensors && !results.is_empty() {
-                    let why =
-                        format!("it is of {} values, the operation has {}", leaves.len(), results.len());
-                    self.misfit(text, span, &|| name.clone(), &why);
-                }
+                let why = format!("it is of {} values, the operation has {}", leaves.len(), results.len());
+                self.misfit(text, span, &|| name.clone(), &why);
                 return;
             }
         };
         for (i, (&result, leaf)) in results.iter().zip(&leaves).enumerate() {
-            let Some(rank) = self.module.tensor(result).map(shardc_ir::TensorType::rank) else { continue };
             let what = || format!("result {i} of {name}");
+            let Some(rank) = self.module.tensor(result).map(shardc_ir::TensorType::rank) else {
+                self.of_no_tensor(text, &HloSharding::Single(leaf.clone()), span, &what);
+                continue;
+            };
             let Some(placed) = self.place(text, leaf, rank, &[], span, &what) else { return };
             if !placed.manual.is_empty() {
                 self.marked.insert(op, placed.manual.clone());
@@ -396,251 +440,18 @@ impl Import<'_> {
     }
 
     /// `value` stands for `result`.
-    fn replace(&mut self, result: ValueId, value: ValueId) {
+    pub(super) fn replace(&mut self, result: ValueId, value: ValueId) {
         // What stands for the value itself is known: it comes before.
         let value = self.replaced.get(value);
         self.replaced.insert(result, value);
     }
 
     /// Whether every axis is manual, so that nothing is left to shard.
-    fn is_local(&self, placed: &Placed) -> bool {
+    pub(super) fn is_local(&self, placed: &Placed) -> bool {
         let mesh = &self.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
             && placed.manual.iter().all(|axis| axis.sub.is_none())
-    }
-
-    fn unary(&self, op: OpId, what: &str) -> Result<(ValueId, ValueId), Box<Diagnostic>> {
-        let data = &self.module.ops[op];
-        match (data.operands.as_slice(), data.results.as_slice()) {
-            (&[operand], &[result]) => Ok((operand, result)),
-            _ => Err(Box::new(
-                Diagnostic::invalid("SH0347", format!("@{what} takes one value and gives one")).at(data.span),
-            )),
-        }
-    }
-
-    /// The one sharding of a call, and the dimensions that it leaves open.
-    fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
-        let span = self.module.ops[op].span;
-        let leaf = match self.texts.get(text).map(|found| &found.sharding) {
-            Some(HloSharding::Single(leaf)) => leaf.clone(),
-            Some(HloSharding::Tuple(leaves)) if leaves.len() == 1 => leaves[0].clone(),
-            _ => {
-                let message = format!("{} is not the sharding of one value", short(text));
-                return Err(Box::new(Diagnostic::invalid("SH0344", message).at(span)));
-            }
-        };
-        let open = match &self.module.ops[op].kind {
-            OpKind::CustomCall(call) => match string(&call.props, "backend_config") {
-                Some(config) => sdy_text::unspecified_dims(config)
-                    .map_err(|e| Box::new(sdy_error("backend_config", config, &e, span)))?,
-                None => Vec::new(),
-            },
-            _ => Vec::new(),
-        };
-        Ok((leaf, open))
-    }
-
-    /// `@Sharding`.
-    fn constraint(
-        &mut self,
-        op: OpId,
-        text: Option<&str>,
-        frontend: &AttrDict,
-        out: &mut Vec<OpId>,
-    ) -> Result<(), Box<Diagnostic>> {
-        let (operand, result) = self.unary(op, "Sharding")?;
-        let span = self.module.ops[op].span;
-        if self.module.values[operand].ty != self.module.values[result].ty {
-            let message = "@Sharding changes no type";
-            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
-        }
-        let rank = self.module.tensor(operand).map(shardc_ir::TensorType::rank);
-        if let Some(sdy) = sdy_text::frontend(frontend, sdy_text::SHARDING) {
-            let list = sdy_text::per_value(self.module, sdy)
-                .map_err(|e| Box::new(sdy_error(sdy_text::SHARDING, sdy, &e, span)))?;
-            if let (Some(sharding), Some(_)) = (list.into_iter().next(), rank) {
-                self.constrain(op, sharding, out);
-                return Ok(());
-            }
-        }
-        let (Some(text), Some(rank)) = (text, rank) else {
-            self.replace(result, operand);
-            return Ok(());
-        };
-        let (leaf, open) = self.of_call(op, text)?;
-        let what = || "@Sharding".to_owned();
-        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
-        if let Some(group) = leaf.group {
-            out.push(self.group_op(operand, group, span));
-        }
-        let s = &placed.sharding;
-        let says_nothing =
-            s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
-        if says_nothing || self.is_local(&placed) {
-            self.replace(result, operand);
-            return Ok(());
-        }
-        if !placed.manual.is_empty() {
-            self.marked.insert(op, placed.manual.clone());
-        }
-        self.constrain(op, placed.sharding, out);
-        Ok(())
-    }
-
-    fn constrain(&mut self, op: OpId, sharding: TensorSharding, out: &mut Vec<OpId>) {
-        let id = self.module.shardings.intern(sharding);
-        self.module.ops[op].kind = OpKind::ShardingConstraint(id);
-        out.push(op);
-    }
-
-    /// `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
-    fn crossing(&mut self, op: OpId, text: Option<&str>, target: &str) -> Result<(), Box<Diagnostic>> {
-        let (operand, result) = self.unary(op, target)?;
-        let span = self.module.ops[op].span;
-        let Some(text) = text else {
-            let message = format!("@{target} has no mhlo.sharding");
-            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
-        };
-        let enters = target == "SPMDFullToShardShape";
-        let (leaf, open) = self.of_call(op, text)?;
-        let value = if enters { operand } else { result };
-        let rank = self.module.rank(value);
-        let what = || format!("@{target}");
-        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
-        let crossing = if enters {
-            if placed.manual.is_empty() {
-                let message = format!("@{target} with the sharding {} makes nothing local", short(text));
-                return Err(Box::new(
-                    Diagnostic::invalid("SH0347", message)
-                        .at(span)
-                        .hint("its sharding is {manual} or has manual subgroups"),
-                ));
-            }
-            Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
-        } else {
-            Crossing {
-                enters,
-                inner: None,
-                outer: Some(placed.manual),
-                added: None,
-                shardings: vec![placed.sharding],
-            }
-        };
-        self.crossings.insert(op, crossing);
-        Ok(())
-    }
-
-    /// Calls of Shardy's that pass through XLA.
-    fn shardy_call(
-        &mut self,
-        op: OpId,
-        func: FuncId,
-        target: &str,
-        frontend: &AttrDict,
-        out: &mut Vec<OpId>,
-    ) -> Result<(), Box<Diagnostic>> {
-        let span = self.module.ops[op].span;
-        let attr = |name: &str| {
-            sdy_text::frontend(frontend, name).ok_or_else(|| {
-                Box::new(Diagnostic::invalid("SH0347", format!("@{target} has no {name}")).at(span))
-            })
-        };
-        let failed = |name: &'static str, text: &str| {
-            let text = text.to_owned();
-            move |e: TextError| Box::new(sdy_error(name, &text, &e, span))
-        };
-        match target {
-            "xla.sdy.FuncResultSharding" => {
-                let (operand, result) = self.unary(op, target)?;
-                let text = attr(sdy_text::SHARDING)?;
-                let list =
-                    sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
-                match list.into_iter().next() {
-                    Some(sharding) => self.func_result(op, func, (operand, result), sharding, out),
-                    None => self.replace(result, operand),
-                }
-            }
-            "xla.sdy.GlobalToLocalShape" | "xla.sdy.LocalToGlobalShape" => {
-                let enters = target == "xla.sdy.GlobalToLocalShape";
-                let name = if enters { sdy_text::IN_SHARDINGS } else { sdy_text::OUT_SHARDINGS };
-                let text = attr(name)?;
-                let shardings = sdy_text::per_value(self.module, text).map_err(failed(name, text))?;
-                let count = self.module.ops[op].operands.len();
-                if shardings.len() != count || self.module.ops[op].results.len() != count {
-                    let message = format!("@{target} has {count} operands and {} shardings", shardings.len());
-                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
-                }
-                let text = attr(sdy_text::MANUAL_AXES)?;
-                let mesh = shardings.first().map_or(self.home.mesh, |s| s.mesh);
-                let axes = sdy_text::manual_axes(self.module, mesh, text)
-                    .map_err(failed(sdy_text::MANUAL_AXES, text))?;
-                let crossing = Crossing { enters, inner: None, outer: None, added: Some(axes), shardings };
-                self.crossings.insert(op, crossing);
-                out.push(op);
-            }
-            "xla.sdy.ShardingGroup" => {
-                let text = attr(sdy_text::GROUP_ID)?;
-                let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
-                if self.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
-                    let message = format!("the result of @{target} is used");
-                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
-                }
-                let operand = self.module.ops[op].operands.first().copied();
-                out.extend(operand.map(|operand| self.group_op(operand, ShardGroup::As(id), span)));
-            }
-            "xla.sdy.PropagationBarrier" => {
-                self.unary(op, target)?;
-                let text = attr(sdy_text::DIRECTION)?;
-                let direction = match sdy_text::integer(text).ok() {
-                    Some(0) => "NONE",
-                    Some(1) => "FORWARD",
-                    Some(2) => "BACKWARD",
-                    Some(3) => "BOTH",
-                    _ => text,
-                };
-                self.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
-                out.push(op);
-            }
-            _ => out.push(op),
-        }
-        Ok(())
-    }
-
-    /// The sharding of a value that a function returns; other users see it as a wish.
-    fn func_result(
-        &mut self,
-        op: OpId,
-        func: FuncId,
-        (operand, result): (ValueId, ValueId),
-        sharding: TensorSharding,
-        out: &mut Vec<OpId>,
-    ) {
-        let count = self.module.funcs[func].results.len();
-        let id = self.module.shardings.intern(sharding.clone());
-        // The table is from before the rewriting, which leaves operands as they are.
-        let mut elsewhere = false;
-        for &(user, i) in self.uses.of(result) {
-            if self.terminator == Some(user) {
-                let list = &mut self.module.funcs[func].res_shardings;
-                list.resize(count, PackedOption::default());
-                if let Some(slot) = list.get_mut(i as usize) {
-                    *slot = id.into();
-                }
-            } else {
-                elsewhere = true;
-            }
-        }
-        if elsewhere {
-            let mut open = sharding;
-            for dim in &mut open.dims {
-                dim.open = true;
-            }
-            self.constrain(op, open, out);
-        } else {
-            self.replace(result, operand);
-        }
     }
 
     /// Replaces values that are gone by what stands for them.

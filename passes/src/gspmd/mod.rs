@@ -4,6 +4,7 @@
 //! (`mhlo.sharding = "{devices=[4,2]<=[8]}"`, [`hlo::HloSharding`]). [`import_gspmd`] finds the mesh behind the
 //! tiles and turns every annotation into one by axes; afterwards a program is as if it had been annotated for Shardy.
 
+mod calls;
 mod collect;
 mod export;
 pub mod hlo;

@@ -52,6 +52,29 @@ pub(super) fn drop_all(attrs: &mut AttrDict) {
     }
 }
 
+/// Adds the meshes that shardings write out where they stand. Whether there is any mesh or sharding of Shardy's.
+pub(super) fn add_meshes(module: &mut Module) -> bool {
+    let mut found = frontend(&module.attrs, MESHES).is_some();
+    let of_funcs = module.funcs.values().flat_map(|func| func.arg_attrs.iter().chain(&func.res_attrs));
+    let ops: Vec<_> = module.bodies().flat_map(|body| module.walk(body)).collect();
+    let of_ops = ops.iter().map(|&op| &module.ops[op].attrs);
+    let mut texts: Vec<String> = Vec::new();
+    for attrs in std::iter::once(&module.attrs).chain(of_funcs).chain(of_ops) {
+        for name in [SHARDING, IN_SHARDINGS, OUT_SHARDINGS, TUPLE_ARGS, TUPLE_RESULTS] {
+            let Some(text) = frontend(attrs, name) else { continue };
+            found = true;
+            if text.contains("mesh<") {
+                texts.push(text.to_owned());
+            }
+        }
+    }
+    for text in texts {
+        // What is wrong with it is said where it is read.
+        let _ = per_value(module, &text);
+    }
+    found
+}
+
 /// `{mesh = #sdy.mesh<["a"=8], device_ids=[...]>, ...}`: adds the meshes.
 pub(super) fn meshes(module: &mut Module, text: &str) -> Result<(), TextError> {
     let mut cursor = Cursor::new(text);

@@ -4,6 +4,7 @@
 // RUN: not shardc opt %t/meshes.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=MESHES
 // RUN: not shardc opt %t/partitions.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=PARTITIONS
 // RUN: not shardc opt %t/rank.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=RANK
+// RUN: not shardc opt %t/tuple.mlir --passes import-gspmd 2>&1 | FileCheck %s --check-prefix=TUPLE
 // RUN: not shardc propagate %t/given.mlir --mesh x=2,y=3 2>&1 | FileCheck %s --check-prefix=GIVEN
 
 //--- text.mlir
@@ -36,6 +37,14 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 func.func @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> tensor<8xf32> {
   %0 = stablehlo.negate %a {mhlo.sharding = "{{replicated}, {replicated}}"} : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+//--- tuple.mlir
+// TUPLE{LITERAL}: error[SH0344]: the sharding "{{devices=[4]<=[4]}, {replicated}}" of stablehlo.custom_call, which is no tensor
+// TUPLE: help: give each tensor of a tuple its sharding where it is made
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.custom_call @f(%a) {mhlo.sharding = "{{devices=[4]<=[4]}, {replicated}}"} : (tensor<8xf32>) -> tuple<tensor<8xf32>, tensor<8xf32>>
+  %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<8xf32>, tensor<8xf32>>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
 //--- given.mlir
 // GIVEN: error[SH0342]: the sharding "{devices=[3,2]<=[6]}" of argument 1 of @main does not fit the mesh x=2,y=3

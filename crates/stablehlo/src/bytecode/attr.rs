@@ -293,7 +293,6 @@ pub(crate) struct Store<'b> {
     pub(crate) types: Vec<BType<'b>>,
 }
 
-#[allow(dead_code)]
 impl<'b> Store<'b> {
     /// An attribute; `unit` where there is no such number.
     pub(crate) fn attr(&self, at: AttrRef) -> &BAttr<'b> {

@@ -146,7 +146,6 @@ impl<'b> Body<'b> {
                 use_list_orders(c, args)?;
             }
         }
-        block.ops.reserve(count);
         for _ in 0..count {
             let op = self.op(c)?;
             block.ops.push(op);

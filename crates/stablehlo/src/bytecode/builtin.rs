@@ -230,7 +230,6 @@ fn read_type<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BType<'b>> {
 }
 
 /// For dialects whose numbers have types of their own: the integer width of a type.
-#[allow(dead_code)]
 pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     match *c.type_at(ty) {
         BType::Int { width, .. } => Some(width),
@@ -240,7 +239,6 @@ pub(super) fn int_width(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
 }
 
 /// For dialects whose numbers have types of their own: the width of a float type.
-#[allow(dead_code)]
 pub(super) fn float_width_at(c: &DialectCursor<'_, '_>, ty: TypeRef) -> Option<u32> {
     float_width(c.type_at(ty))
 }

@@ -25,6 +25,9 @@ const OP_COUNT: u64 = 4;
 /// From this version on inherent attributes are apart from the others.
 pub(super) const PROPERTIES: u64 = 5;
 
+/// Most entries of a table that are reserved for before they are read.
+const RESERVED: usize = 1 << 16;
+
 /// A dialect that the file names.
 #[derive(Clone, Copy, Debug)]
 struct DialectEntry<'b> {
@@ -137,7 +140,7 @@ fn version(c: &mut ByteCursor<'_>) -> Res<u64> {
 /// The string section: lengths, last string first, then the strings, each with a zero.
 fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
     let count = c.count("strings")?;
-    let mut sizes = Vec::with_capacity(count);
+    let mut sizes = Vec::with_capacity(count.min(RESERVED));
     for _ in 0..count {
         let place = c;
         let size = c.varint()?;
@@ -146,7 +149,7 @@ fn strings(mut c: ByteCursor<'_>) -> Res<Vec<&[u8]>> {
         }
         sizes.push(size);
     }
-    let mut strings = Vec::with_capacity(count);
+    let mut strings = Vec::with_capacity(count.min(RESERVED));
     for &size in sizes.iter().rev() {
         let place = c;
         match c.bytes(size)?.split_last() {
@@ -179,7 +182,7 @@ fn dialects<'b>(
     strings: &[&'b [u8]],
 ) -> Res<(Vec<DialectEntry<'b>>, Vec<OpName>)> {
     let count = c.count("dialects")?;
-    let mut dialects = Vec::with_capacity(count);
+    let mut dialects = Vec::with_capacity(count.min(RESERVED));
     for _ in 0..count {
         let place = c;
         let (at, versioned) = if version < DIALECT_VERSIONS { (c.varint()?, false) } else { c.flagged()? };
@@ -226,7 +229,7 @@ fn properties(mut c: ByteCursor<'_>) -> Res<Vec<ByteCursor<'_>>> {
         return Ok(Vec::new());
     }
     let count = c.count("entries of properties")?;
-    let mut entries = Vec::with_capacity(count);
+    let mut entries = Vec::with_capacity(count.min(RESERVED));
     for _ in 0..count {
         let size = c.varint()?;
         entries.push(c.part(size)?);
@@ -388,7 +391,7 @@ fn attrs_and_types<'b>(
     let attrs = entries(&mut c, &mut offsets, dialects, counts.0)?;
     let types = entries(&mut c, &mut offsets, dialects, counts.1)?;
     offsets.end("the offsets of attributes and types")?;
-    let mut store = Store { attrs: Vec::with_capacity(counts.0), types: Vec::with_capacity(counts.1) };
+    let mut store = Store { attrs: Vec::with_capacity(attrs.len()), types: Vec::with_capacity(types.len()) };
     let cursor =
         |entry: &Entry<'b>| DialectCursor { cursor: entry.cursor, strings, resources, types: &[], counts };
     let read_type = |entry: &Entry<'b>, types: &[BType<'b>]| {
@@ -448,7 +451,7 @@ fn entries<'b>(
     dialects: &[DialectEntry<'b>],
     count: usize,
 ) -> Res<Vec<Entry<'b>>> {
-    let mut entries = Vec::with_capacity(count);
+    let mut entries = Vec::with_capacity(count.min(RESERVED));
     while entries.len() < count {
         let place = *offsets;
         let at = offsets.index(dialects.len(), "a dialect")?;

@@ -44,7 +44,6 @@ pub(crate) struct DialectCursor<'c, 'b> {
     pub(crate) counts: (usize, usize),
 }
 
-#[allow(dead_code)]
 impl<'b> DialectCursor<'_, 'b> {
     /// An unsigned integer.
     pub(crate) fn varint(&mut self) -> Res<u64> {
@@ -106,13 +105,6 @@ impl<'b> DialectCursor<'_, 'b> {
     pub(crate) fn string(&mut self) -> Res<&'b [u8]> {
         let at = self.cursor.index(self.strings.len(), "a string")?;
         Ok(self.strings.get(at as usize).copied().unwrap_or(&[]))
-    }
-
-    /// A string that must be UTF-8.
-    pub(crate) fn text(&mut self) -> Res<&'b str> {
-        let place = self.cursor;
-        let bytes = self.string()?;
-        std::str::from_utf8(bytes).map_err(|_| place.malformed("expected a string of UTF-8 characters"))
     }
 
     /// The key of a dialect resource.

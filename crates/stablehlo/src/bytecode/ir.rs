@@ -44,13 +44,11 @@ pub(crate) struct OpRecord<'b> {
 
 impl OpRecord<'_> {
     /// The value of an attribute, inherent or not.
-    #[allow(dead_code)]
     pub(crate) fn attr(&self, name: &str) -> Option<AttrRef> {
         self.props.iter().chain(&self.attrs).find(|(n, _)| n == name).map(|&(_, at)| at)
     }
 
     /// Removes an attribute, inherent or not, and returns its value.
-    #[allow(dead_code)]
     pub(crate) fn take_attr(&mut self, name: &str) -> Option<AttrRef> {
         for list in [&mut self.props, &mut self.attrs] {
             if let Some(at) = list.iter().position(|(n, _)| n == name) {

@@ -649,7 +649,7 @@ fn push_int(out: &mut String, words: &Words, width: u32, signed: bool) {
             *word = value;
             carry = more;
         }
-        if width % 64 != 0
+        if !width.is_multiple_of(64)
             && let Some(last) = words.last_mut()
         {
             *last &= u64::MAX >> (64 - width % 64);

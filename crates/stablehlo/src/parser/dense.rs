@@ -18,6 +18,9 @@ struct Nest {
     leaves: Option<usize>,
 }
 
+/// Most elements of a list that is given as one number for all: for dimensions and devices few do.
+const MAX_UNWRITTEN: i64 = 256;
+
 impl<'a> Parser<'a> {
     /// `dense<...> : type` or `dense_resource<key> : type`.
     pub(super) fn dense(&mut self) -> Res<(Dense, TypeId)> {
@@ -291,13 +294,20 @@ impl<'a> Parser<'a> {
                 [rows, columns] => (rows, columns),
                 _ => return None,
             };
-            let mut values: VecDeque<i64> =
-                int_elements(&dense, tensor.dtype, tensor.num_elements()?)?.into();
+            let count = tensor.num_elements()?;
+            // What is not written out is written by us: a line of text must not stand for gigabytes.
+            if (matches!(dense, Dense::Splat(_)) || count == 0) && rows.max(count) > MAX_UNWRITTEN {
+                return None;
+            }
+            let mut values: VecDeque<i64> = int_elements(&dense, tensor.dtype, count)?.into();
             let columns = usize::try_from(columns).ok()?;
             Some((0..rows).map(|_| values.drain(..columns.min(values.len())).collect()).collect())
         });
         rows.ok_or_else(|| {
-            Diagnostic::invalid(codes::ATTRIBUTE, "expected a list or a matrix of integers").at(span).into()
+            let message = format!(
+                "expected a list or a matrix of integers, or one integer for at most {MAX_UNWRITTEN} of them"
+            );
+            Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into()
         })
     }
 

@@ -32,6 +32,14 @@ module @later {
     }) : (tensor<f32>) -> tensor<f32>
     return %0 : tensor<f32>
   }
+  func.func @meshes(%arg0: tensor<f32>) -> tensor<f32> {
+    %0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "x", size = 2>, <name = "y", size = 4>], device_ids=dense<[0, 2, 4, 6, 1, 3, 5, 7]> : tensor<8xi64>>, axes = [#stablehlo.axis_ref<name = "x">]>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
   func.func @tokens(%arg0: tensor<4xf32>, %arg1: !stablehlo.token) -> !stablehlo.token {
     %0 = "stablehlo.send"(%arg0, %arg1) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
     return %0 : !stablehlo.token

@@ -1,0 +1,254 @@
+//! Custom calls that stand for shardings.
+
+use shardc_ir::{AttrDict, Diagnostic, FuncId, OpId, OpKind, PackedOption, TensorSharding, ValueId};
+
+use super::collect::{short, string};
+use super::hlo::{HloSharding, Leaf, ShardGroup};
+use super::import::{Crossing, Import, sdy_error};
+use super::sdy_text;
+use super::text::TextError;
+
+impl Import<'_> {
+    fn unary(&self, op: OpId, what: &str) -> Result<(ValueId, ValueId), Box<Diagnostic>> {
+        let data = &self.module.ops[op];
+        match (data.operands.as_slice(), data.results.as_slice()) {
+            (&[operand], &[result]) => Ok((operand, result)),
+            _ => Err(Box::new(
+                Diagnostic::invalid("SH0347", format!("@{what} takes one value and gives one")).at(data.span),
+            )),
+        }
+    }
+
+    /// The one sharding of a call, and the dimensions that it leaves open.
+    fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
+        let span = self.module.ops[op].span;
+        let leaf = match self.texts.get(text).map(|found| &found.sharding) {
+            Some(HloSharding::Single(leaf)) => leaf.clone(),
+            Some(HloSharding::Tuple(leaves)) if leaves.len() == 1 => leaves[0].clone(),
+            _ => {
+                let message = format!("{} is not the sharding of one value", short(text));
+                return Err(Box::new(Diagnostic::invalid("SH0344", message).at(span)));
+            }
+        };
+        let open = match &self.module.ops[op].kind {
+            OpKind::CustomCall(call) => match string(&call.props, "backend_config") {
+                Some(config) => sdy_text::unspecified_dims(config)
+                    .map_err(|e| Box::new(sdy_error("backend_config", config, &e, span)))?,
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        Ok((leaf, open))
+    }
+
+    /// `@Sharding`.
+    pub(super) fn constraint(
+        &mut self,
+        op: OpId,
+        text: Option<&str>,
+        frontend: &AttrDict,
+        out: &mut Vec<OpId>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let (operand, result) = self.unary(op, "Sharding")?;
+        let span = self.module.ops[op].span;
+        if self.module.values[operand].ty != self.module.values[result].ty {
+            let message = "@Sharding changes no type";
+            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+        }
+        let rank = self.module.tensor(operand).map(shardc_ir::TensorType::rank);
+        if let Some(sdy) = sdy_text::frontend(frontend, sdy_text::SHARDING) {
+            let list = sdy_text::per_value(self.module, sdy)
+                .map_err(|e| Box::new(sdy_error(sdy_text::SHARDING, sdy, &e, span)))?;
+            if let (Some(sharding), Some(_)) = (list.into_iter().next(), rank) {
+                self.constrain(op, sharding, out);
+                return Ok(());
+            }
+        }
+        let (Some(text), Some(rank)) = (text, rank) else {
+            if let Some(sharding) =
+                text.and_then(|text| self.texts.get(text)).map(|found| found.sharding.clone())
+            {
+                self.of_no_tensor(text.unwrap_or_default(), &sharding, span, &|| "@Sharding".to_owned());
+            }
+            self.replace(result, operand);
+            return Ok(());
+        };
+        let (leaf, open) = self.of_call(op, text)?;
+        let what = || "@Sharding".to_owned();
+        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
+        if let Some(group) = leaf.group {
+            out.push(self.group_op(operand, group, span));
+        }
+        let s = &placed.sharding;
+        let says_nothing =
+            s.is_unsplit() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.open) && rank > 0;
+        if says_nothing || self.is_local(&placed) {
+            self.replace(result, operand);
+            return Ok(());
+        }
+        if !placed.manual.is_empty() {
+            self.marked.insert(op, placed.manual.clone());
+        }
+        self.constrain(op, placed.sharding, out);
+        Ok(())
+    }
+
+    fn constrain(&mut self, op: OpId, sharding: TensorSharding, out: &mut Vec<OpId>) {
+        let id = self.module.shardings.intern(sharding);
+        self.module.ops[op].kind = OpKind::ShardingConstraint(id);
+        out.push(op);
+    }
+
+    /// `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
+    pub(super) fn crossing(
+        &mut self,
+        op: OpId,
+        text: Option<&str>,
+        target: &str,
+    ) -> Result<(), Box<Diagnostic>> {
+        let (operand, result) = self.unary(op, target)?;
+        let span = self.module.ops[op].span;
+        let Some(text) = text else {
+            let message = format!("@{target} has no mhlo.sharding");
+            return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+        };
+        let enters = target == "SPMDFullToShardShape";
+        let (leaf, open) = self.of_call(op, text)?;
+        let value = if enters { operand } else { result };
+        let rank = self.module.rank(value);
+        let what = || format!("@{target}");
+        let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
+        let crossing = if enters {
+            if placed.manual.is_empty() {
+                let message = format!("@{target} with the sharding {} makes nothing local", short(text));
+                return Err(Box::new(
+                    Diagnostic::invalid("SH0347", message)
+                        .at(span)
+                        .hint("its sharding is {manual} or has manual subgroups"),
+                ));
+            }
+            Crossing { enters, inner: Some(placed.manual), outer: None, added: None, shardings: Vec::new() }
+        } else {
+            Crossing {
+                enters,
+                inner: None,
+                outer: Some(placed.manual),
+                added: None,
+                shardings: vec![placed.sharding],
+            }
+        };
+        self.crossings.insert(op, crossing);
+        Ok(())
+    }
+
+    /// Calls of Shardy's that pass through XLA.
+    pub(super) fn shardy_call(
+        &mut self,
+        op: OpId,
+        func: FuncId,
+        target: &str,
+        frontend: &AttrDict,
+        out: &mut Vec<OpId>,
+    ) -> Result<(), Box<Diagnostic>> {
+        let span = self.module.ops[op].span;
+        let attr = |name: &str| {
+            sdy_text::frontend(frontend, name).ok_or_else(|| {
+                Box::new(Diagnostic::invalid("SH0347", format!("@{target} has no {name}")).at(span))
+            })
+        };
+        let failed = |name: &'static str, text: &str| {
+            let text = text.to_owned();
+            move |e: TextError| Box::new(sdy_error(name, &text, &e, span))
+        };
+        match target {
+            "xla.sdy.FuncResultSharding" => {
+                let (operand, result) = self.unary(op, target)?;
+                let text = attr(sdy_text::SHARDING)?;
+                let list =
+                    sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
+                match list.into_iter().next() {
+                    Some(sharding) => self.func_result(op, func, (operand, result), sharding, out),
+                    None => self.replace(result, operand),
+                }
+            }
+            "xla.sdy.GlobalToLocalShape" | "xla.sdy.LocalToGlobalShape" => {
+                let enters = target == "xla.sdy.GlobalToLocalShape";
+                let name = if enters { sdy_text::IN_SHARDINGS } else { sdy_text::OUT_SHARDINGS };
+                let text = attr(name)?;
+                let shardings = sdy_text::per_value(self.module, text).map_err(failed(name, text))?;
+                let count = self.module.ops[op].operands.len();
+                if shardings.len() != count || self.module.ops[op].results.len() != count {
+                    let message = format!("@{target} has {count} operands and {} shardings", shardings.len());
+                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+                }
+                let text = attr(sdy_text::MANUAL_AXES)?;
+                let mesh = shardings.first().map_or(self.home.mesh, |s| s.mesh);
+                let axes = sdy_text::manual_axes(self.module, mesh, text)
+                    .map_err(failed(sdy_text::MANUAL_AXES, text))?;
+                let crossing = Crossing { enters, inner: None, outer: None, added: Some(axes), shardings };
+                self.crossings.insert(op, crossing);
+                out.push(op);
+            }
+            "xla.sdy.ShardingGroup" => {
+                let text = attr(sdy_text::GROUP_ID)?;
+                let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
+                if self.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
+                    let message = format!("the result of @{target} is used");
+                    return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
+                }
+                let operand = self.module.ops[op].operands.first().copied();
+                out.extend(operand.map(|operand| self.group_op(operand, ShardGroup::As(id), span)));
+            }
+            "xla.sdy.PropagationBarrier" => {
+                self.unary(op, target)?;
+                let text = attr(sdy_text::DIRECTION)?;
+                let direction = match sdy_text::integer(text).ok() {
+                    Some(0) => "NONE",
+                    Some(1) => "FORWARD",
+                    Some(2) => "BACKWARD",
+                    Some(3) => "BOTH",
+                    _ => text,
+                };
+                self.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
+                out.push(op);
+            }
+            _ => out.push(op),
+        }
+        Ok(())
+    }
+
+    /// The sharding of a value that a function returns; other users see it as a wish.
+    fn func_result(
+        &mut self,
+        op: OpId,
+        func: FuncId,
+        (operand, result): (ValueId, ValueId),
+        sharding: TensorSharding,
+        out: &mut Vec<OpId>,
+    ) {
+        let count = self.module.funcs[func].results.len();
+        let id = self.module.shardings.intern(sharding.clone());
+        // The table is from before the rewriting, which leaves operands as they are.
+        let mut elsewhere = false;
+        for &(user, i) in self.uses.of(result) {
+            if self.terminator == Some(user) {
+                let list = &mut self.module.funcs[func].res_shardings;
+                list.resize(count, PackedOption::default());
+                if let Some(slot) = list.get_mut(i as usize) {
+                    *slot = id.into();
+                }
+            } else {
+                elsewhere = true;
+            }
+        }
+        if elsewhere {
+            let mut open = sharding;
+            for dim in &mut open.dims {
+                dim.open = true;
+            }
+            self.constrain(op, open, out);
+        } else {
+            self.replace(result, operand);
+        }
+    }
+}

@@ -213,6 +213,13 @@ impl Inliner {
             for operand in &mut module.ops[op].operands {
                 *operand = self.replaced.get(*operand);
             }
+            // Between functions nothing flows any more.
+            if let (OpKind::FuncDataFlowEdge, &[operand], &[result]) =
+                (&module.ops[op].kind, module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
+            {
+                self.replaced.insert(result, operand);
+                continue;
+            }
             match callee(module, op) {
                 Some((func, body)) => self.call(module, op, func, body, &mut out),
                 None => {

@@ -120,10 +120,11 @@ impl Compiler {
         let module = if shardc_stablehlo::is_bytecode(source) {
             shardc_stablehlo::parse_bytecode(source)?
         } else {
-            let text = std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
-                Some(known) => known.into(),
-                None => Error::NotText(e.to_string()),
-            })?;
+            let text =
+                std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
+                    Some(known) => known.into(),
+                    None => Error::NotText(e.to_string()),
+                })?;
             shardc_stablehlo::parse(text)?
         };
         shardc_ir::verify(&module)?;

@@ -151,3 +151,9 @@ fn a_loop_whose_types_differ_is_printed_with_all_of_them() {
          }) : (tensor<4xf32>) -> tensor<?xf32>\n    return %0 : tensor<?xf32>\n  }\n}\n";
     check(text, text);
 }
+
+#[test]
+fn a_body_that_ends_with_another_return_is_kept() {
+    let text = "module {\n  func.func @f(%x: tensor<f32>) {\n    \"stablehlo.return\"(%x) : (tensor<f32>) -> ()\n  }\n}\n";
+    check(text, text);
+}

@@ -1,8 +1,9 @@
 //! Result types that follow from operands and attributes, and the constraints on those that do not.
 //!
 //! Source: StableHLO specification, section "Ops"; the constraints are quoted by meaning, not by number. Sizes
-//! that are [`DYNAMIC`](crate::DYNAMIC) fit any size. Where a type is none that the specification computes with
-//! ([`Type::Other`], [`Type::Quantized`]), the operation is taken as it is written.
+//! that are [`DYNAMIC`](crate::DYNAMIC) fit any size within their bound. Quantized tensors are checked as the real
+//! numbers that they stand for, their elements in `quant`. Where a type is none that the specification knows
+//! ([`Type::Other`]), operations that compute refuse it and the others take it as it is written.
 
 mod bounds;
 mod check;
@@ -290,6 +291,8 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         }
         K::Call { callee } => match cx.module.func_names.get(callee) {
             Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
+            // What is kept as text has types that are not known.
+            None if cx.module.kept_symbol(callee).is_some() => Err(Fail::Free),
             None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
         },
         K::Return | K::ShardingGroup { .. } => Ok(smallvec![]),

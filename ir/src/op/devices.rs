@@ -13,7 +13,8 @@ pub struct CollectiveSpec {
     pub mesh_axes: Option<Box<str>>,
     /// The channel; `None` for cross-replica collectives.
     pub channel: Option<Channel>,
-    /// Whether the groups name global device ids (replica * partitions + partition).
+    /// Whether the groups name global device ids (replica * partitions + partition). All-to-all and permute have no
+    /// such ids.
     pub use_global_device_ids: bool,
     /// Whether the last operand says which device of a group is its root.
     pub has_dynamic_root: bool,

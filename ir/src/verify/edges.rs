@@ -143,6 +143,10 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         find(&edge.source)?;
         edge.targets.iter().try_for_each(&mut find)?;
     }
+    if module.mesh_names.is_empty() {
+        // Of a partitioned program nothing is sharded any more.
+        return Ok(());
+    }
     let Some(mesh) = mesh else {
         return Err("names no value that has a sharding".to_owned());
     };
@@ -187,7 +191,14 @@ fn flow(module: &Module, program: &Program, uses: &Uses, id: OpId) -> Result<(),
     match (&op.kind, module.def_op(operand)) {
         (OpKind::DataFlowEdge(_), Some(def)) => {
             let kind = &module.ops[def].kind;
-            let flows = matches!(kind, OpKind::NamedComputation(_) | OpKind::ManualComputation(_));
+            // A change of the sharding may come between when the program is partitioned.
+            let flows = matches!(
+                kind,
+                OpKind::NamedComputation(_)
+                    | OpKind::ManualComputation(_)
+                    | OpKind::Reshard(_)
+                    | OpKind::MeshCollective(_)
+            );
             if kind.name().starts_with("sdy.") && !flows {
                 return Err(format!(
                     "takes what goes into regions or comes out of them, not a result of {}",

@@ -99,6 +99,9 @@ fn composite(report: &mut Report<'_>, id: OpId, spec: &CompositeSpec) {
     }
     let name = &spec.decomposition;
     let Some(&func) = module.func_names.get(name) else {
+        if module.kept_symbol(name).is_some() {
+            return;
+        }
         report.at_op("SH0210", id, format!("there is no function @{name} that {} decomposes to", spec.name));
         return;
     };

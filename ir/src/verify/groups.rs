@@ -31,6 +31,11 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
         return;
     }
+    if spec.use_global_device_ids && matches!(kind, OpKind::AllToAll { .. } | OpKind::CollectivePermute(_)) {
+        let message = format!("{} cannot have global device ids", kind.name());
+        report.hinted("SH0214", id, message, Some("with a channel its ids are those of partitions"));
+        return;
+    }
     if let Some(mesh) = spec.mesh_axes.as_deref().filter(|_| spec.groups.is_empty()).and_then(mesh_of) {
         let module = report.module;
         let known = module.mesh_names.contains_key(mesh)

@@ -15,12 +15,14 @@
 //! * **I5** (SH0205) Terminators. Regions end with a return and have no other one. (Regions of unknown operations
 //!   end as they like.)
 //! * **I6** (SH0206) Counts. An operation has as many operands and regions as its kind takes.
-//! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]).
+//! * **I7** (SH0207) Types. Attributes and result types fit the operands ([`check_result_types`]): the constraints
+//!   of StableHLO's specification, on shapes, element types, scales and zero points.
 //! * **I8** (SH0208) Region types. Arguments and returned values of a region have the types that the operation or
 //!   function around it gives or takes.
 //! * **I9** (SH0209) Functions. Names are unique; parameters and arguments of the body agree in number and
 //!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
-//! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse.
+//! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have
+//!   a name with a namespace and the type of the function that they decompose to.
 //! * **I11** (SH0211) Meshes. Axis sizes are positive; device ids are a permutation of `0..n`, save that a mesh
 //!   of one named device may name any.
 //! * **I12** (SH0212) Shardings. One entry per dimension; axes exist; a part of an axis divides it, and is not all
@@ -34,7 +36,9 @@
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 //! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
 //!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
-//! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known.
+//! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known;
+//!   zero points can be stored, scales expressed, and there is one for each position of their dimension; futures are
+//!   of tensors.
 //! * **I18** (SH0218) Shardy. Sharding rules fit the operation that brings them; pending values are completed as
 //!   what they are; attributes of Shardy's are of the kind that their name says.
 

@@ -188,8 +188,10 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
             whole = TensorSharding::replicated(spec.mesh, rank);
             &whole
         }
-        Known::None => return Err("its operand has no sharding to change".to_owned()),
-        Known::Elsewhere => return Ok(()),
+        Known::None if !module.mesh_names.is_empty() => {
+            return Err("its operand has no sharding to change".to_owned());
+        }
+        Known::None | Known::Elsewhere => return Ok(()),
     };
     let permutes = matches!(spec.kind, MeshCollectiveKind::CollectivePermute);
     if before.mesh != spec.mesh {

@@ -666,6 +666,8 @@ fn i15_permutes() {
     breaks(&permute(&[&[0, 1], &[0, 2]]), "SH0215", "has device 0 as source twice");
     breaks(&permute(&[&[0, 1], &[2, 1]]), "SH0215", "has device 1 as target twice");
     breaks(&permute(&[&[0, 1, 2]]), "SH0215", "takes pairs");
+    let global = OpKind::CollectivePermute(Box::new(grouped(&[&[0, 1]], Some(1), true)));
+    breaks(&with_op(global, "4x8xf32", |_| vec![]), "SH0214", "cannot have global device ids");
     breaks(&permute(&[&[0, 4]]), "SH0215", "names device 4 of 4");
 }
 

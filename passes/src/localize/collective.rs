@@ -57,7 +57,7 @@ impl Localizer<'_> {
                     let mut shape = self.module.shape(value).to_vec();
                     shape[to] /= group;
                     shape[from] *= group;
-                    let spec = self.groups(mesh.replica_groups(&axes));
+                    let spec = self.on_channel(mesh.replica_groups(&axes));
                     let kind = OpKind::AllToAll {
                         split_dim: to as u32,
                         concat_dim: from as u32,
@@ -75,7 +75,7 @@ impl Localizer<'_> {
                 else {
                     return;
                 };
-                let spec = self.groups(permute_pairs(&mesh, from, to));
+                let spec = self.on_channel(permute_pairs(&mesh, from, to));
                 self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
             }
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
@@ -102,16 +102,24 @@ impl Localizer<'_> {
         self.attach(old, value);
     }
 
-    /// A collective's groups; in partition mode with a channel of its own and global device ids.
-    fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
-        Box::new(match self.mode {
-            SpmdMode::Replica => CollectiveSpec { groups, ..CollectiveSpec::default() },
+    /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
+    /// partitions.
+    fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+        let channel = match self.mode {
+            SpmdMode::Replica => None,
             SpmdMode::Partition => {
-                let channel = Some(Channel::between_devices(self.next_channel));
                 self.next_channel += 1;
-                CollectiveSpec { groups, channel, use_global_device_ids: true, ..CollectiveSpec::default() }
+                Some(Channel::between_devices(self.next_channel - 1))
             }
-        })
+        };
+        Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
+    }
+
+    /// The same for all-gathers and reductions, where a channel alone would leave ids to be those of replicas.
+    fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+        let mut spec = self.on_channel(groups);
+        spec.use_global_device_ids = spec.channel.is_some();
+        spec
     }
 
     fn collective(&mut self, place: &mut Place<'_>, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {

@@ -69,6 +69,10 @@ impl<'m> Planner<'m> {
         if !to.unreduced.is_empty() && to.reduction != from.reduction {
             return None;
         }
+        // The sharding of a mesh of one device may say nothing of dimensions.
+        if from.rank() != to.rank() {
+            return None;
+        }
         let key = (state_of(self.mesh, from), state_of(self.mesh, to), from.reduction, ty.clone());
         if !self.known.contains_key(&key) {
             let path = search(self.mesh, &key.0, &key.1, from, ty)?;

@@ -13,8 +13,8 @@ use super::reader::{ByteCursor, section};
 use crate::codes;
 use crate::lexer::Res;
 
-/// Deepest nesting of regions.
-const MAX_DEPTH: u32 = 64;
+/// Deepest nesting of regions: as in text, and the region of the module around them.
+const MAX_DEPTH: u32 = crate::parser::MAX_DEPTH + 1;
 
 /// From this version on isolated regions are sections of their own.
 const LAZY_LOADING: u64 = 2;

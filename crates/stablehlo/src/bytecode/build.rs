@@ -4,6 +4,7 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, RegionId, TypeId, ValueId};
+use smallvec::SmallVec;
 
 use super::attr::{AttrRef, BAttr, BType, TypeRef};
 use super::ir::{Ir, NamedAttr, OpRecord, OpRef, RegionRef};
@@ -13,7 +14,7 @@ use super::text::Pool;
 use super::{elements, generic};
 use crate::codes;
 use crate::lexer::{Failure, Res};
-use crate::parser::records::{Entry, Maker, Record, without_place};
+use crate::parser::records::{Entries, Maker, Record, without_place};
 use crate::syntax::{AttrType, row};
 
 /// Bytes of text that attributes may take for each byte of the file.
@@ -83,8 +84,8 @@ fn told(failure: Failure, op: &OpRecord<'_>, user_loc: Option<String>) -> Diagno
 
 /// Where the attributes of an operation stand in the text.
 struct OpText<'a> {
-    props: Vec<Entry<'a>>,
-    attrs: Vec<Entry<'a>>,
+    props: Entries<'a>,
+    attrs: Entries<'a>,
 }
 
 /// The text of everything that becomes text.
@@ -149,8 +150,8 @@ impl<'a, 'b> Texts<'a, 'b> {
         Ok(())
     }
 
-    fn entries(&mut self, op: &OpRecord<'b>, named: &'a [NamedAttr<'b>]) -> Res<Vec<Entry<'a>>> {
-        let mut entries = Vec::with_capacity(named.len());
+    fn entries(&mut self, op: &OpRecord<'b>, named: &'a [NamedAttr<'b>]) -> Res<Entries<'a>> {
+        let mut entries = Entries::with_capacity(named.len());
         for (name, value) in named {
             let range = match self.ir.store.attr(*value) {
                 BAttr::Unit => None,
@@ -164,7 +165,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
-            self.carried = self.carried.saturating_add(range.as_ref().map_or(0, ExactSizeIterator::len));
+            let length = range.as_ref().map_or(0, ExactSizeIterator::len);
+            self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));
         }
         Ok(entries)
@@ -321,7 +323,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     fn record(&mut self, at: OpRef, op: &'a OpRecord<'b>) -> Res<Record<'a>> {
         let text = self.texts.get_mut(at.0 as usize).and_then(Option::take);
         let (props, attrs) = text.map_or_else(Default::default, |text| (text.props, text.attrs));
-        let mut operands = Vec::with_capacity(op.operands.len());
+        let mut operands = SmallVec::with_capacity(op.operands.len());
         for &value in &op.operands {
             match self.values.get(value as usize).copied().flatten() {
                 Some(value) => operands.push(value),
@@ -333,7 +335,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         let results = op.results.iter().map(|&ty| self.ty(ty)).collect::<Res<_>>()?;
         let loc = Some(self.loc(op.loc)?);
-        Ok(Record { name: &op.name, props, attrs, operands, results, regions: Vec::new(), loc })
+        Ok(Record { name: &op.name, props, attrs, operands, results, regions: SmallVec::new(), loc })
     }
 
     fn region(&mut self, at: RegionRef) -> Res<RegionId> {

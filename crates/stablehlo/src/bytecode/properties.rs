@@ -339,7 +339,8 @@ fn packed(c: &mut ByteCursor<'_>) -> Res<Vec<u64>> {
 
 fn i32_array<'b>(store: &mut Store<'b>, values: &[u64]) -> AttrRef {
     let i32_type = BType::Int { width: 32, sign: Sign::Signless };
-    let element = match store.types.iter().position(|ty| *ty == i32_type).map(u32::try_from) {
+    let last = store.types.len().checked_sub(1).filter(|&at| store.types.get(at) == Some(&i32_type));
+    let element = match last.map(u32::try_from) {
         Some(Ok(at)) => TypeRef(at),
         _ => store.add_type(i32_type),
     };

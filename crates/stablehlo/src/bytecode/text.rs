@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{DType, DYNAMIC, Diagnostic};
 
 use super::attr::{AttrRef, BAttr, BLoc, BType, Piece, Sign, Store, TypeRef, Words};
@@ -34,6 +35,8 @@ pub(super) struct Pool<'s, 'b> {
     depth: u32,
     attrs: Vec<Option<Range<usize>>>,
     types: Vec<Option<usize>>,
+    /// Numbers of distinct attributes, in the order in which they were met.
+    distinct: FxHashMap<AttrRef, usize>,
 }
 
 impl<'s, 'b> Pool<'s, 'b> {
@@ -46,6 +49,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             depth: 0,
             attrs: vec![None; store.attrs.len()],
             types: vec![None; store.types.len()],
+            distinct: FxHashMap::default(),
         }
     }
 
@@ -249,7 +253,9 @@ impl<'s, 'b> Pool<'s, 'b> {
                 self.colon_type(*ty)?;
             }
             BAttr::Distinct(inner) => {
-                let _ = write!(self.text, "distinct[{}]<", at.0);
+                let next = self.distinct.len();
+                let number = *self.distinct.entry(at).or_insert(next);
+                let _ = write!(self.text, "distinct[{number}]<");
                 self.push_attr(*inner, Elide::Never)?;
                 self.text.push('>');
             }

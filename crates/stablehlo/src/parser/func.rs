@@ -1,7 +1,7 @@
 //! Functions, in pretty and in generic form.
 
 use shardc_ir::{
-    AttrDict, Diagnostic, Func, LocId, PackedOption, Region, ShardingId, Span, TypeId, Visibility,
+    AttrDict, Diagnostic, Func, KeptKind, LocId, PackedOption, Region, ShardingId, Span, TypeId, Visibility,
 };
 
 use super::Parser;
@@ -10,7 +10,7 @@ use super::module::take;
 use super::region::{ArgDecl, plural};
 use super::types::TypeList;
 use crate::codes;
-use crate::lexer::Res;
+use crate::lexer::{Failure, Res};
 
 impl<'a> Parser<'a> {
     pub(super) fn new_func(&self, name: &str, span: Span) -> Func {
@@ -133,6 +133,10 @@ impl<'a> Parser<'a> {
         let op = &self.module.ops[ret];
         let types: Vec<TypeId> = op.operands.iter().map(|&v| self.module.values[v].ty).collect();
         if types.len() != func.results.len() {
+            // MLIR lets a body end with a return of another dialect, which need not fit the function.
+            if self.slice(op.span.start as usize, op.span.end as usize).contains("stablehlo.return") {
+                return Err(Failure::Keep(KeptKind::Foreign, op.span));
+            }
             let message = format!(
                 "@{} has {}, but {} returned",
                 func.name,

@@ -46,7 +46,7 @@ use names::{Def, Names};
 const MAX_ERRORS: usize = 20;
 
 /// Deepest nesting of regions, attributes, types and locations.
-const MAX_DEPTH: u32 = 48;
+pub(crate) const MAX_DEPTH: u32 = 48;
 
 /// An operand: a value and where it is named.
 #[derive(Clone, Copy, Debug)]

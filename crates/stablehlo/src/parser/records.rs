@@ -8,14 +8,19 @@ use shardc_ir::{
     Dense, Diagnostic, Enclosing, Kept, KeptKind, Loc, LocId, Module, OpId, OpKind, PackedOption, RegionId,
     Span, TypeId, ValueId,
 };
+use smallvec::SmallVec;
 
 use super::attrs::{Named, NamedList};
 use super::region::{OpState, ResultNames};
+use super::types::TypeList;
 use super::{Operand, Parser};
 use crate::lexer::{Failure, Res};
 
 /// The name of an attribute and where its text stands; `None` for a unit attribute.
 pub(crate) type Entry<'a> = (&'a str, Option<Range<usize>>);
+
+/// Attributes of one operation.
+pub(crate) type Entries<'a> = Vec<Entry<'a>>;
 
 /// An operation.
 #[derive(Debug)]
@@ -23,15 +28,15 @@ pub(crate) struct Record<'a> {
     /// Full name.
     pub(crate) name: &'a str,
     /// Inherent attributes.
-    pub(crate) props: Vec<Entry<'a>>,
+    pub(crate) props: Entries<'a>,
     /// Other attributes; inherent ones may be among them.
-    pub(crate) attrs: Vec<Entry<'a>>,
+    pub(crate) attrs: Entries<'a>,
     /// Operands.
-    pub(crate) operands: Vec<ValueId>,
+    pub(crate) operands: SmallVec<[ValueId; 4]>,
     /// Types of the results.
-    pub(crate) results: Vec<TypeId>,
+    pub(crate) results: TypeList,
     /// Regions.
-    pub(crate) regions: Vec<RegionId>,
+    pub(crate) regions: SmallVec<[RegionId; 2]>,
     /// Location.
     pub(crate) loc: Option<LocId>,
 }
@@ -77,8 +82,8 @@ impl<'a> Maker<'a> {
         let operand = |&value: &ValueId| Operand { value, span: Span::NONE };
         let mut state = OpState::new(OpKind::Return);
         state.operands = record.operands.iter().map(operand).collect();
-        state.results = record.results.iter().copied().collect();
-        state.regions = record.regions.iter().copied().collect();
+        state.results = record.results;
+        state.regions = record.regions;
         state.attrs = named(record.attrs);
         let state = self.parser.generic_state(state, record.name, Span::NONE, named(record.props))?;
         self.parser.finish(state, &ResultNames::new(), Span::NONE, record.loc.into())
@@ -161,7 +166,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-fn named<'a>(entries: Vec<Entry<'a>>) -> NamedList<'a> {
+fn named<'a>(entries: Entries<'a>) -> NamedList<'a> {
     let entry = |(name, value): Entry<'a>| Named {
         name: Cow::Borrowed(name),
         name_span: Span::NONE,

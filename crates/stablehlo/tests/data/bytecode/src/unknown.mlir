@@ -9,7 +9,7 @@ module attributes {
     x.unranked = memref<*xf32>, x.tuple = tuple<i32, tuple<>>, x.none = none, x.complex = complex<f64>, x.ints = array<i64: 1, -2>, x.bytes = array<i8>, x.bools = array<i1: true, false>,
     x.floats = array<f32: 1.5, -0.0>, x.strings = dense<["a", "b"]> : tensor<2x!x.text>, x.same = dense<"s"> : tensor<3x!x.text>,
     x.sparse = sparse<[[0, 1], [1, 0]], [1.0, 2.0]> : tensor<2x2xf32>, x.empty = dense<> : tensor<0x2xi32>, x.odds = dense<[1, -2]> : tensor<2xi17>,
-    x.own = #x.attr<"text", 1>, x.map = affine_map<(d0, d1) -> (d1, d0)>
+    x.distinct = [distinct[0]<1 : i32>, distinct[1]<1 : i32>], x.own = #x.attr<"text", 1>, x.map = affine_map<(d0, d1) -> (d1, d0)>
   } {
   func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
     %0:2 = "x.operation"(%a) <{inherent = 3 : i32}> ({

@@ -212,6 +212,13 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
         // I12 says so.
         return Ok(());
     }
+    if let MeshCollectiveKind::AllReduce(..) = spec.kind {
+        let waits = |axis: &&AxisRef| before.unreduced.iter().any(|b| b.axis == axis.axis);
+        if let Some(axis) = out.unreduced.iter().find(|axis| !waits(axis)) {
+            let axis = mesh.axis_text(*axis);
+            return Err(format!("its result waits for a reduction over {axis}, its operand does not"));
+        }
+    }
     if !pending.is_empty() {
         pending.extend(before.unreduced.iter().copied());
         check_axes(mesh, pending.iter().copied())?;

@@ -36,10 +36,15 @@ impl Exceptions {
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// Why program `chunk` of the file at `path` is expected to differ.
-    pub(super) fn reason(&self, path: &str, chunk: usize) -> Option<&str> {
-        let fits = |e: &&Exception| (e.chunks.is_empty() || e.chunks.contains(&chunk)) && fits(&e.path, path);
-        self.0.iter().find(fits).map(|e| &*e.reason)
+    /// The line that says that program `chunk` of the file at `path` may differ.
+    pub(super) fn find(&self, path: &str, chunk: usize) -> Option<usize> {
+        let fits = |e: &Exception| (e.chunks.is_empty() || e.chunks.contains(&chunk)) && fits(&e.path, path);
+        self.0.iter().position(fits)
+    }
+
+    /// What a line is about, and its reason.
+    pub(super) fn line(&self, line: usize) -> (&str, &str) {
+        self.0.get(line).map_or(("", ""), |e| (&e.path, &e.reason))
     }
 }
 
@@ -61,10 +66,11 @@ mod tests {
     fn a_line_names_files_and_programs() -> Result<()> {
         let list = "# why\n\na/*.mlir#1,3: old\nb.mlir: new: both\n";
         let list = Exceptions::parse(list)?;
-        assert_eq!(list.reason("a/x/y.mlir", 3), Some("old"));
-        assert_eq!(list.reason("a/x/y.mlir", 2), None);
-        assert_eq!(list.reason("b.mlir", 7), Some("new: both"));
-        assert_eq!(list.reason("b.mlir.bc", 0), None);
+        let reason = |path, chunk| list.find(path, chunk).map(|line| list.line(line).1);
+        assert_eq!(reason("a/x/y.mlir", 3), Some("old"));
+        assert_eq!(reason("a/x/y.mlir", 2), None);
+        assert_eq!(reason("b.mlir", 7), Some("new: both"));
+        assert_eq!(reason("b.mlir.bc", 0), None);
         assert!(Exceptions::parse("a.mlir#x: why").is_err());
         assert!(Exceptions::parse("a.mlir").is_err());
         Ok(())

@@ -212,8 +212,11 @@ pub(crate) struct OptArgs {
     /// Texts are MLIR's words, so that they need not agree, unless they begin with a code: {{SH0102}}
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "line")]
     pub(crate) verify_diagnostics: Option<Expect>,
-    /// Write operations in generic form
-    #[arg(long)]
+    /// Format of the program
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
+    /// The same as --emit generic
+    #[arg(long, conflicts_with = "emit")]
     pub(crate) mlir_print_op_generic: bool,
     /// Write source locations
     #[arg(long)]

@@ -62,8 +62,12 @@ pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, D
 /// Writes `module` as MLIR bytecode just as it is: annotations, meshes and global shapes included.
 ///
 /// # Errors
-/// MLIR refuses what the printed module says: a bug, or a module that `shardc_ir::verify` would refuse.
+/// A part of the module is kept as text in the syntax of a dialect. Or MLIR refuses what the printed module says: a bug, or a module that `shardc_ir::verify` would refuse.
 pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagnostic> {
+    // Text in the syntax of a dialect needs that dialect to be read.
+    if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {
+        return Err(kept.unsupported("SH0508"));
+    }
     let form = PrintForm::Generic;
     let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
     let session = session::Session::without_dialects();

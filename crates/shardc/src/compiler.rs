@@ -131,6 +131,15 @@ impl Compiler {
         Ok(module)
     }
 
+    /// Writes a module as MLIR bytecode just as it is, with its source locations.
+    ///
+    /// # Errors
+    /// A part of the module is kept as text that bytecode cannot hold.
+    #[cfg(feature = "mlir")]
+    pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
+        Ok(shardc_mlir::write_bytecode(module, true)?)
+    }
+
     /// Annotates, inlines and propagates.
     ///
     /// # Errors

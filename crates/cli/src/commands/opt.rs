@@ -7,7 +7,7 @@ use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
 use shardc::stablehlo::{self, PrintForm, PrintOptions, Strictness};
 use shardc::{Compiler, Diagnostic, Error, Module};
 
-use crate::args::{Expect, OptArgs};
+use crate::args::{Emit, Expect, OptArgs};
 use crate::io::{self, Source, usage};
 use crate::table::Table;
 
@@ -33,6 +33,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     let Some(input) = &args.input else {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };
+    if args.split_input_file && matches!(args.emit, Emit::Bytecode) {
+        return Err(usage("bytecode holds one program: leave out --split-input-file or --emit bytecode"));
+    }
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
         Ok(text) if args.split_input_file => stablehlo::parse_split(text)
@@ -43,7 +46,11 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     };
     let context = PassContext { mode: args.spmd_mode.into() };
     let options = PrintOptions {
-        form: if args.mlir_print_op_generic { PrintForm::Generic } else { PrintForm::Pretty },
+        form: match args.emit {
+            Emit::Generic => PrintForm::Generic,
+            _ if args.mlir_print_op_generic => PrintForm::Generic,
+            Emit::Pretty | Emit::Bytecode => PrintForm::Pretty,
+        },
         locations: args.mlir_print_debuginfo,
         ..PrintOptions::default()
     };
@@ -65,6 +72,11 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
         }
         source.warn(&warnings);
         match done {
+            Ok(module) if matches!(args.emit, Emit::Bytecode) => {
+                let bytes = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
+                io::write(&args.output, &bytes)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             Ok(module) => texts.push(stablehlo::print(&module, &options)),
             Err(error) if args.split_input_file => {
                 eprint!("{:#}", source.explain(&error));

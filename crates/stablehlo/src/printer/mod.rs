@@ -1,9 +1,10 @@
 //! The writer: MLIR's own layout, byte for byte.
 //!
-//! Value names are not kept in a module; [`names`] makes them as MLIR does. [`ops`] prints operations in pretty
-//! form, [`generic`] in generic form, both driven by [`syntax`](crate::syntax).
+//! Value names are not kept in a module; [`names`] makes them as MLIR does. [`ops`] prints operations in pretty form
+//! ([`bodies`] those with regions), [`generic`] in generic form, all driven by [`syntax`](crate::syntax).
 
 pub(crate) mod attrs;
+mod bodies;
 pub(crate) mod dense;
 mod generic;
 mod locs;

@@ -68,7 +68,8 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     if let Some(kept) = module.kept.iter().find(|kept| !kept.text.starts_with('"')) {
         return Err(kept.unsupported("SH0508"));
     }
-    let form = PrintForm::Generic;
+    // MLIR does not know the dialects here: properties would be in a form that those who do know them cannot read.
+    let form = PrintForm::GenericAttributes;
     let text = shardc_stablehlo::print(module, &PrintOptions { form, locations, ..PrintOptions::default() });
     let session = session::Session::without_dialects();
     match melior::ir::Module::parse(&session.context, &text) {

@@ -73,3 +73,17 @@ fn generic_text_reads_back() {
         check(&path, &generic, &print(&module, &options(&generic, PrintForm::Generic)));
     }
 }
+
+#[test]
+fn text_without_properties_reads_back() {
+    for path in files() {
+        let (pretty, module) = read(&path);
+        let old = print(&module, &options(&pretty, PrintForm::GenericAttributes));
+        let without_properties =
+            old.lines().all(|line| !line.contains("\"stablehlo.") || !line.contains("<{"));
+        assert!(without_properties, "{}", path.display());
+        let again = parse(&old)
+            .unwrap_or_else(|errors| panic!("{}", render(&errors, &path.to_string_lossy(), &old, false)));
+        check(&path, &pretty, &print(&again, &options(&pretty, PrintForm::Pretty)));
+    }
+}

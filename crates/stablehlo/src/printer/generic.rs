@@ -2,9 +2,9 @@
 
 use shardc_ir::{Attr, OpId, OpKind, UnaryOp};
 
-use super::Printer;
-use super::attrs::{push_entries, push_name};
+use super::attrs::{Entry, push_entries, push_name};
 use super::names::{Numbering, Parent};
+use super::{PrintForm, Printer};
 use crate::syntax::values::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
 use crate::{is_carried_property, properties};
@@ -57,7 +57,8 @@ impl Printer<'_> {
         if name != data.kind.name() && data.kind != OpKind::Return {
             props.retain(|(prop, _)| row(&name).is_some_and(|row| row.attr(prop).is_some()));
         }
-        if !props.is_empty() {
+        let apart = self.options.form != PrintForm::GenericAttributes;
+        if apart && !props.is_empty() {
             self.push(" <{");
             push_list(&mut self.out, &props, |out, (name, value)| {
                 push_name(out, name);
@@ -71,6 +72,10 @@ impl Printer<'_> {
         self.regions(op, numbering);
         let mut entries = self.discardable(op);
         entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
+        if !apart {
+            let text = |value: &String| if value == "unit" { String::new() } else { value.clone() };
+            entries.extend(props.iter().map(|(name, value)| (&**name, Entry::Text(text(value)))));
+        }
         if !entries.is_empty() {
             self.push(" ");
             push_entries(&mut self.out, &mut entries);

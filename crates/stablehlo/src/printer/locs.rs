@@ -196,8 +196,7 @@ impl Printer<'_> {
     }
 
     fn prints_args(&self, op: OpId) -> bool {
-        self.options.form == PrintForm::Generic
-            || !matches!(self.module.ops[op].kind, shardc_ir::OpKind::While)
+        self.options.form.is_generic() || !matches!(self.module.ops[op].kind, shardc_ir::OpKind::While)
     }
 
     /// Defines the aliases that stand above the module, or those below it.

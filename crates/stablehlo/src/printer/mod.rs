@@ -25,6 +25,19 @@ pub enum PrintForm {
     Pretty,
     /// `"name"(operands) <{properties}> ({regions}) {attributes} : types`, which any version of MLIR reads.
     Generic,
+    /// `"name"(operands) ({regions}) {properties and attributes} : types`, as MLIR wrote it before operations had
+    /// properties. A reader that does not know an operation then keeps its inherent attributes among the others, where
+    /// one that knows it finds them.
+    GenericAttributes,
+}
+
+impl PrintForm {
+    fn is_generic(self) -> bool {
+        match self {
+            PrintForm::Pretty => false,
+            PrintForm::Generic | PrintForm::GenericAttributes => true,
+        }
+    }
 }
 
 /// Which shardings of [`Module::shardings`] and of functions' results are written.

@@ -53,7 +53,7 @@ impl<'m> Printer<'m> {
         let module = self.module;
         self.number_locs();
         self.loc_definitions(false);
-        if self.options.form == PrintForm::Generic {
+        if self.options.form.is_generic() {
             self.number_all();
         }
         for outer in &module.enclosing {
@@ -63,7 +63,7 @@ impl<'m> Printer<'m> {
         }
         self.open_module(module.name.as_deref(), &module.attrs);
         let items = self.items();
-        if items.is_empty() && self.options.form == PrintForm::Generic {
+        if items.is_empty() && self.options.form.is_generic() {
             // MLIR marks a block without operations.
             self.indent -= 1;
             self.newline();
@@ -92,7 +92,7 @@ impl<'m> Printer<'m> {
     }
 
     fn open_module(&mut self, name: Option<&str>, attrs: &AttrDict) {
-        if self.options.form == PrintForm::Generic {
+        if self.options.form.is_generic() {
             self.push("\"builtin.module\"() ");
             if let Some(name) = name {
                 self.push("<{sym_name = ");
@@ -120,7 +120,7 @@ impl<'m> Printer<'m> {
         self.indent -= 1;
         self.newline();
         self.push("}");
-        if self.options.form == PrintForm::Generic {
+        if self.options.form.is_generic() {
             self.push(")");
             if !attrs.is_empty() {
                 self.push(" ");
@@ -146,23 +146,27 @@ impl<'m> Printer<'m> {
         let module = self.module;
         let mesh = &module.meshes[id];
         self.newline();
-        if self.options.form == PrintForm::Generic {
-            self.push("\"sdy.mesh\"() <{mesh = #sdy.mesh");
+        if self.options.form.is_generic() {
+            self.push("\"sdy.mesh\"()");
+            let start = self.out.len();
+            self.push("mesh = #sdy.mesh");
             sdy::push_mesh(&mut self.out, mesh);
             self.push(", sym_name = ");
             push_string(&mut self.out, module.mesh_name(id));
-            self.push("}>");
+            let props = self.out.split_off(start);
+            self.properties(&props);
+            self.attributes(&props, &mesh.attrs);
         } else {
             self.push("sdy.mesh ");
             push_symbol(&mut self.out, module.mesh_name(id));
             self.push(" = ");
             sdy::push_mesh(&mut self.out, mesh);
+            if !mesh.attrs.is_empty() {
+                self.push(" ");
+                push_dict(&mut self.out, &mesh.attrs);
+            }
         }
-        if !mesh.attrs.is_empty() {
-            self.push(" ");
-            push_dict(&mut self.out, &mesh.attrs);
-        }
-        if self.options.form == PrintForm::Generic {
+        if self.options.form.is_generic() {
             self.push(" : () -> ()");
         }
         self.loc(module.mesh_places[id].loc);
@@ -188,7 +192,7 @@ impl<'m> Printer<'m> {
             self.number_region(body, None, &mut numbering);
         }
         self.newline();
-        if self.options.form == PrintForm::Generic {
+        if self.options.form.is_generic() {
             self.generic_func(func, &numbering);
             return;
         }
@@ -294,8 +298,31 @@ impl<'m> Printer<'m> {
         Some(text)
     }
 
+    /// ` <{...}>`, where properties stand apart from attributes.
+    fn properties(&mut self, props: &str) {
+        if self.options.form != PrintForm::GenericAttributes {
+            let _ = write!(self.out, " <{{{props}}}>");
+        }
+    }
+
+    /// ` {...}`, with the properties where they do not stand apart.
+    fn attributes(&mut self, props: &str, attrs: &AttrDict) {
+        let mut text = String::new();
+        if !attrs.is_empty() {
+            let mut entries: Entries<'_> = attrs.iter().map(|(n, a)| (n, Entry::Attr(a))).collect();
+            push_entries(&mut text, &mut entries);
+        }
+        if self.options.form == PrintForm::GenericAttributes {
+            let attrs = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or("");
+            let _ = write!(self.out, " {{{props}{}{attrs}}}", if attrs.is_empty() { "" } else { ", " });
+        } else if !text.is_empty() {
+            let _ = write!(self.out, " {text}");
+        }
+    }
+
     fn generic_func(&mut self, func: &'m Func, numbering: &Numbering) {
-        self.push("\"func.func\"() <{");
+        self.push("\"func.func\"()");
+        let start = self.out.len();
         let args = (0..func.params.len()).map(|i| self.arg_entries(func, i)).collect();
         if let Some(text) = Self::attr_list_text(args) {
             self.push("arg_attrs = ");
@@ -320,7 +347,9 @@ impl<'m> Printer<'m> {
         if let Some(word) = func.visibility.word() {
             let _ = write!(self.out, ", sym_visibility = \"{word}\"");
         }
-        self.push("}> (");
+        let props = self.out.split_off(start);
+        self.properties(&props);
+        self.push(" (");
         match func.body {
             Some(body) => self.region(body, numbering, Parent::Func, true),
             None => {
@@ -330,11 +359,7 @@ impl<'m> Printer<'m> {
             }
         }
         self.push(")");
-        if !func.attrs.is_empty() {
-            self.push(" ");
-            let mut entries: Entries<'m> = func.attrs.iter().map(|(n, a)| (n, Entry::Attr(a))).collect();
-            push_entries(&mut self.out, &mut entries);
-        }
+        self.attributes(&props, &func.attrs);
         self.push(" : () -> ()");
         self.loc(func.loc);
     }

@@ -19,7 +19,7 @@ impl<'m> Printer<'m> {
         self.results(op);
         let kind = &self.module.ops[op].kind;
         let row = match self.options.form {
-            PrintForm::Generic => None,
+            PrintForm::Generic | PrintForm::GenericAttributes => None,
             PrintForm::Pretty if self.hides_types(op) => None,
             PrintForm::Pretty => row(self.spelt_name(op)),
         };

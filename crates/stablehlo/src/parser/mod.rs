@@ -8,7 +8,7 @@
 //! * [`types`], [`quant`], [`attrs`], [`canonical`], [`values`], [`dense`], [`sdy`], [`rule`], [`loc`]: what their
 //!   names say.
 //!
-//! After an error in an operation reading goes on behind it; the names that it would have defined are known as
+//! After an error in an operation reading goes on behind it ([`recovery`]); the names that it would have defined are known as
 //! *poisoned*, so that their uses raise no further errors.
 
 mod alias;
@@ -26,6 +26,7 @@ mod names;
 mod pretty;
 mod quant;
 pub(crate) mod records;
+mod recovery;
 mod region;
 mod rule;
 mod sdy;

@@ -1,0 +1,80 @@
+//! Going on after an error: where the operation that is wrong ends, and regions that are never closed.
+
+use shardc_ir::{Diagnostic, Span};
+
+use super::Parser;
+use super::region::ResultNames;
+use crate::codes;
+
+impl<'a> Parser<'a> {
+    /// Whether something comes that cannot stand in a region: the brace that closes this one is missing, and the
+    /// region is taken to end here.
+    pub(super) fn never_closed(&mut self, open: usize) -> bool {
+        if !matches!(self.byte(0), b'f' | b's' | b'm') {
+            return false;
+        }
+        let words = ["func.func", "sdy.mesh", "module"];
+        let Some(found) = words.into_iter().find(|word| self.at_word(word)) else { return false };
+        // Operations of other dialects may hold functions.
+        if !["func.", "stablehlo.", "chlo.", "sdy."].iter().any(|dialect| self.owner.starts_with(dialect)) {
+            return false;
+        }
+        if self.unclosed_at != Some(self.pos as u32) {
+            let error = Diagnostic::invalid(codes::SYNTAX, format!("`{found}` cannot stand in a function"))
+                .at(self.token_span())
+                .note(Span::new(open, open + 1), "this region is still open")
+                .hint("a `}` is missing above");
+            self.report(error.into());
+            self.unclosed_at = Some(self.pos as u32);
+        }
+        true
+    }
+
+    /// After an error: goes behind the operation that starts at `start`, or to the brace that closes its region.
+    pub(super) fn skip_op(&mut self, start: usize) {
+        self.cursor.pos = start;
+        let (mut braces, mut others) = (0i32, 0i32);
+        loop {
+            match self.byte(0) {
+                0 if self.pos >= self.cursor.text.len() => return,
+                b'"' => {
+                    if self.raw_string().is_err() {
+                        self.cursor.pos += 1;
+                    }
+                    continue;
+                }
+                b'/' if self.byte(1) == b'/' => {
+                    self.ws();
+                    continue;
+                }
+                b'{' => braces += 1,
+                b'(' | b'[' => others += 1,
+                b')' | b']' => others -= 1,
+                b'}' if braces <= 0 => return,
+                b'}' => braces -= 1,
+                b'\n' if braces <= 0 => {
+                    let goes_on = ["reducer", "cond", "do"].iter().any(|word| self.at_word(word));
+                    // A bracket that is not closed before the next operation never is.
+                    if !goes_on && (others <= 0 || self.at_op()) {
+                        return;
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            self.cursor.pos += 1;
+        }
+    }
+
+    /// Whether the next line looks like an operation: `%0 = ...`, `return ...`, `stablehlo.add ...`.
+    fn at_op(&mut self) -> bool {
+        self.ws();
+        let pos = self.pos;
+        let looks = match self.byte(0) {
+            b'%' => self.result_names(&mut ResultNames::new()).is_ok(),
+            _ => self.opt_ident().is_some_and(|word| matches!(word, "return" | "call") || word.contains('.')),
+        };
+        self.cursor.pos = pos;
+        looks
+    }
+}

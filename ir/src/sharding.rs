@@ -232,8 +232,10 @@ fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     }
 }
 
-fn div_ceil(n: i64, k: i64) -> i64 {
-    (n + k - 1) / k
+/// What each of `k` devices holds of `n` elements; never overflows, also for a mesh that is not valid.
+pub(crate) fn div_ceil(n: i64, k: i64) -> i64 {
+    let k = k.max(1);
+    n / k + i64::from(n % k > 0)
 }
 
 /// Interned shardings and the sharding of each value.

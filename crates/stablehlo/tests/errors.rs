@@ -11,6 +11,13 @@ fn shown(source: &str) -> String {
 
 /// Names of the cases and their programs.
 const CASES: &[(&str, &str)] = &[
+    (
+        "unknown_algorithm",
+        "func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n  %0 = \"stablehlo.dot_general\"(%x, %x) <{algorithm = \
+         #foo.algorithm<1>, dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], \
+         rhs_contracting_dimensions = [0]>}> : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>\n  \
+         return %0 : tensor<2x2xf32>\n}\n",
+    ),
     ("operation_without_a_name", "func.func @main() {\n  \"foo.b\\0Ar\"() : () -> ()\n  return\n}\n"),
     (
         "unknown_value",

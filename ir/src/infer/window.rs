@@ -21,10 +21,15 @@ impl Window {
         if n == DYNAMIC || self.size == DYNAMIC {
             return Some(DYNAMIC);
         }
-        let dilate = |n: i64, by: i64| if n == 0 { Some(0) } else { (n - 1).checked_mul(by)?.checked_add(1) };
+        let dilate = |n: i64, by: i64| {
+            if n == 0 { Some(0) } else { n.checked_sub(1)?.checked_mul(by)?.checked_add(1) }
+        };
         let padded = dilate(n, self.base_dilation)?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         let window = dilate(self.size, self.dilation)?;
-        Some(if padded <= 0 || window > padded { 0 } else { (padded - window) / self.stride + 1 })
+        if padded <= 0 || window > padded {
+            return Some(0);
+        }
+        padded.checked_sub(window)?.checked_div(self.stride)?.checked_add(1)
     }
 }
 

@@ -154,7 +154,8 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             None => (1, size),
             Some(sub) => {
                 let (pre, part) = (i64::from(sub.pre), i64::from(sub.size));
-                if pre < 1 || part < 2 || size % (pre * part) != 0 {
+                let minor = pre.saturating_mul(part);
+                if pre < 1 || part < 2 || size % minor != 0 {
                     return Err(format!(
                         "\"{name}\":({pre}){part} is not a part of axis \"{name}\" of size {size}"
                     ));
@@ -164,7 +165,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
                         "\"{name}\":({pre}){part} is all of axis \"{name}\": write \"{name}\""
                     ));
                 }
-                (pre, pre * part)
+                (pre, minor)
             }
         };
         parts.push((axis, from, to));

@@ -7,6 +7,7 @@ use super::mesh::{check_axes, check_order, check_whole};
 use super::regions::yielded;
 use super::structure::Program;
 use crate::infer::{on_size, shape_fits};
+use crate::sharding::div_ceil;
 use crate::{
     AxisList, AxisMove, AxisRef, ManualSpec, Mesh, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
     Shape, ShardingId, SubAxis, TensorSharding, TensorType, ValueDef, ValueId,
@@ -94,7 +95,7 @@ fn manual_value(
             return Err("a manual axis follows one that is not manual".to_owned());
         }
         let parts = mesh.axes_size(&dim.axes[..manual]);
-        shape.push(on_size(n, |n| (n + parts - 1) / parts));
+        shape.push(on_size(n, |n| div_ceil(n, parts)));
     }
     if !shape_fits(&shape, &have.shape) || have.dtype != global.dtype {
         let want = TensorType::new(&shape, global.dtype);

@@ -75,8 +75,13 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
             };
             spec.precision = given.precisions();
             spec.algorithm = match given.take("algorithm") {
-                Some(Val::Raw(text)) => Some(text),
-                _ => None,
+                Some(Val::Raw(text)) if text.starts_with("#stablehlo.dot_algorithm<") => Some(text),
+                Some(_) => {
+                    return Err(
+                        "the attribute `algorithm` must be `#stablehlo.dot_algorithm<...>`".to_owned()
+                    );
+                }
+                None => None,
             };
             K::DotGeneral(spec)
         }

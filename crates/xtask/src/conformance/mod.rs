@@ -3,9 +3,12 @@
 //! Both lie beside the checkout, in `shared/`. What is expected to differ is listed, with the reason, in
 //! `tests/conformance/`; anything else that differs is an error, and so is a listed difference that is gone.
 
+mod bytecode;
 mod exceptions;
 mod filecheck;
 mod read;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -27,6 +30,9 @@ pub(crate) struct ConformanceArgs {
     /// Build and run shardc optimised.
     #[arg(long)]
     release: bool,
+    /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
+    #[arg(long)]
+    python: Option<PathBuf>,
 }
 
 /// What is checked of the files.
@@ -34,6 +40,8 @@ pub(crate) struct ConformanceArgs {
 enum Part {
     /// Every program is read and comes back from its own print; what is meant to be rejected is rejected.
     Read,
+    /// jaxlib's bytecode and portable artifacts of the corpus, in several versions, are what their text is.
+    Bytecode,
     /// The peers' `RUN:` lines, with `shardc opt` in the place of their tools.
     Filecheck,
 }
@@ -54,6 +62,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     let wants = |part| args.only.is_none_or(|only| only == part);
     if wants(Part::Read) {
         read::run(workspace, &root, args)?;
+    }
+    if wants(Part::Bytecode) {
+        bytecode::run(workspace, args)?;
     }
     if wants(Part::Filecheck) {
         filecheck::run(workspace, &root.join("conformance"), args)?;

@@ -126,6 +126,9 @@ pub(crate) struct PropagateArgs {
     /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
+    /// Format of the annotated program
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
     /// Where the annotated program goes; - for the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,

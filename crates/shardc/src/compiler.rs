@@ -246,6 +246,10 @@ impl Compiler {
     }
 }
 
+fn generic_text(module: &Module) -> String {
+    shardc_stablehlo::print(module, &PrintOptions { form: PrintForm::Generic, ..PrintOptions::default() })
+}
+
 fn refused(error: SpecError) -> Error {
     Diagnostic::invalid("SH0306", error.to_string()).into()
 }
@@ -265,6 +269,12 @@ impl Propagated {
     pub fn text(&self) -> String {
         shardc_stablehlo::print(&self.module, &PrintOptions::default())
     }
+
+    /// The same in MLIR's generic form.
+    #[must_use]
+    pub fn generic_text(&self) -> String {
+        generic_text(&self.module)
+    }
 }
 
 impl Output {
@@ -280,10 +290,7 @@ impl Output {
     /// The program as text in MLIR's generic form.
     #[must_use]
     pub fn generic_text(&self) -> String {
-        shardc_stablehlo::print(
-            &self.module,
-            &PrintOptions { form: PrintForm::Generic, ..PrintOptions::default() },
-        )
+        generic_text(&self.module)
     }
 
     /// The program as MLIR bytecode, what PJRT plugins take.

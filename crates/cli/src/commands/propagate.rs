@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use shardc::Compiler;
 
-use crate::args::PropagateArgs;
+use crate::args::{Emit, PropagateArgs};
 use crate::io::{self, Source};
 
 pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
@@ -16,6 +16,11 @@ pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
         .and_then(|propagated| if args.emit_gspmd { propagated.into_gspmd() } else { Ok(propagated) })
         .map_err(|e| source.explain(&e))?;
     source.warn(&propagated.warnings);
-    io::write(&args.output, propagated.text().as_bytes())?;
+    let program = match args.emit {
+        Emit::Pretty => propagated.text().into_bytes(),
+        Emit::Generic => propagated.generic_text().into_bytes(),
+        Emit::Bytecode => Compiler::write_bytecode(&propagated.module).map_err(|e| source.explain(&e))?,
+    };
+    io::write(&args.output, &program)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -157,3 +157,14 @@ fn a_body_that_ends_with_another_return_is_kept() {
     let text = "module {\n  func.func @f(%x: tensor<f32>) {\n    \"stablehlo.return\"(%x) : (tensor<f32>) -> ()\n  }\n}\n";
     check(text, text);
 }
+
+#[test]
+fn what_a_pretty_form_has_no_place_for_is_printed_in_generic_form() {
+    let text = "module {\n  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<2xf32>) {\n    \
+         \"check.expect_eq_const\"(%arg0) <{tolerance = 1 : i64}> : (tensor<4xf32>) -> ()\n    \
+         \"check.expect_eq_const\"(%arg0, %arg0) <{value = dense<1.000000e+00> : tensor<4xf32>}> : \
+         (tensor<4xf32>, tensor<4xf32>) -> ()\n    \
+         \"check.expect_eq\"(%arg0, %arg1) : (tensor<4xf32>, tensor<2xf32>) -> ()\n    \
+         %0 = \"check.expect_eq\"(%arg0, %arg0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n    return\n  }\n}\n";
+    check(text, text);
+}

@@ -10,6 +10,7 @@ mod generic;
 mod locs;
 mod module;
 mod names;
+mod opaque;
 mod ops;
 pub(crate) mod sdy;
 

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{Attr, OpId, OpKind, OpaqueSpec, Type, ValueId};
+use shardc_ir::{Attr, OpId, OpKind, Type, ValueId};
 
 use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Name, Numbering, Parent};
+use super::opaque::opaque_attrs;
 use super::{PrintForm, Printer};
 use crate::syntax::kinds::attrs_of;
 use crate::syntax::table::kept::IMPLIED;
@@ -27,7 +28,9 @@ impl<'m> Printer<'m> {
             None | Some((_, Pretty::None)) => self.generic(op, numbering, parent),
             Some((row, Pretty::Pieces(pieces))) => {
                 let attrs = match kind {
-                    OpKind::Opaque(spec) => opaque_attrs(row, spec),
+                    OpKind::Opaque(spec) => {
+                        opaque_attrs(row, spec).filter(|attrs| self.fits(op, pieces, attrs))
+                    }
                     _ if row.name != kind.name() => {
                         let mut attrs = attrs_of(self.module, kind);
                         attrs.retain(|(name, _)| row.attr(name).is_some());
@@ -455,35 +458,4 @@ fn is_call_default(name: &str, attr: &Attr) -> bool {
 
 fn push_pair(out: &mut String, low: i64, high: i64) {
     let _ = write!(out, "[{low}, {high}]");
-}
-
-/// The inherent attributes of an operation without a kind of its own, for its pretty form; `None` where that form
-/// cannot hold them.
-fn opaque_attrs(row: &'static Row, spec: &OpaqueSpec) -> Option<Attrs> {
-    let mut attrs = Attrs::new();
-    for (name, attr) in spec.props.iter() {
-        // Others are printed among the discardable attributes.
-        let Some((name, ty)) = row.attr(name) else { continue };
-        attrs.push((
-            name,
-            match (attr, ty) {
-                (Attr::Int(value, _), AttrType::I64 | AttrType::I32) => Val::Int(*value),
-                (Attr::Bool(value), AttrType::Bool) => Val::Bool(*value),
-                (Attr::Str(text), AttrType::Str) => Val::Str(text.clone()),
-                (Attr::Raw(text), AttrType::Raw) => Val::Raw(text.clone()),
-                (attr, AttrType::Any) => Val::Attr(attr.clone()),
-                (attr @ Attr::Raw(text), AttrType::Prefixed(prefix)) if text.starts_with(prefix) => {
-                    Val::Attr(attr.clone())
-                }
-                (attr @ Attr::Raw(text), AttrType::Typed(ty)) if text.ends_with(&format!(" : {ty}")) => {
-                    Val::Attr(attr.clone())
-                }
-                (attr @ Attr::Int(_, written), AttrType::Typed(ty)) if &**written == ty => {
-                    Val::Attr(attr.clone())
-                }
-                _ => return None,
-            },
-        ));
-    }
-    Some(attrs)
 }

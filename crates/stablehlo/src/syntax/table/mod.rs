@@ -64,6 +64,19 @@ pub(crate) enum Piece {
     Cast,
 }
 
+impl Piece {
+    /// Whether it writes the types of the operation.
+    pub(crate) fn is_types(self) -> bool {
+        match self {
+            Piece::Same | Piece::Functional | Piece::Result | Piece::Operand | Piece::Operands => true,
+            Piece::Select | Piece::Complex | Piece::Arrow | Piece::Tuple | Piece::Cast => true,
+            Piece::L(_) | Piece::One | Piece::All | Piece::A(_) | Piece::Opt(..) | Piece::Unless(..) => false,
+            Piece::Lead(_) | Piece::Regions | Piece::Dict | Piece::Ranges | Piece::DotDims => false,
+            Piece::Window | Piece::ExpMant => false,
+        }
+    }
+}
+
 use Piece::{All, Arrow, Complex, Dict, Functional, L, One, Same};
 
 /// How an operation's pretty form is read and printed.

@@ -1,6 +1,6 @@
 //! XLA's sharding of one value or tuple, as data, and its text.
 //!
-//! [`HloSharding`] is what stands in `mhlo.sharding`. Its `Display` is the form that XLA prints; [`super::parse`]
+//! [`HloSharding`] is what stands in `mhlo.sharding`. Its `Display` is the form that XLA prints; `parse.rs`
 //! reads every form that XLA reads.
 
 use std::fmt;

@@ -116,16 +116,21 @@ impl<'a> Shown<'a> {
         if text.ends_with('\r') {
             left_out.push((start + text.len() - 1, 1));
         }
-        let text = match left_out.is_empty() {
-            true => Cow::Borrowed(text),
-            false => Cow::Owned(text.trim_start_matches(MARK).trim_end_matches('\r').replace("\r\n", "\n")),
-        };
-        Shown { text, start, left_out }
+        if left_out.is_empty() {
+            return Shown { text: Cow::Borrowed(text), start, left_out };
+        }
+        let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+        for &(offset, bytes) in &left_out {
+            kept.push_str(text.get(at..offset - start).unwrap_or(""));
+            at = offset - start + bytes;
+        }
+        kept.push_str(text.get(at..).unwrap_or(""));
+        Shown { text: Cow::Owned(kept), start, left_out }
     }
 
     fn offset(&self, offset: usize) -> usize {
         let gone: usize = self.left_out.iter().take_while(|(at, _)| *at < offset).map(|(_, n)| n).sum();
-        (offset - self.start).saturating_sub(gone)
+        (offset - self.start).saturating_sub(gone).min(self.text.len())
     }
 }
 

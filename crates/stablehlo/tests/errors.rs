@@ -198,3 +198,16 @@ fn a_line_does_not_stand_for_gigabytes() {
         assert!(shown(&text).contains("one integer for at most 256 of them"));
     }
 }
+
+/// What lines are shown without is left out once, however often it stands there.
+#[test]
+fn marks_and_carriage_returns_in_numbers_are_shown() {
+    for text in [
+        "func.func @f() {\r\r\r",
+        "\u{FEFF}\u{FEFF}func.func @f(%a: tensor<8x!q.u<32>) {}\r\r",
+        "\r\r",
+        "%\r\r\n\r",
+    ] {
+        assert!(shown(text).starts_with("error["), "{text:?}");
+    }
+}

@@ -168,3 +168,10 @@ fn what_a_pretty_form_has_no_place_for_is_printed_in_generic_form() {
          %0 = \"check.expect_eq\"(%arg0, %arg0) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>\n    return\n  }\n}\n";
     check(text, text);
 }
+
+#[test]
+fn a_function_may_end_with_an_operation_that_is_not_known() {
+    let text = "module {\n  func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n    \
+         \"foo.leave\"(%arg0) : (tensor<4xf32>) -> ()\n  }\n}\n";
+    check(text, text);
+}

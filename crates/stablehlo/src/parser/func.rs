@@ -1,7 +1,8 @@
 //! Functions, in pretty and in generic form.
 
 use shardc_ir::{
-    AttrDict, Diagnostic, Func, KeptKind, LocId, PackedOption, Region, ShardingId, Span, TypeId, Visibility,
+    AttrDict, Diagnostic, Func, KeptKind, LocId, Op, OpKind, PackedOption, Region, ShardingId, Span, TypeId,
+    Visibility,
 };
 
 use super::Parser;
@@ -11,6 +12,7 @@ use super::region::{ArgDecl, plural};
 use super::types::TypeList;
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::syntax::row;
 
 impl<'a> Parser<'a> {
     pub(super) fn new_func(&self, name: &str, span: Span) -> Func {
@@ -129,7 +131,16 @@ impl<'a> Parser<'a> {
 
     /// Demands that a function returns what it says.
     fn check_return(&mut self, func: &Func) -> Res<()> {
-        let Some(ret) = func.body.and_then(|body| self.module.terminator(body)) else { return Ok(()) };
+        let Some(body) = func.body else { return Ok(()) };
+        let Some(ret) = self.module.terminator(body) else {
+            // An operation of a dialect that is not known may be a terminator, as far as MLIR knows.
+            let last = self.module.regions[body].ops.last().map(|&op| &self.module.ops[op]);
+            let foreign = |op: &&Op| matches!(op.kind, OpKind::Opaque(_)) && row(op.kind.name()).is_none();
+            return match last.filter(foreign) {
+                Some(op) if op.results.is_empty() => Err(Failure::Keep(KeptKind::Foreign, op.span)),
+                _ => Ok(()),
+            };
+        };
         let op = &self.module.ops[ret];
         let types: Vec<TypeId> = op.operands.iter().map(|&v| self.module.values[v].ty).collect();
         if types.len() != func.results.len() {

@@ -11,6 +11,7 @@ pub mod inline;
 pub mod localize;
 pub mod merge_reductions;
 pub mod partition;
+pub mod pass_options;
 pub mod pipeline;
 pub mod plan;
 pub mod propagate;

@@ -6,17 +6,20 @@ use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
+use crate::pass_options::{PassOption, PassOptions};
 use crate::plan::plan;
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
-use crate::shardy::SHARDY_PASSES;
+use crate::shardy;
 use crate::sweep::sweep;
 
 /// What passes need besides the module.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PassContext {
     /// How devices see one another in the partitioned program.
     pub mode: SpmdMode,
+    /// What this run of the pass was given, of [`Pass::options`].
+    pub options: PassOptions,
 }
 
 /// What a pass gives: warnings, or the reasons why it could not do its work.
@@ -31,6 +34,8 @@ pub struct Pass {
     pub about: &'static str,
     /// What it asks of the module that it is given.
     pub needs: &'static str,
+    /// The options that it takes.
+    pub options: &'static [PassOption],
     /// Does it.
     pub run: fn(&mut Module, &PassContext) -> PassResult,
 }
@@ -41,24 +46,28 @@ pub const PASSES: &[Pass] = &[
         name: "import-gspmd",
         about: "read mhlo.sharding annotations into shardings by axes of a mesh",
         needs: "any verified module",
+        options: &[],
         run: |module, _| import_gspmd(module, None),
     },
     Pass {
         name: "inline",
         about: "replace every call by the body of the function",
         needs: "any verified module",
+        options: &[],
         run: |module, _| inline_calls(module).map(|()| Vec::new()),
     },
     Pass {
         name: "propagate",
         about: "carry shardings from annotations to every value",
         needs: "no calls in the entry function",
+        options: &[],
         run: |module, _| propagate(module, &PropagateOptions::default()).map(|_| Vec::new()),
     },
     Pass {
         name: "sweep",
         about: "remove operations whose results nobody uses",
         needs: "any verified module",
+        options: &[],
         run: |module, _| {
             for body in module.bodies().collect::<Vec<_>>() {
                 sweep(module, body);
@@ -70,12 +79,14 @@ pub const PASSES: &[Pass] = &[
         name: "plan",
         about: "choose how each operation is done, and insert explicit reshards",
         needs: "a sharding on every value, no calls",
+        options: &[],
         run: |module, _| plan(module, entry(module)?),
     },
     Pass {
         name: "merge-reductions",
         about: "add pending sums before they are completed",
         needs: "a planned module",
+        options: &[],
         run: |module, _| {
             if let Some(body) = module.funcs[entry(module)?].body {
                 merge_reductions(module, body);
@@ -88,6 +99,7 @@ pub const PASSES: &[Pass] = &[
         name: "lower-reshards",
         about: "replace each reshard by the cheapest sequence of collectives",
         needs: "a planned module",
+        options: &[],
         run: |module, _| match module.funcs[entry(module)?].body {
             Some(body) => lower_reshards(module, body).map(|()| Vec::new()),
             None => Ok(Vec::new()),
@@ -97,18 +109,20 @@ pub const PASSES: &[Pass] = &[
         name: "localize",
         about: "turn global shapes into local ones, with replica groups and offsets",
         needs: "a planned module whose reshards are lowered",
+        options: &[],
         run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
     },
     Pass {
         name: "export-gspmd",
         about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
         needs: "a module before localize",
+        options: &[],
         run: |module, _| export_gspmd(module).map(|()| Vec::new()),
     },
 ];
 
 /// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, the names of XLA's importers
-/// stand for `import-gspmd`, and others of Shardy's names are in [`SHARDY_PASSES`].
+/// stand for `import-gspmd`, and others of Shardy's names are in [`shardy`].
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
@@ -119,7 +133,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
         "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
         other => other,
     };
-    PASSES.iter().chain(SHARDY_PASSES).find(|pass| pass.name == name)
+    PASSES.iter().chain(shardy::passes()).find(|pass| pass.name == name)
 }
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

@@ -198,7 +198,7 @@ pub(crate) struct CompileArgs {
 pub(crate) struct OptArgs {
     /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: Option<PathBuf>,
-    /// Passes in order, separated by commas; `list` shows them
+    /// Passes in order, separated by commas, with options as in pass{name=value}; `list` shows them
     #[arg(long, value_name = "PASSES", value_delimiter = ',')]
     pub(crate) passes: Vec<String>,
     /// Where the program goes; - for the standard output
@@ -241,7 +241,7 @@ pub(crate) enum Expect {
 }
 
 /// The command line with mlir-opt's way of writing options turned into that of this program: `-option` for
-/// `--option`, and `-pass` for `--passes=pass`.
+/// `--option`, and `-pass=options` for `--passes=pass{options}`.
 pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool) -> Vec<OsString> {
     if args.get(1).is_none_or(|command| command != "opt") {
         return args;
@@ -251,8 +251,10 @@ pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool
         let Some(name) = text.strip_prefix('-').map(|name| name.strip_prefix('-').unwrap_or(name)) else {
             continue;
         };
-        if is_pass(name) {
-            *arg = format!("--passes={name}").into();
+        let (pass, options) = name.split_once('=').unwrap_or((name, ""));
+        if is_pass(pass) {
+            let options = if options.is_empty() { String::new() } else { format!("{{{options}}}") };
+            *arg = format!("--passes={pass}{options}").into();
         } else if !text.starts_with("--") && name.len() > 2 {
             *arg = format!("--{name}").into();
         }

@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use shardc::ir::SpmdMode;
+use shardc::passes::pass_options::PassOptions;
 use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
+use shardc::passes::shardy;
 use shardc::stablehlo::{self, PrintForm, PrintOptions, Strictness};
 use shardc::{Compiler, Diagnostic, Error, Module};
 
@@ -14,22 +17,14 @@ use crate::table::Table;
 pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     if args.passes.iter().any(|p| p == "list") {
         let mut table = Table::new(&["pass", "what it does"]);
-        for pass in PASSES {
+        for pass in PASSES.iter().chain(shardy::passes()) {
             table.row(vec![pass.name.into(), pass.about.into()]);
         }
         io::print(&table)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let passes = args
-        .passes
-        .iter()
-        .map(|name| {
-            let name = name.trim().trim_start_matches('-');
-            find(name).ok_or_else(|| {
-                usage(format!("no pass is called {name}; `shardc opt --passes list` shows them"))
-            })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let passes =
+        args.passes.iter().map(|text| step(text, args.spmd_mode.into())).collect::<Result<Vec<_>>>()?;
     let Some(input) = &args.input else {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };
@@ -44,7 +39,6 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             .collect(),
         _ => vec![(0..source.bytes.len(), Compiler::read(&source.bytes))],
     };
-    let context = PassContext { mode: args.spmd_mode.into() };
     let options = PrintOptions {
         form: match args.emit {
             Emit::Generic => PrintForm::Generic,
@@ -59,7 +53,7 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     let mut failed = false;
     for (range, module) in programs {
         let mut warnings = Vec::new();
-        let done = module.and_then(|module| through(module, &passes, &context, &mut warnings));
+        let done = module.and_then(|module| through(module, &passes, &mut warnings));
         if let Some(expect) = args.verify_diagnostics {
             match done {
                 Ok(_) => {}
@@ -95,15 +89,28 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
+/// A pass as it is written, `name` or `name{option=value option=value}`.
+fn step(text: &str, mode: SpmdMode) -> Result<(&'static Pass, PassContext)> {
+    let text = text.trim().trim_start_matches('-');
+    let (name, options) = match text.split_once('{') {
+        Some((name, rest)) => (name, rest.trim_end_matches('}')),
+        None => (text, ""),
+    };
+    let pass = find(name)
+        .ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))?;
+    let options = PassOptions::parse(options, pass.options)
+        .map_err(|what| usage(format!("the options of {name}: {what}")))?;
+    Ok((pass, PassContext { mode, options }))
+}
+
 /// Runs the passes, with the verifier before and after each.
 fn through(
     mut module: Module,
-    passes: &[&Pass],
-    context: &PassContext,
+    passes: &[(&Pass, PassContext)],
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Module, Error> {
     shardc::ir::verify(&module)?;
-    for pass in passes {
+    for (pass, context) in passes {
         warnings.extend((pass.run)(&mut module, context)?);
         shardc::ir::verify(&module).map_err(|mut errors| {
             for error in &mut errors {

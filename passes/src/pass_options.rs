@@ -1,0 +1,105 @@
+//! Options of passes, in mlir-opt's notation: `pass{name=value name=value}`.
+
+/// An option that a pass takes.
+#[derive(Clone, Copy, Debug)]
+pub struct PassOption {
+    /// Its name.
+    pub name: &'static str,
+    /// The values that it may have; the first is the default.
+    pub values: &'static [&'static str],
+}
+
+impl PassOption {
+    /// An option that is false unless it is said to be true.
+    #[must_use]
+    pub const fn flag(name: &'static str) -> Self {
+        PassOption { name, values: &["false", "true"] }
+    }
+
+    /// An option that is true unless it is said to be false.
+    #[must_use]
+    pub const fn on(name: &'static str) -> Self {
+        PassOption { name, values: &["true", "false"] }
+    }
+}
+
+/// The values that a run of a pass was given. What is not given has its default.
+#[derive(Clone, Debug, Default)]
+pub struct PassOptions(Vec<(PassOption, &'static str)>);
+
+impl PassOptions {
+    /// Reads options for a pass that knows `known`.
+    ///
+    /// # Errors
+    /// A name that is not known, or a value that the option may not have; the text says what would do.
+    pub fn parse(text: &str, known: &[PassOption]) -> Result<Self, String> {
+        let mut given = Vec::new();
+        for word in text.split_whitespace() {
+            // As in mlir-opt, a name alone switches a flag on.
+            let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+            let Some(option) = known.iter().find(|option| option.name == name) else {
+                let names: Vec<&str> = known.iter().map(|option| option.name).collect();
+                return Err(if names.is_empty() {
+                    format!("it has no option {name}: it takes none")
+                } else {
+                    format!("it has no option {name}; it takes {}", names.join(", "))
+                });
+            };
+            let value = match value {
+                "1" => "true",
+                "0" => "false",
+                other => other,
+            };
+            let Some(&value) = option.values.iter().find(|&&v| v == value) else {
+                return Err(format!("{name} is one of {}, not {value}", option.values.join(", ")));
+            };
+            given.push((*option, value));
+        }
+        Ok(PassOptions(given))
+    }
+
+    /// The value of an option; the last one given counts.
+    #[must_use]
+    pub fn value(&self, option: PassOption) -> &'static str {
+        let given = self.0.iter().rev().find(|(o, _)| o.name == option.name);
+        given.map_or(option.values[0], |&(_, value)| value)
+    }
+
+    /// Whether an option that is true or false is true.
+    #[must_use]
+    pub fn is_on(&self, option: PassOption) -> bool {
+        self.value(option) == "true"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLAG: PassOption = PassOption::flag("flag");
+    const CHOICE: PassOption = PassOption { name: "choice", values: &["a", "b"] };
+
+    #[test]
+    fn what_is_not_given_has_its_default() {
+        let options = PassOptions::parse("", &[FLAG, CHOICE]).unwrap();
+        assert!(!options.is_on(FLAG));
+        assert_eq!(options.value(CHOICE), "a");
+    }
+
+    #[test]
+    fn the_last_one_counts() {
+        let options = PassOptions::parse(" flag choice=a  choice=b", &[FLAG, CHOICE]).unwrap();
+        assert!(options.is_on(FLAG));
+        assert_eq!(options.value(CHOICE), "b");
+    }
+
+    #[test]
+    fn wrong_names_and_values_are_told() {
+        assert_eq!(
+            PassOptions::parse("flug=true", &[FLAG]).unwrap_err(),
+            "it has no option flug; it takes flag"
+        );
+        assert_eq!(PassOptions::parse("flag", &[]).unwrap_err(), "it has no option flag: it takes none");
+        assert_eq!(PassOptions::parse("choice=c", &[CHOICE]).unwrap_err(), "choice is one of a, b, not c");
+    }
+}

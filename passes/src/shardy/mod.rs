@@ -1,0 +1,39 @@
+//! Steps under the names of Shardy's passes, for its test files and for those who know it.
+//!
+//! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
+//! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
+
+mod export;
+mod import;
+mod propagation;
+
+use shardc_ir::{FuncId, Module, RegionId};
+
+use crate::pipeline::{Pass, PassContext, PassResult};
+
+/// The steps, by Shardy's names.
+pub fn passes() -> impl Iterator<Item = &'static Pass> {
+    [import::PASSES, propagation::PASSES, export::PASSES].into_iter().flatten()
+}
+
+const fn pass(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut Module, &PassContext) -> PassResult,
+) -> Pass {
+    Pass { name, about, needs: "any verified module", options: &[], run }
+}
+
+fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {
+    for func in module.funcs.keys().collect::<Vec<_>>() {
+        step(module, func);
+    }
+    Ok(Vec::new())
+}
+
+fn each_body(module: &mut Module, step: fn(&mut Module, RegionId)) -> PassResult {
+    for body in module.bodies().collect::<Vec<_>>() {
+        step(module, body);
+    }
+    Ok(Vec::new())
+}

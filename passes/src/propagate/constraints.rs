@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, Uses, ValueDef, ValueId};
 
 use super::flow::{Holder, Parents};
+use super::provenance::Annotation;
 
 /// Uses of values while operands are being replaced.
 struct LiveUses {
@@ -39,10 +40,16 @@ impl LiveUses {
     }
 }
 
-/// Applies every constraint under a function body to its operand.
-pub(super) fn apply(module: &mut Module, body: RegionId, parents: &mut Parents) {
+/// Applies every constraint under a function body to its operand. Returns the values that got a sharding, with what
+/// gave it.
+pub(super) fn apply(
+    module: &mut Module,
+    body: RegionId,
+    parents: &mut Parents,
+) -> Vec<(ValueId, Annotation)> {
+    let mut given = Vec::new();
     if !module.walk(body).iter().any(|&op| is_constraint(module, op)) {
-        return;
+        return given;
     }
     let mut uses = LiveUses { at_start: module.uses(), changed: FxHashMap::default() };
     for op in regions_first(module, body) {
@@ -59,12 +66,13 @@ pub(super) fn apply(module: &mut Module, body: RegionId, parents: &mut Parents) 
                     uses.replace(module, input, result, |_, user| user != op);
                 } else {
                     module.shardings.set(input, Some(sharding));
+                    given.push((input, Annotation::Constraint(op)));
                 }
             }
             OpKind::ManualComputation(spec) => {
                 let shardings = spec.in_shardings.clone();
                 let operands = module.ops[op].operands.clone();
-                for (&input, &sharding) in operands.iter().zip(&shardings) {
+                for (i, (&input, &sharding)) in operands.iter().zip(&shardings).enumerate() {
                     if !should_apply(module, parents, &uses, input, sharding) {
                         continue;
                     }
@@ -80,12 +88,14 @@ pub(super) fn apply(module: &mut Module, body: RegionId, parents: &mut Parents) 
                         uses.changed.entry(input).or_default().push((new, 0));
                     } else {
                         module.shardings.set(input, Some(sharding));
+                        given.push((input, Annotation::ManualIn(op, i as u32)));
                     }
                 }
             }
             _ => {}
         }
     }
+    given
 }
 
 fn is_constraint(module: &Module, op: OpId) -> bool {

@@ -5,16 +5,15 @@
 //! visit is a look-up.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{
-    AxisRef, Class, Diagnostic, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId,
-};
+use shardc_ir::{Class, Diagnostic, EntityRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, Strategy};
 use super::graph::{Boundary, FUNC_RESULT_DIRECTION, Graph, NONE, Node};
 use super::projection::Projection;
+use super::provenance::Recorder;
 use super::schedule::Profile;
-use super::{PropagateReport, Step, manual};
+use super::{PropagateReport, manual};
 
 /// Which tensors of a node get which sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
@@ -35,7 +34,8 @@ pub(super) struct Engine<'m> {
     settled: Vec<u32>,
     waiting: Vec<bool>,
     stack: Vec<u32>,
-    pub(super) provenance: bool,
+    /// Notes where axes come from, if that is wanted.
+    pub(super) recorder: Option<Box<Recorder>>,
     pub(super) report: PropagateReport,
 }
 
@@ -63,7 +63,7 @@ impl<'m> Engine<'m> {
             settled: vec![NONE; graph.nodes.len()],
             waiting: vec![false; graph.nodes.len()],
             stack: Vec::new(),
-            provenance: false,
+            recorder: None,
             report: PropagateReport::default(),
         }
     }
@@ -113,6 +113,10 @@ impl<'m> Engine<'m> {
             self.settled[index as usize] = code;
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            let rule = &graph.rules[node.rule as usize].rule;
+            recorder.carried(self.module, rule, &key, tensors, &outcome, Some(node.op));
+        }
         for (tensor, mut sharding) in outcome {
             let slot = tensors[tensor as usize];
             if slot == NONE {
@@ -120,9 +124,6 @@ impl<'m> Engine<'m> {
             }
             if node.boundary != Boundary::No && tensor as usize + 1 == tensors.len() {
                 sharding = manual::held_by_slot(self.module, node.boundary, sharding);
-            }
-            if self.provenance {
-                self.record(node, tensor as usize, sharding);
             }
             self.update(slot, sharding, Some(index));
         }
@@ -134,6 +135,7 @@ impl<'m> Engine<'m> {
         self.set(slot, sharding, by);
         if let Some(&group) = graph.groups.get(&slot) {
             for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
+                self.record_group(slot, other, sharding);
                 self.set(other, sharding, by);
             }
         }
@@ -168,6 +170,8 @@ impl<'m> Engine<'m> {
             };
             let mut found = members.iter().filter_map(get).filter(|(_, s)| !says_nothing(s));
             let Some((first, sharding)) = found.next() else { continue };
+            let speaker = members.iter().copied().find(|&slot| self.shardings[slot as usize] == first);
+            let mesh = &self.module.meshes[sharding.mesh];
             if found.any(|(_, other)| other != sharding) {
                 self.report.warnings.push(Diagnostic::warning(
                     Class::InvalidInput,
@@ -177,6 +181,9 @@ impl<'m> Engine<'m> {
             }
             for &slot in members {
                 if self.shardings[slot as usize] == NONE {
+                    if let (Some(recorder), Some(speaker)) = (&mut self.recorder, speaker) {
+                        recorder.grouped(mesh, speaker, slot, sharding);
+                    }
                     self.shardings[slot as usize] = first;
                 }
             }
@@ -194,11 +201,12 @@ impl<'m> Engine<'m> {
                 continue;
             }
             let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
-            for (tensor, sharding) in self.outcome(&key, strategy, profile) {
-                if self.provenance {
-                    let (to, from) = (slots[tensor as usize], slots[1 - tensor as usize]);
-                    self.log(to, &[from], None, sharding);
-                }
+            let outcome = self.outcome(&key, strategy, profile);
+            if let Some(recorder) = &mut self.recorder {
+                let rule = &graph.rules[result.rule as usize].rule;
+                recorder.carried(self.module, rule, &key, &slots, &outcome, None);
+            }
+            for (tensor, sharding) in outcome {
                 if tensor == 0 {
                     self.update(result.value, sharding, None);
                 } else {
@@ -271,45 +279,13 @@ impl<'m> Engine<'m> {
         found
     }
 
-    /// Notes where the axes that `sharding` adds to a tensor of a node come from.
-    fn record(&mut self, node: &Node, tensor: usize, sharding: u32) {
-        let tensors = self.graph.tensors_of(node);
-        let others: SmallVec<[u32; 8]> =
-            tensors.iter().enumerate().filter(|&(i, _)| i != tensor).map(|(_, &slot)| slot).collect();
-        self.log(tensors[tensor], &others, Some(node.op), sharding);
-    }
-
-    fn log(&mut self, slot: u32, others: &[u32], op: Option<OpId>, sharding: u32) {
-        let get = |s: u32| (s != NONE).then(|| self.module.shardings.get(ShardingId::new(s as usize)));
-        let old = get(self.shardings[slot as usize]);
-        let Some(new) = get(sharding) else { return };
-        let has = |s: &TensorSharding, axis: AxisRef| s.split_axes().any(|a| super::axes::overlaps(a, axis));
-        let mut steps = Vec::new();
-        for (dim, d) in new.dims.iter().enumerate() {
-            for &axis in &d.axes {
-                if old.is_some_and(|o| o.dims.get(dim).is_some_and(|d| d.axes.contains(&axis))) {
-                    continue;
-                }
-                let from = others.iter().copied().find(|&other| {
-                    other != NONE && get(self.shardings[other as usize]).is_some_and(|s| has(s, axis))
-                });
-                let value = |slot: u32| -> Option<ValueId> { self.graph.values[slot as usize] };
-                steps.push(Step {
-                    value: value(slot),
-                    result: if value(slot).is_none() { self.result_number(slot) } else { None },
-                    dim: dim as u32,
-                    axis,
-                    from: from.and_then(value),
-                    op,
-                });
-            }
+    /// Notes that a slot gets the sharding of another of its group.
+    fn record_group(&mut self, from: u32, to: u32, sharding: u32) {
+        if let Some(recorder) = &mut self.recorder
+            && sharding != NONE
+        {
+            let sharding = self.module.shardings.get(ShardingId::new(sharding as usize));
+            recorder.grouped(&self.module.meshes[sharding.mesh], from, to, sharding);
         }
-        self.report.steps.extend(steps);
-    }
-
-    /// Which result of the function a slot is for.
-    fn result_number(&self, slot: u32) -> Option<u32> {
-        let first = self.graph.values.iter().position(Option::is_none)?;
-        slot.checked_sub(first as u32)
     }
 }

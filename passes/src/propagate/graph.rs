@@ -83,6 +83,11 @@ impl Graph {
         Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
     }
 
+    /// For each value its slot plus one; zero where it has none.
+    pub(super) fn slots(&self) -> &SecondaryMap<ValueId, u32> {
+        &self.slot_of
+    }
+
     /// The nodes to visit again when a slot changes, in order.
     pub(super) fn notify(&self, slot: u32) -> &[u32] {
         let at = slot as usize;

@@ -10,6 +10,7 @@
 //! every value that can have a sharding has one, closed.
 
 mod axes;
+mod conflicts;
 mod constants;
 mod constraints;
 mod engine;
@@ -21,12 +22,15 @@ mod manual;
 mod prepare;
 mod priority;
 mod projection;
+mod provenance;
 mod schedule;
 
 pub(crate) use axes::overlaps;
+pub use conflicts::{Conflict, Reason, Winner};
 pub use factors::Strategy;
+pub use provenance::{Annotation, Arrival, Cause, Chain, Place, Provenance, Round, Subject};
 
-use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
+use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ValueId};
 
 use engine::Engine;
 use factors::Direction;
@@ -43,7 +47,7 @@ pub struct PropagateOptions {
     pub op_priority: bool,
     /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
     pub user_priority: bool,
-    /// Whether to record where each axis came from ([`PropagateReport::steps`]).
+    /// Whether to record where each axis came from ([`PropagateReport::provenance`]).
     pub provenance: bool,
 }
 
@@ -58,23 +62,6 @@ impl Default for PropagateOptions {
     }
 }
 
-/// One axis that propagation put on one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The value that got the axis; `None` for a result of the function.
-    pub value: Option<ValueId>,
-    /// The result of the function that got it.
-    pub result: Option<u32>,
-    /// The dimension that the axis splits.
-    pub dim: u32,
-    /// The axis.
-    pub axis: AxisRef,
-    /// The value that the axis came from; `None` for a result of the function.
-    pub from: Option<ValueId>,
-    /// The operation that relates both; `None` where a value is returned from the function.
-    pub op: Option<OpId>,
-}
-
 /// What propagation did.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
@@ -82,8 +69,8 @@ pub struct PropagateReport {
     pub visits: u64,
     /// How often the sharding of a value changed.
     pub updates: u64,
-    /// Where axes came from, in order, if asked for.
-    pub steps: Vec<Step>,
+    /// Where axes came from, if asked for.
+    pub provenance: Option<Box<Provenance>>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -121,8 +108,8 @@ pub fn propagate_func(
     let copies = constants::split(module, body);
     manual::name_all_manual_axes(module, body);
     let mut parents = Parents::new(module, body);
-    constraints::apply(module, body, &mut parents);
-    let (graph, given, shardings, report) = run(module, func, body, &parents, options);
+    let applied = constraints::apply(module, body, &mut parents);
+    let (graph, given, shardings, report) = run(module, func, body, &parents, &applied, options);
     finish::write_back(module, func, body, &graph, &given, &shardings);
     constants::merge(module, body, &copies);
     Ok(report)
@@ -141,7 +128,7 @@ pub fn propagate_only(
     let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
     let parents = Parents::new(module, body);
-    let (graph, _, shardings, report) = run(module, func, body, &parents, options);
+    let (graph, _, shardings, report) = run(module, func, body, &parents, &[], options);
     finish::write_open(module, func, body, &graph, &shardings);
     Ok(report)
 }
@@ -203,26 +190,36 @@ fn run(
     func: FuncId,
     body: RegionId,
     parents: &Parents,
+    applied: &[(ValueId, Annotation)],
     options: &PropagateOptions,
 ) -> (Graph, Vec<u32>, Vec<u32>, PropagateReport) {
     let graph = Graph::new(module, func, body, parents);
     let given = prepare::initial_shardings(module, func, &graph, parents);
+    let recorder =
+        options.provenance.then(|| Box::new(prepare::annotations(module, &graph, &given, parents, applied)));
     let mut engine = Engine::new(module, &graph, given.clone());
-    engine.provenance = options.provenance;
+    engine.recorder = recorder;
     engine.join_groups();
     let priorities = priority::begin(&mut engine, options.user_priority);
-    run_levels(&mut engine, options);
+    run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);
-        run_levels(&mut engine, options);
+        run_levels(&mut engine, options, level.number());
     }
-    let Engine { shardings, report, .. } = engine;
+    let Engine { shardings, mut report, recorder, .. } = engine;
+    report.provenance = recorder.map(|recorder| {
+        let conflicts = conflicts::find(module, &graph, &shardings, &recorder);
+        Box::new(recorder.finish(conflicts, &shardings))
+    });
     (graph, given, shardings, report)
 }
 
-fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
+fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions, priority: u32) {
     let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
     for level in levels {
+        if let Some(recorder) = &mut engine.recorder {
+            recorder.round = Round { priority, level };
+        }
         engine.run(options.strategy, &|node| match node.class {
             schedule::Class::Fixed(direction) => Profile::All(direction),
             class if options.op_priority => class.profile(level),

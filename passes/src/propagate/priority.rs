@@ -49,6 +49,11 @@ pub(super) fn begin(engine: &mut Engine<'_>, wait: bool) -> Vec<Level> {
 }
 
 impl Level {
+    /// The priority.
+    pub(super) fn number(&self) -> u32 {
+        self.priority
+    }
+
     /// Gives the waiting dimensions their axes.
     pub(super) fn release(&self, engine: &mut Engine<'_>) {
         for &(slot, given) in &self.waiting {

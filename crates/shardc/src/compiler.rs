@@ -5,7 +5,7 @@ use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecEr
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
-use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::propagate::{PropagateOptions, Provenance, propagate};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -55,7 +55,7 @@ pub struct Propagated {
     pub module: Module,
     /// What is right but not what one would expect.
     pub warnings: Vec<Diagnostic>,
-    entry: FuncId,
+    pub(crate) entry: FuncId,
 }
 
 /// A partitioned program.
@@ -148,6 +148,19 @@ impl Compiler {
         let mut imported = self.import(module)?;
         propagate(&mut imported.module, &PropagateOptions::default())?;
         Ok(imported)
+    }
+
+    /// [`Compiler::propagate`] by a strategy, with where every axis comes from.
+    pub(crate) fn trace(
+        &self,
+        module: Module,
+        strategy: Strategy,
+    ) -> Result<(Propagated, Box<Provenance>), Error> {
+        let mut imported = self.import(module)?;
+        prioritize(&mut imported.module, imported.entry, strategy);
+        let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
+        let report = propagate(&mut imported.module, &options)?;
+        Ok((imported, report.provenance.unwrap_or_default()))
     }
 
     /// Checks, annotates and inlines.

@@ -110,6 +110,7 @@ pub(super) fn find(
     graph: &Graph,
     shardings: &[u32],
     recorder: &Recorder,
+    op_priority: bool,
 ) -> Vec<Conflict> {
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
@@ -139,7 +140,8 @@ pub(super) fn find(
             known.insert(key.clone(), differences(module, rule, node, &key[2..]));
         }
         for difference in &known[&key] {
-            out.extend(conflict(module, rule, node, &slots, difference, shardings, recorder));
+            let after = After { module, rule, shardings, recorder, op_priority };
+            out.extend(after.conflict(node, &slots, difference));
         }
     }
     out
@@ -286,52 +288,68 @@ impl Pair<'_> {
     }
 }
 
-fn conflict(
-    module: &Module,
-    rule: &ShardingRule,
-    node: Option<&Node>,
-    slots: &[u32],
-    difference: &Difference,
-    shardings: &[u32],
-    recorder: &Recorder,
-) -> Option<Conflict> {
-    let &Difference { factor, axis, has, lacks, kind } = difference;
-    let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
-    // Two reads of one value cannot disagree.
-    if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
-        return None;
+/// The program after propagation.
+struct After<'a> {
+    module: &'a Module,
+    rule: &'a ShardingRule,
+    shardings: &'a [u32],
+    recorder: &'a Recorder,
+    op_priority: bool,
+}
+
+impl After<'_> {
+    fn conflict(&self, node: Option<&Node>, slots: &[u32], difference: &Difference) -> Option<Conflict> {
+        let &Difference { factor, axis, has, lacks, kind } = difference;
+        let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
+        // Two reads of one value cannot disagree.
+        if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
+            return None;
+        }
+        let dim_of = |tensor: u32| {
+            let mapping = self.rule.tensors().nth(tensor as usize)?;
+            Some(mapping.find(factor)?.0 as u32)
+        };
+        let (has_dim, lacks_dim) = (dim_of(has)?, dim_of(lacks)?);
+        let recorder = self.recorder;
+        let op = node.map(|node| node.op);
+        let arrived = recorder.table().arrival(winner_slot, Place::Dim(has_dim), axis);
+        let arrived = arrived.map_or(Round::default(), |a| a.round);
+        let first = node.and_then(|node| self.first_level(node, factor));
+        // The operation could not carry it before its own turn.
+        let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
+        let reason = match kind {
+            Kind::Taken(dim) => {
+                Reason::Taken { dim, winner: winner(recorder, op, loser_slot, Place::Dim(dim), axis, wanted) }
+            }
+            Kind::OtherAxis(other) => Reason::OtherAxis {
+                axis: other,
+                winner: winner(recorder, op, loser_slot, Place::Dim(lacks_dim), other, wanted),
+            },
+            Kind::Plain(Reason::NoAgreement) if node.is_some() && first.is_none() => Reason::Blocked,
+            Kind::Plain(reason) => reason,
+        };
+        let loser = recorder.subject(loser_slot);
+        Some(Conflict {
+            op,
+            axis,
+            size: self.rule.factors[usize::from(factor)].size,
+            has: (recorder.subject(winner_slot), has_dim),
+            lacks: (loser, lacks_dim),
+            reason,
+            bytes: lost_bytes(self.module, loser_slot, loser, winner_slot, axis, self.shardings, recorder),
+        })
     }
-    let dim_of = |tensor: u32| {
-        let mapping = rule.tensors().nth(tensor as usize)?;
-        Some(mapping.find(factor)?.0 as u32)
-    };
-    let (has_dim, lacks_dim) = (dim_of(has)?, dim_of(lacks)?);
-    let op = node.map(|node| node.op);
-    let wanted = recorder.table().arrival(winner_slot, Place::Dim(has_dim), axis);
-    let wanted_round = wanted.map_or(Round::default(), |a| a.round);
-    let profile = node.map_or(Profile::All(Direction::Both), |node| node.class.profile(LEVELS - 1));
-    let reason = match kind {
-        Kind::Taken(dim) => Reason::Taken {
-            dim,
-            winner: winner(recorder, op, loser_slot, Place::Dim(dim), axis, wanted_round),
-        },
-        Kind::OtherAxis(other) => Reason::OtherAxis {
-            axis: other,
-            winner: winner(recorder, op, loser_slot, Place::Dim(lacks_dim), other, wanted_round),
-        },
-        Kind::Plain(Reason::NoAgreement) if profile.is_none() => Reason::Blocked,
-        Kind::Plain(reason) => reason,
-    };
-    let loser = recorder.subject(loser_slot);
-    Some(Conflict {
-        op,
-        axis,
-        size: rule.factors[usize::from(factor)].size,
-        has: (recorder.subject(winner_slot), has_dim),
-        lacks: (loser, lacks_dim),
-        reason,
-        bytes: lost_bytes(module, loser_slot, loser, winner_slot, axis, shardings, recorder),
-    })
+
+    /// The first level at which an operation carries anything along a factor; `None` if none.
+    fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
+        let factor = &self.rule.factors[usize::from(factor)];
+        let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;
+        match node.class {
+            Class::Fixed(direction) => carries(Profile::All(direction)).then_some(0),
+            _ if !self.op_priority => carries(Profile::All(Direction::Both)).then_some(0),
+            class => (0..LEVELS).find(|&level| carries(class.profile(level))),
+        }
+    }
 }
 
 /// By which rule what stands at `place` came before what a neighbour has had since `other`.

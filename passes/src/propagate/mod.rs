@@ -208,7 +208,7 @@ fn run(
     }
     let Engine { shardings, mut report, recorder, .. } = engine;
     report.provenance = recorder.map(|recorder| {
-        let conflicts = conflicts::find(module, &graph, &shardings, &recorder);
+        let conflicts = conflicts::find(module, &graph, &shardings, &recorder, options.op_priority);
         Box::new(recorder.finish(conflicts, &shardings))
     });
     (graph, given, shardings, report)

@@ -139,6 +139,8 @@ pub struct Provenance {
     previous: Vec<u32>,
     /// For each slot its last arrival.
     latest: Vec<u32>,
+    /// For each arrival the first one on its way.
+    origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
 }
@@ -209,11 +211,18 @@ impl Provenance {
         out
     }
 
-    /// The annotations that an axis at a place comes from.
+    /// The annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
+    /// that came different ways, it follows the first of them; [`Provenance::chains`] follows all.
     #[must_use]
     pub fn origins(&self, subject: Subject, place: Place, axis: AxisRef) -> Vec<Annotation> {
-        let mut out: Vec<Annotation> =
-            self.chains(subject, place, axis).iter().filter_map(Chain::origin).collect();
+        let Some(slot) = self.slot(subject) else { return Vec::new() };
+        let here = self.at(slot).filter(|(_, a)| a.place == place && overlaps(a.axis, axis));
+        let origins =
+            here.filter_map(|(at, _)| match self.arrivals[self.origin[at as usize] as usize].cause {
+                Cause::Annotation(annotation) => Some(annotation),
+                Cause::Carried { .. } | Cause::Returned { .. } | Cause::Group { .. } => None,
+            });
+        let mut out: Vec<Annotation> = origins.collect();
         out.sort_unstable();
         out.dedup();
         out
@@ -309,6 +318,18 @@ impl Recorder {
     fn push(&mut self, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
         let at = self.table.arrivals.len() as u32;
         let subject = self.subjects[slot as usize];
+        let source = match cause {
+            Cause::Annotation(_) => None,
+            Cause::Carried { from, from_dim, .. } => Some((from, Place::Dim(from_dim))),
+            Cause::Returned { from } | Cause::Group { from } => Some((from, place)),
+        };
+        let before = source.and_then(|(from, place)| {
+            let slot = self.table.slot(from)?;
+            let overlapping = || self.table.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
+            overlapping().find(|(_, a)| a.place == place).or_else(|| overlapping().next())
+        });
+        let origin = before.map_or(at, |(before, _)| self.table.origin[before as usize]);
+        self.table.origin.push(origin);
         self.table.arrivals.push(Arrival { subject, place, axis, cause, round });
         self.table.previous.push(std::mem::replace(&mut self.table.latest[slot as usize], at));
     }

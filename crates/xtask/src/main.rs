@@ -56,7 +56,7 @@ enum Command {
     Test(check::TestArgs),
     /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.
     #[command(
-        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance --only read\n  cargo xtask conformance shardy/transforms/propagation -v"
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
     /// Partition random programs and compare them on 8 virtual devices and on one.

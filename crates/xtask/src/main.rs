@@ -71,7 +71,7 @@ enum Command {
     Fuzz(fuzz::FuzzArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; print medians and their ratio.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only text\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
     )]
     Bench(bench::BenchArgs),
 }

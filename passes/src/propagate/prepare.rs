@@ -164,7 +164,8 @@ pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionI
     });
 }
 
-type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
+/// The meshes of a module.
+pub(crate) type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
 
 /// Replaces every sharding of a function.
 pub(super) fn map_shardings(
@@ -211,6 +212,20 @@ pub(super) fn map_shardings(
                     *id = change(module, *id);
                 }
                 module.ops[op].kind = OpKind::ManualComputation(spec);
+            }
+            OpKind::NamedComputation(mut spec) => {
+                let lists = spec.in_shardings.iter_mut().chain(&mut spec.out_shardings);
+                for id in lists.flatten() {
+                    *id = change(module, *id);
+                }
+                module.ops[op].kind = OpKind::NamedComputation(spec);
+            }
+            OpKind::DataFlowEdge(Some(id)) => {
+                module.ops[op].kind = OpKind::DataFlowEdge(Some(change(module, id)));
+            }
+            OpKind::MeshCollective(mut collective) => {
+                collective.out = change(module, collective.out);
+                module.ops[op].kind = OpKind::MeshCollective(collective);
             }
             _ => {}
         }

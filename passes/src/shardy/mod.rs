@@ -3,6 +3,7 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
+mod calls;
 mod export;
 mod import;
 mod propagation;
@@ -10,6 +11,9 @@ mod propagation;
 use shardc_ir::{FuncId, Module, RegionId};
 
 use crate::pipeline::{Pass, PassContext, PassResult};
+
+/// Codes of warnings that are worth saying once, however many programs a file holds.
+pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
 
 /// The steps, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {

@@ -25,3 +25,4 @@ pub mod strategy;
 pub mod structure;
 pub mod summary;
 mod sweep;
+mod symbols;

@@ -17,6 +17,7 @@ mod factors;
 mod finish;
 mod flow;
 mod graph;
+mod groups;
 pub(crate) mod manual;
 mod prepare;
 mod priority;
@@ -26,6 +27,8 @@ mod schedule;
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
 pub(crate) use finish::whole_axes;
+pub(crate) use groups::check as check_groups;
+pub(crate) use manual::inside;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, TensorSharding, ValueId};
 

@@ -3,29 +3,28 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
+mod calls;
 mod edges;
 mod export;
 mod import;
 mod propagation;
 mod shardings;
-mod symbols;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
 use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
 
+/// Codes of warnings that are worth saying once, however many programs a file holds.
+pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
+
 /// The steps, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [import::PASSES, propagation::PASSES, export::PASSES].into_iter().flatten()
 }
 
-/// The attribute of a function that is a copy: the name of what it is a copy of.
-const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 /// The attribute of a function whose calls are in manual computations: the manual axes there.
 const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
-/// The attribute of a call or a function that says on which thread of the runtime it runs.
-const EXECUTION_THREAD: &str = "execution_thread";
 
 const fn pass(
     name: &'static str,

@@ -4,14 +4,15 @@ use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
 };
 
-use super::super::symbols::Names;
-use super::super::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME, edges, shardings::Places};
+use super::super::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
+use super::super::{edges, shardings::Places};
+use crate::symbols::FreshNames;
 
 /// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the
 /// calls have the shardings that the computation had, or that its data flow edges hold.
 pub(super) fn export(module: &mut Module) {
     let places = Places::new(module);
-    let mut names = Names::default();
+    let mut names = FreshNames::default();
     let mut exported: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let bodies: Vec<RegionId> = module.bodies().collect();
     for &body in &bodies {
@@ -54,7 +55,7 @@ fn inner_first(module: &Module, region: RegionId) -> Vec<OpId> {
 fn export_one(
     module: &mut Module,
     places: &Places,
-    names: &mut Names,
+    names: &mut FreshNames,
     exported: &mut SecondaryMap<ValueId, bool>,
     op: OpId,
 ) {
@@ -81,7 +82,7 @@ fn export_one(
     let types =
         |module: &Module, values: &[ValueId]| values.iter().map(|&v| module.values[v].ty).collect::<Vec<_>>();
     let func = Func {
-        name: names.free(module, &spec.name),
+        name: names.make(module, &spec.name).into(),
         visibility: Visibility::Private,
         body: Some(body),
         params: types(module, &args),

@@ -7,7 +7,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, ShardingId};
 
-use super::super::{FUNC_MANUAL_AXES, ORIGINAL_FUNC_NAME, shardings};
+use super::super::calls::{ORIGINAL_FUNC_NAME, callee_of, calls_in, original_name};
+use super::super::{FUNC_MANUAL_AXES, shardings};
 use crate::pass_options::PassOption;
 
 /// Whether functions that differ in shardings alone become one.
@@ -21,12 +22,10 @@ type Boundary = (Option<Vec<ShardingId>>, Option<Vec<ShardingId>>);
 /// Lets calls of like functions call one of them, and forgets what copies are copies of.
 pub(super) fn unflatten(module: &mut Module, fully: bool) {
     let calls: Vec<(OpId, FuncId)> = module
-        .bodies()
-        .flat_map(|body| module.walk(body))
-        .filter_map(|op| match &module.ops[op].kind {
-            OpKind::Call { callee } => Some((op, *module.func_names.get(callee)?)),
-            _ => None,
-        })
+        .funcs
+        .keys()
+        .flat_map(|func| calls_in(module, func))
+        .filter_map(|call| Some((call, callee_of(module, call)?)))
         .collect();
     let mut keys: FxHashMap<FuncId, (Computation, Boundary)> = FxHashMap::default();
     for &(_, func) in &calls {
@@ -78,11 +77,7 @@ fn most_called(calls: &[(OpId, FuncId)], keys: &Keys) -> FxHashMap<FuncId, FuncI
 
 fn computation(module: &Module, func: FuncId) -> Computation {
     let data = &module.funcs[func];
-    let name = match data.attrs.get(ORIGINAL_FUNC_NAME) {
-        Some(Attr::Str(name)) => name.clone(),
-        _ => data.name.clone(),
-    };
-    (name, data.attrs.get(FUNC_MANUAL_AXES).cloned())
+    (original_name(data).into(), data.attrs.get(FUNC_MANUAL_AXES).cloned())
 }
 
 fn boundary(module: &mut Module, func: FuncId) -> Boundary {

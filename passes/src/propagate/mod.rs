@@ -18,7 +18,7 @@ mod finish;
 mod flow;
 mod graph;
 mod groups;
-mod manual;
+pub(crate) mod manual;
 mod prepare;
 mod priority;
 mod projection;
@@ -26,8 +26,11 @@ mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
+pub(crate) use finish::whole_axes;
+pub(crate) use groups::check as check_groups;
+pub(crate) use manual::inside;
 
-use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, TensorSharding, ValueId};
 
 use engine::Engine;
 use factors::Direction;
@@ -194,6 +197,17 @@ pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
 pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         manual::name_all_manual_axes(module, body);
+    }
+}
+
+/// Replaces every sharding of a function.
+pub(crate) fn map_shardings(
+    module: &mut Module,
+    func: FuncId,
+    map: &dyn Fn(&prepare::Meshes, &TensorSharding) -> TensorSharding,
+) {
+    if let Some(body) = module.funcs[func].body {
+        prepare::map_shardings(module, func, body, map);
     }
 }
 

@@ -8,7 +8,7 @@ use shardc_ir::{
 
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
-use super::manual;
+use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
@@ -53,50 +53,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
-    check_groups(module, body, &ops, &mut errors);
+    errors.extend(groups::check(module, &[body]));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Values of one sharding group have one shape, and are in the same manual computation if in any.
-fn check_groups(module: &Module, body: RegionId, ops: &[OpId], errors: &mut Vec<Diagnostic>) {
-    let groups: Vec<(OpId, i64)> = ops
-        .iter()
-        .filter_map(|&op| match module.ops[op].kind {
-            OpKind::ShardingGroup { id } => Some((op, id)),
-            _ => None,
-        })
-        .collect();
-    if groups.is_empty() {
-        return;
-    }
-    let parents = Parents::new(module, body);
-    let manual = |op: OpId| {
-        let mut at = op;
-        loop {
-            let parent = parents.region(at).and_then(|region| parents.parent(region))?;
-            if matches!(module.ops[parent].kind, OpKind::ManualComputation(_)) {
-                return Some(parent);
-            }
-            at = parent;
-        }
-    };
-    let mut first: FxHashMap<i64, OpId> = FxHashMap::default();
-    for (op, id) in groups {
-        let other = *first.entry(id).or_insert(op);
-        let shape = |op: OpId| module.ops[op].operands.first().map(|&v| module.shape(v));
-        let what = if shape(op) != shape(other) {
-            "have different shapes"
-        } else if manual(op) != manual(other) {
-            "are inside and outside of a manual computation"
-        } else {
-            continue;
-        };
-        errors.push(
-            Diagnostic::invalid("SH0804", format!("values of sharding group {id} {what}"))
-                .at(module.ops[op].span)
-                .note(module.ops[other].span, "another value of the group"),
-        );
-    }
 }
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
@@ -195,7 +153,8 @@ pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionI
     });
 }
 
-type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
+/// The meshes of a module.
+pub(crate) type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
 
 /// Replaces every sharding of a function.
 pub(super) fn map_shardings(
@@ -242,6 +201,20 @@ pub(super) fn map_shardings(
                     *id = change(module, *id);
                 }
                 module.ops[op].kind = OpKind::ManualComputation(spec);
+            }
+            OpKind::NamedComputation(mut spec) => {
+                let lists = spec.in_shardings.iter_mut().chain(&mut spec.out_shardings);
+                for id in lists.flatten() {
+                    *id = change(module, *id);
+                }
+                module.ops[op].kind = OpKind::NamedComputation(spec);
+            }
+            OpKind::DataFlowEdge(Some(id)) => {
+                module.ops[op].kind = OpKind::DataFlowEdge(Some(change(module, id)));
+            }
+            OpKind::MeshCollective(mut collective) => {
+                collective.out = change(module, collective.out);
+                module.ops[op].kind = OpKind::MeshCollective(collective);
             }
             _ => {}
         }

@@ -51,9 +51,15 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     let mut texts: Vec<String> = Vec::new();
     let mut wrong: Vec<Diagnostic> = Vec::new();
     let mut failed = false;
+    let mut said_once: Vec<&str> = Vec::new();
     for (range, module) in programs {
         let mut warnings = Vec::new();
         let done = module.and_then(|module| through(module, &passes, &mut warnings));
+        warnings.retain(|warning| {
+            let again = said_once.contains(&warning.code);
+            said_once.extend(shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
+            !again
+        });
         if let Some(expect) = args.verify_diagnostics {
             // As from MLIR's tools, the program is printed too; one with errors leaves its place empty.
             match done {

@@ -52,7 +52,7 @@ pub(super) fn apply(
         return given;
     }
     let mut uses = LiveUses { at_start: module.uses(), changed: FxHashMap::default() };
-    for op in regions_first(module, body) {
+    for op in module.walk_inner_first(body) {
         match &module.ops[op].kind {
             &OpKind::ShardingConstraint(sharding) => {
                 let Some(&input) = module.ops[op].operands.first() else { continue };
@@ -100,21 +100,6 @@ pub(super) fn apply(
 
 fn is_constraint(module: &Module, op: OpId) -> bool {
     matches!(module.ops[op].kind, OpKind::ShardingConstraint(_) | OpKind::ManualComputation(_))
-}
-
-/// Every operation under a region, those of its regions before it.
-fn regions_first(module: &Module, region: RegionId) -> Vec<OpId> {
-    // A walk with each operation after its regions is the mirror of one with it before them, last to first.
-    let mut out = Vec::new();
-    let mut stack: Vec<OpId> = module.regions[region].ops.clone();
-    while let Some(op) = stack.pop() {
-        out.push(op);
-        for &nested in &module.ops[op].regions {
-            stack.extend(&module.regions[nested].ops);
-        }
-    }
-    out.reverse();
-    out
 }
 
 /// Whether `input` is to get the sharding of a constraint on it.

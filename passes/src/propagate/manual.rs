@@ -39,14 +39,14 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
 }
 
 /// The sharding inside of argument `i`, before propagation.
-pub(super) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
+pub(crate) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
     let outside = module.shardings.get(*spec.in_shardings.get(i)?);
     let inside = without_axes(outside, |axis| is_manual(spec, axis));
     Some(module.shardings.intern(inside))
 }
 
 /// The sharding outside of argument `i` whose sharding inside is given.
-pub(super) fn outside(
+pub(crate) fn outside(
     module: &mut Module,
     spec: &ManualSpec,
     i: usize,

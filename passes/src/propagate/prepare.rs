@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, ValueDef, ValueId,
+    ShardingId, Span, TensorSharding, Type, ValueDef, ValueId,
 };
 
-use super::flow::{Holder, Parents};
+use super::flow::Parents;
 use super::graph::{Graph, NONE};
-use super::manual;
 use super::provenance::{Annotation, Recorder, Subject};
+use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
@@ -54,50 +54,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
-    check_groups(module, body, &ops, &mut errors);
+    errors.extend(groups::check(module, &[body]));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Values of one sharding group have one shape, and are in the same manual computation if in any.
-fn check_groups(module: &Module, body: RegionId, ops: &[OpId], errors: &mut Vec<Diagnostic>) {
-    let groups: Vec<(OpId, i64)> = ops
-        .iter()
-        .filter_map(|&op| match module.ops[op].kind {
-            OpKind::ShardingGroup { id } => Some((op, id)),
-            _ => None,
-        })
-        .collect();
-    if groups.is_empty() {
-        return;
-    }
-    let parents = Parents::new(module, body);
-    let manual = |op: OpId| {
-        let mut at = op;
-        loop {
-            let parent = parents.region(at).and_then(|region| parents.parent(region))?;
-            if matches!(module.ops[parent].kind, OpKind::ManualComputation(_)) {
-                return Some(parent);
-            }
-            at = parent;
-        }
-    };
-    let mut first: FxHashMap<i64, OpId> = FxHashMap::default();
-    for (op, id) in groups {
-        let other = *first.entry(id).or_insert(op);
-        let shape = |op: OpId| module.ops[op].operands.first().map(|&v| module.shape(v));
-        let what = if shape(op) != shape(other) {
-            "have different shapes"
-        } else if manual(op) != manual(other) {
-            "are inside and outside of a manual computation"
-        } else {
-            continue;
-        };
-        errors.push(
-            Diagnostic::invalid("SH0804", format!("values of sharding group {id} {what}"))
-                .at(module.ops[op].span)
-                .note(module.ops[other].span, "another value of the group"),
-        );
-    }
 }
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
@@ -142,6 +100,37 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     Ok(())
 }
 
+/// Checks that the shape of every tensor is static, and that there are no tuples: factors have sizes.
+pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let wrong = |&(_, value): &(OpId, ValueId)| match module.types.get(module.values[value].ty) {
+        Type::Tensor(tensor) => !tensor.is_static(),
+        Type::Tuple(_) => true,
+        _ => false,
+    };
+    let ops = module.walk(body);
+    let mut results = ops.iter().flat_map(|&op| module.ops[op].results.iter().map(move |&value| (op, value)));
+    match results.find(wrong) {
+        None => Ok(()),
+        Some((op, value)) => {
+            let what = match module.tensor(value) {
+                Some(_) => "a tensor whose shape is not static",
+                None => "a tuple",
+            };
+            Err(vec![
+                Diagnostic::unsupported(
+                    "SH0805",
+                    format!(
+                        "{} makes {what}, and nothing propagates through such",
+                        module.ops[op].kind.name()
+                    ),
+                )
+                .at(module.ops[op].span)
+                .hint("give every tensor a static shape, and name each item of a tuple on its own"),
+            ])
+        }
+    }
+}
+
 /// Takes axes of size one out of every sharding: they split nothing and would only stand in the way.
 pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionId) {
     if module.meshes.values().all(|mesh| mesh.axes.values().all(|&n| n != 1)) {
@@ -165,7 +154,8 @@ pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionI
     });
 }
 
-type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
+/// The meshes of a module.
+pub(crate) type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
 
 /// Replaces every sharding of a function.
 pub(super) fn map_shardings(
@@ -213,6 +203,20 @@ pub(super) fn map_shardings(
                 }
                 module.ops[op].kind = OpKind::ManualComputation(spec);
             }
+            OpKind::NamedComputation(mut spec) => {
+                let lists = spec.in_shardings.iter_mut().chain(&mut spec.out_shardings);
+                for id in lists.flatten() {
+                    *id = change(module, *id);
+                }
+                module.ops[op].kind = OpKind::NamedComputation(spec);
+            }
+            OpKind::DataFlowEdge(Some(id)) => {
+                module.ops[op].kind = OpKind::DataFlowEdge(Some(change(module, id)));
+            }
+            OpKind::MeshCollective(mut collective) => {
+                collective.out = change(module, collective.out);
+                module.ops[op].kind = OpKind::MeshCollective(collective);
+            }
             _ => {}
         }
     }
@@ -221,7 +225,7 @@ pub(super) fn map_shardings(
 /// The sharding that each slot starts with.
 pub(super) fn initial_shardings(
     module: &mut Module,
-    func: FuncId,
+    main: Option<FuncId>,
     graph: &Graph,
     parents: &Parents,
 ) -> Vec<u32> {
@@ -233,23 +237,30 @@ pub(super) fn initial_shardings(
             ValueDef::Result(op, i) => match &module.ops[op].kind {
                 OpKind::ShardingConstraint(given) | OpKind::Reshard(given) => id = Some(*given),
                 OpKind::MeshCollective(collective) => id = Some(collective.out),
+                OpKind::DataFlowEdge(given) => id = given.or(id),
                 OpKind::ManualComputation(spec) => id = spec.out_shardings.get(i as usize).copied(),
+                OpKind::NamedComputation(spec) => {
+                    id = spec.out_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
                 _ => {}
             },
-            ValueDef::Arg(region, i) => {
-                if let (Holder::Flow(_), Some(op)) = (parents.holder(module, value), parents.parent(region))
-                    && let OpKind::ManualComputation(spec) = &module.ops[op].kind
-                {
+            ValueDef::Arg(region, i) => match parents.parent(region).map(|op| &module.ops[op].kind) {
+                Some(OpKind::ManualComputation(spec)) => {
                     let spec = spec.clone();
                     id = manual::inside(module, &spec, i as usize);
                 }
-            }
+                Some(OpKind::NamedComputation(spec)) => {
+                    id = spec.in_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
+                _ => {}
+            },
         }
         if let Some(id) = id {
             out[slot] = id.index() as u32;
         }
     }
     for result in &graph.func_results {
+        let Some(func) = main else { break };
         let first = graph.values.len() - module.funcs[func].results.len();
         let given = module.funcs[func].res_shardings.get(result.result as usize - first);
         if let Some(id) = given.and_then(|id| id.expand()) {

@@ -368,6 +368,18 @@ impl Recorder {
         }
     }
 
+    /// Members of groups start with the sharding of another member.
+    pub(super) fn joined(&mut self, module: &Module, graph: &Graph, given: Ids<'_>, shardings: Ids<'_>) {
+        for members in &graph.group_members {
+            let kept = |slot: u32| given[slot as usize] == shardings[slot as usize];
+            let Some(speaker) = members.iter().copied().find(|&slot| kept(slot)) else { continue };
+            for &slot in members.iter().filter(|&&slot| !kept(slot)) {
+                let sharding = module.shardings.get(ShardingId::new(shardings[slot as usize] as usize));
+                self.grouped(&module.meshes[sharding.mesh], speaker, slot, sharding);
+            }
+        }
+    }
+
     /// An operation (or a `return`, if none is given) gives some of its tensors new shardings. `key` is what the outcome
     /// depends on, its shardings from `key[2]` on; `slots` are the tensors.
     pub(super) fn carried(

@@ -1,0 +1,62 @@
+//! Steps before propagation.
+
+mod data_flow_edges;
+mod edges;
+mod flatten_call_graph;
+mod func_calls;
+mod func_data_flow_edges;
+mod func_to_call;
+mod pre_order_funcs;
+mod sharding_groups;
+
+pub(super) use func_calls::MANY_CALLS;
+
+use super::{each, pass};
+use crate::pipeline::Pass;
+use crate::propagate;
+use crate::symbols::drop_unused_funcs;
+
+pub(super) const PASSES: &[Pass] = &[
+    pass("symbol-dce", "drop functions that nothing public names", |m, _| {
+        drop_unused_funcs(m, None);
+        Ok(Vec::new())
+    }),
+    pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
+    Pass {
+        options: &[func_calls::ADD_EDGES],
+        ..pass("sdy-import-func-calls", "turn calls into named computations", |m, context| {
+            func_calls::run(m, context.options.is_on(func_calls::ADD_EDGES))
+        })
+    },
+    pass("sdy-pre-order-funcs", "put callers before those that they call", |m, _| pre_order_funcs::run(m)),
+    pass(
+        "sdy-propagate-sharding-from-func-to-call",
+        "give calls the shardings of the function's results",
+        |m, _| func_to_call::run(m),
+    ),
+    pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
+        data_flow_edges::run(m)
+    }),
+    pass("sdy-add-func-data-flow-edges", "put an edge where values flow into or out of functions", |m, _| {
+        func_data_flow_edges::run(m)
+    }),
+    pass(
+        "sdy-sharding-group-import",
+        "join sharding groups that share a value, and number them anew",
+        |m, _| sharding_groups::run(m),
+    ),
+    pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
+        each(m, propagate::apply_sharding_constraints)
+    }),
+    pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
+        each(m, propagate::split_constants)
+    }),
+    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| {
+        each(m, propagate::drop_size_one_axes)
+    }),
+    pass(
+        "sdy-manual-axes-cleanup",
+        "name every manual axis at the boundary of manual computations",
+        |m, _| each(m, propagate::name_manual_axes),
+    ),
+];

@@ -13,6 +13,7 @@ mod axes;
 mod conflicts;
 mod constants;
 mod constraints;
+mod debug;
 mod engine;
 mod factors;
 mod finish;
@@ -28,6 +29,7 @@ mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use conflicts::{Conflict, Reason, Winner};
+pub use debug::DebugOptions;
 pub use factors::Strategy;
 pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
@@ -55,6 +57,8 @@ pub struct PropagateOptions {
     pub conservative: bool,
     /// Whether to record where each axis came from ([`PropagateReport::provenance`]).
     pub provenance: bool,
+    /// Which of Shardy's debugging attributes to write.
+    pub debug: DebugOptions,
 }
 
 impl Default for PropagateOptions {
@@ -65,6 +69,7 @@ impl Default for PropagateOptions {
             user_priority: true,
             conservative: false,
             provenance: false,
+            debug: DebugOptions::default(),
         }
     }
 }
@@ -116,6 +121,9 @@ pub fn propagate_func(
     manual::name_all_manual_axes(module, body);
     let mut parents = Parents::new(module, body);
     let applied = constraints::apply(module, body, &mut parents);
+    if options.debug.edges {
+        debug::write_constraints(module, &applied);
+    }
     let solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
     finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
     constants::merge(module, body, &copies);
@@ -173,10 +181,13 @@ pub fn split_constants(module: &mut Module, func: FuncId) {
 }
 
 /// Sharding constraints give their sharding to their operand, where nothing contradicts.
-pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
+pub fn apply_sharding_constraints(module: &mut Module, func: FuncId, debug: DebugOptions) {
     if let Some(body) = module.funcs[func].body {
         let mut parents = Parents::new(module, body);
-        constraints::apply(module, body, &mut parents);
+        let given = constraints::apply(module, body, &mut parents);
+        if debug.edges {
+            debug::write_constraints(module, &given);
+        }
     }
 }
 
@@ -229,6 +240,14 @@ enum Scope {
 }
 
 impl Scope {
+    /// The function whose results take part.
+    fn main(&self) -> Option<FuncId> {
+        match *self {
+            Scope::Func(func, _) => Some(func),
+            Scope::Module(main) => main.map(|(func, _)| func),
+        }
+    }
+
     fn parents(&self, module: &Module) -> Parents {
         match *self {
             Scope::Func(_, body) => Parents::new(module, body),
@@ -278,9 +297,10 @@ fn solve(
         // What disagreed is behind constraints now, which are open.
         groups::join(module, &graph, &mut shardings);
     }
-    let recorder = options.provenance.then(|| {
+    let recorder = (options.provenance || options.debug.any()).then(|| {
         let mut recorder = prepare::annotations(module, &graph, &given, &parents, applied);
         recorder.joined(module, &graph, &given, &shardings);
+        recorder.log = options.debug.any().then(Default::default);
         Box::new(recorder)
     });
     let mut engine = Engine::new(module, &graph, shardings);
@@ -292,8 +312,18 @@ fn solve(
         level.release(&mut engine);
         run_levels(&mut engine, options, level.number());
     }
-    let Engine { shardings, mut report, recorder, .. } = engine;
-    report.provenance = recorder.map(|recorder| {
+    let Engine { shardings, mut report, mut recorder, .. } = engine;
+    let log = recorder.as_mut().and_then(|recorder| recorder.log.take());
+    if let Some(log) = log {
+        let subject = debug::Subject {
+            graph: &graph,
+            given: &given,
+            main: scope.main(),
+            has_edges: matches!(scope, Scope::Module(_)),
+        };
+        log.write(module, &subject, options.debug);
+    }
+    report.provenance = recorder.filter(|_| options.provenance).map(|recorder| {
         let conflicts = conflicts::find(module, &graph, &shardings, &recorder, options.op_priority);
         Box::new(recorder.finish(conflicts, &shardings))
     });

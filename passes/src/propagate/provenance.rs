@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
 use super::conflicts::Conflict;
+use super::debug::Log;
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
 use crate::rule::ShardingRule;
@@ -276,6 +277,8 @@ pub(super) struct Recorder {
     subjects: Vec<Subject>,
     known: FxHashMap<Box<[u32]>, Rc<[Added]>>,
     pub(super) round: Round,
+    /// Notes what Shardy's debugging options tell, if that is wanted.
+    pub(super) log: Option<Log>,
 }
 
 /// A tensor's shardings as numbers, as the engine has them.
@@ -298,6 +301,7 @@ impl Recorder {
             subjects: subjects.collect(),
             known: FxHashMap::default(),
             round: Round::default(),
+            log: None,
         }
     }
 
@@ -391,6 +395,9 @@ impl Recorder {
         new: &[(u32, u32)],
         op: Option<OpId>,
     ) {
+        if let Some(log) = &mut self.log {
+            log.step(module, rule, key, slots, new, op);
+        }
         if !self.known.contains_key(key) {
             let added = added(module, rule, &key[2..], new);
             self.known.insert(key.into(), added.into());

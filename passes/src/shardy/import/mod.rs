@@ -11,7 +11,7 @@ mod sharding_groups;
 
 pub(super) use func_calls::MANY_CALLS;
 
-use super::{each, pass};
+use super::{EDGES, ORIGINS, debug_options, each, pass};
 use crate::pipeline::Pass;
 use crate::propagate;
 use crate::symbols::drop_unused_funcs;
@@ -45,9 +45,16 @@ pub(super) const PASSES: &[Pass] = &[
         "join sharding groups that share a value, and number them anew",
         |m, _| sharding_groups::run(m),
     ),
-    pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
-        each(m, propagate::apply_sharding_constraints)
-    }),
+    Pass {
+        options: &[ORIGINS, EDGES],
+        ..pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, c| {
+            let debug = debug_options(c);
+            for func in m.funcs.keys().collect::<Vec<_>>() {
+                propagate::apply_sharding_constraints(m, func, debug);
+            }
+            Ok(Vec::new())
+        })
+    },
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
         each(m, propagate::split_constants)
     }),

@@ -1,0 +1,173 @@
+//! `sdy.propagation_edges`: in which step an operation carried which axis from where to where.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+use shardc_ir::{Attr, AttrDict, AxisRef, EntityRef, Mesh, Module, OpId, OpKind, ShardingId, ValueDef, ValueId};
+
+use super::{Log, Subject};
+use crate::propagate::flow::owns_results;
+use crate::propagate::graph::NONE;
+use crate::propagate::provenance::Annotation;
+
+const EDGES: &str = "sdy.propagation_edges";
+const RESULT_EDGES: &str = "sdy.result_propagation_edges";
+const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
+
+/// A place of an operation: false and a number for an operand, true for a result.
+type End = (bool, u32);
+
+/// For each step the ways of its axes: from where to where.
+#[derive(Clone, Debug, Default)]
+struct Edges(BTreeMap<usize, Vec<(AxisRef, End, End)>>);
+
+impl Edges {
+    /// Adds an edge, unless an earlier step has it.
+    fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
+        if !self.0.values().flatten().any(|edge| *edge == (axis, from, to)) {
+            self.0.entry(step).or_default().push((axis, from, to));
+        }
+    }
+
+    fn text(&self, mesh: &Mesh) -> String {
+        let end = |&(result, i): &End| format!("{}-{i}", if result { "result" } else { "operand" });
+        let mut out = String::from("#sdy.propagation_edges<[");
+        for (n, (step, edges)) in self.0.iter().enumerate() {
+            let mut sources: IndexMap<(AxisRef, End), Vec<End>> = IndexMap::new();
+            for &(axis, from, to) in edges {
+                sources.entry((axis, from)).or_default().push(to);
+            }
+            sources.sort_by(|(a, x), _, (b, y), _| {
+                let pre = |axis: &AxisRef| axis.sub.map_or(1, |sub| sub.pre);
+                (mesh.axis_name(*a), pre(a), x).cmp(&(mesh.axis_name(*b), pre(b), y))
+            });
+            let _ = write!(out, "{}{{step-{step} = [", if n > 0 { ", " } else { "" });
+            for (k, ((axis, from), targets)) in sources.iter_mut().enumerate() {
+                targets.sort_unstable();
+                let targets: Vec<String> = targets.iter().map(end).collect();
+                let _ = write!(out, "{}{{\"{}\"", if k > 0 { ", " } else { "" }, mesh.axis_name(*axis));
+                if let Some(sub) = axis.sub {
+                    let _ = write!(out, ":({}){}", sub.pre, sub.size);
+                }
+                let _ = write!(out, " = {} -> [{}]}}", end(from), targets.join(", "));
+            }
+            out.push_str("]}");
+        }
+        out.push_str("]>");
+        out
+    }
+}
+
+/// What the edges are written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum On {
+    Op(OpId),
+    /// What flows into a result of an operation, or into an argument of its region.
+    Flow(OpId, ValueId),
+    /// A result of the function.
+    Result(u32),
+}
+
+pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
+    let first = first_step(module);
+    let used = subject.given.iter().filter(|&&id| id != NONE);
+    let mut meshes = used.map(|&id| &module.meshes[module.shardings.get(ShardingId::new(id as usize)).mesh]);
+    let Some(mesh) = meshes.find(|mesh| !mesh.axes.is_empty()).cloned() else { return };
+    let mut all: IndexMap<On, Edges> = IndexMap::new();
+    for (n, step) in log.steps.iter().enumerate() {
+        let operands = match step.op {
+            // A node of flow has its owner last; all others are what flows in.
+            Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
+            Some(op) => module.ops[op].operands.len(),
+            None => 1,
+        };
+        let on = match step.op {
+            Some(op) if is_flow(module, subject, op) => {
+                let owner = step.slots.last().and_then(|&slot| subject.graph.values.get(slot as usize).copied());
+                let Some(owner) = owner.flatten() else { continue };
+                On::Flow(op, owner)
+            }
+            Some(op) => On::Op(op),
+            None => match step.slots.last() {
+                Some(&slot) => On::Result(slot),
+                None => continue,
+            },
+        };
+        let end = |tensor: u32| -> End {
+            let is_result = tensor as usize >= operands;
+            (is_result, if is_result { tensor - operands as u32 } else { tensor })
+        };
+        let edges = all.entry(on).or_default();
+        for i in step.axes.iter() {
+            edges.add(first + n, i.axis, end(i.from), end(i.tensor));
+        }
+    }
+    for (on, edges) in all.into_iter().filter(|(_, edges)| !edges.0.is_empty()) {
+        let attr = Attr::Raw(edges.text(&mesh).into());
+        match on {
+            On::Op(op) => module.ops[op].attrs.set(EDGES, attr),
+            On::Flow(op, owner) => {
+                let name = match module.values[owner].def {
+                    ValueDef::Result(..) => RESULT_EDGES,
+                    ValueDef::Arg(..) => ARG_EDGES,
+                };
+                let attrs = &mut module.ops[op].attrs;
+                let mut list = match attrs.remove(name) {
+                    Some(Attr::Array(list)) => list,
+                    _ => Vec::new(),
+                };
+                list.push(attr);
+                attrs.set(name, Attr::Array(list));
+            }
+            On::Result(slot) => {
+                let (Some(func), Some(i)) = (subject.main, subject.result(slot)) else { continue };
+                let attrs = &mut module.funcs[func].res_attrs;
+                let len = attrs.len().max(i + 1);
+                attrs.resize(len, AttrDict::new());
+                attrs[i].set(EDGES, attr);
+            }
+        }
+    }
+}
+
+/// Whether the nodes of an operation are points where data flows into its results or regions.
+fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
+    !subject.has_edges && owns_results(&module.ops[op].kind)
+}
+
+/// Constraints that gave their operand their sharding: each is a step, before those of propagation.
+pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, Annotation)]) {
+    let first = first_step(module);
+    let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
+        Annotation::Constraint(op) => Some(op),
+        _ => None,
+    });
+    for (n, op) in ops.enumerate() {
+        let OpKind::ShardingConstraint(id) = module.ops[op].kind else { continue };
+        let sharding = module.shardings.get(id);
+        let mut edges = Edges::default();
+        for axis in sharding.split_axes() {
+            edges.add(first + n, axis, (true, 0), (false, 0));
+        }
+        let text = edges.text(&module.meshes[sharding.mesh]);
+        if !edges.0.is_empty() {
+            module.ops[op].attrs.set(EDGES, Attr::Raw(text.into()));
+        }
+    }
+}
+
+/// The step after those that operations tell of already.
+fn first_step(module: &Module) -> usize {
+    let mut next = 0;
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let Some(Attr::Raw(text)) = module.ops[op].attrs.get(EDGES) else { continue };
+        for part in text.split("step-").skip(1) {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            if let Some(step) = part.get(..digits).and_then(|n| n.parse::<usize>().ok()) {
+                next = next.max(step + 1);
+            }
+        }
+    }
+    next
+}

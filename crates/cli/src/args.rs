@@ -133,6 +133,12 @@ pub(crate) struct PropagateArgs {
     /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
+    /// Write on each value which annotation its axes come from (sdy.sharding_origins), as Shardy does
+    #[arg(long)]
+    pub(crate) debug_sharding_origins: bool,
+    /// Write on each operation which axes it carried from where to where (sdy.propagation_edges), as Shardy does
+    #[arg(long)]
+    pub(crate) debug_propagation_edge_sharding: bool,
     /// Format of the annotated program
     #[arg(long, value_enum, default_value_t = Emit::Pretty)]
     pub(crate) emit: Emit,

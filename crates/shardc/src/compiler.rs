@@ -5,7 +5,7 @@ use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecEr
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
-use shardc_passes::propagate::{PropagateOptions, Provenance, propagate};
+use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -46,6 +46,7 @@ pub struct Compiler {
     options: PartitionOptions,
     mesh: Option<MeshSpec>,
     specs: Vec<(ArgSelector, PartitionSpec)>,
+    debug: DebugOptions,
 }
 
 /// A program whose every value has a sharding.
@@ -112,6 +113,13 @@ impl Compiler {
         Ok(self)
     }
 
+    /// Which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
+    #[must_use]
+    pub fn debug(mut self, debug: DebugOptions) -> Self {
+        self.debug = debug;
+        self
+    }
+
     /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
@@ -146,7 +154,8 @@ impl Compiler {
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
         let mut imported = self.import(module)?;
-        propagate(&mut imported.module, &PropagateOptions::default())?;
+        let options = PropagateOptions { debug: self.debug, ..PropagateOptions::default() };
+        propagate(&mut imported.module, &options)?;
         Ok(imported)
     }
 

@@ -66,7 +66,9 @@ pub(super) fn apply(
                     uses.replace(module, input, result, |_, user| user != op);
                 } else {
                     module.shardings.set(input, Some(sharding));
-                    given.push((input, Annotation::Constraint(op)));
+                    if !says_itself(module, input) {
+                        given.push((input, Annotation::Constraint(op)));
+                    }
                 }
             }
             OpKind::ManualComputation(spec) => {
@@ -88,7 +90,9 @@ pub(super) fn apply(
                         uses.changed.entry(input).or_default().push((new, 0));
                     } else {
                         module.shardings.set(input, Some(sharding));
-                        given.push((input, Annotation::ManualIn(op, i as u32)));
+                        if !says_itself(module, input) {
+                            given.push((input, Annotation::ManualIn(op, i as u32)));
+                        }
                     }
                 }
             }
@@ -96,6 +100,11 @@ pub(super) fn apply(
         }
     }
     given
+}
+
+/// Whether the operation that makes a value holds the value's sharding.
+fn says_itself(module: &Module, value: ValueId) -> bool {
+    module.def_op(value).is_some_and(|op| is_constraint(module, op))
 }
 
 fn is_constraint(module: &Module, op: OpId) -> bool {

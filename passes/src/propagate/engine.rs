@@ -170,7 +170,7 @@ impl<'m> Engine<'m> {
             }
             let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
             let outcome = self.outcome(&key, strategy, profile);
-            if let Some(recorder) = &mut self.recorder {
+            if let Some(recorder) = self.recorder.as_mut().filter(|_| !outcome.is_empty()) {
                 let rule = &graph.rules[result.rule as usize].rule;
                 recorder.carried(self.module, rule, &key, &slots, &outcome, None);
             }

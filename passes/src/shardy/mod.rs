@@ -33,7 +33,10 @@ const ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
 /// Whether to write what carried axes.
 const EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
 
-fn debug_options(context: &PassContext) -> DebugOptions {
+/// What Shardy's debugging options ask for.
+pub(crate) const DEBUG: &[PassOption] = &[ORIGINS, EDGES];
+
+pub(crate) fn debug_options(context: &PassContext) -> DebugOptions {
     DebugOptions { origins: context.options.is_on(ORIGINS), edges: context.options.is_on(EDGES) }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
-use shardc_ir::{Attr, AttrDict, AxisRef, EntityRef, Mesh, Module, OpId, OpKind, ShardingId, ValueDef, ValueId};
+use shardc_ir::{
+    Attr, AttrDict, AxisRef, EntityRef, Mesh, Module, OpId, OpKind, ShardingId, ValueDef, ValueId,
+};
 
 use super::{Log, Subject};
 use crate::propagate::flow::owns_results;
@@ -65,8 +67,8 @@ enum On {
     Op(OpId),
     /// What flows into a result of an operation, or into an argument of its region.
     Flow(OpId, ValueId),
-    /// A result of the function.
-    Result(u32),
+    /// The results of the function: the first one tells for all.
+    Results,
 }
 
 pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
@@ -84,26 +86,41 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
         };
         let on = match step.op {
             Some(op) if is_flow(module, subject, op) => {
-                let owner = step.slots.last().and_then(|&slot| subject.graph.values.get(slot as usize).copied());
+                let owner =
+                    step.slots.last().and_then(|&slot| subject.graph.values.get(slot as usize).copied());
                 let Some(owner) = owner.flatten() else { continue };
                 On::Flow(op, owner)
             }
             Some(op) => On::Op(op),
-            None => match step.slots.last() {
-                Some(&slot) => On::Result(slot),
-                None => continue,
-            },
+            None => On::Results,
         };
+        // An edge of data flow has one operand, which stands for all that flows in.
+        let joins = step.op.is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
+        let operands = if joins { step.slots.len() - 1 } else { operands };
         let end = |tensor: u32| -> End {
             let is_result = tensor as usize >= operands;
-            (is_result, if is_result { tensor - operands as u32 } else { tensor })
+            match is_result {
+                true => (true, tensor - operands as u32),
+                false => (false, if joins { 0 } else { tensor }),
+            }
         };
         let edges = all.entry(on).or_default();
         for i in step.axes.iter() {
-            edges.add(first + n, i.axis, end(i.from), end(i.tensor));
+            let (from, to) = (end(i.from), end(i.tensor));
+            if from != to {
+                edges.add(first + n, i.axis, from, to);
+            }
         }
     }
-    for (on, edges) in all.into_iter().filter(|(_, edges)| !edges.0.is_empty()) {
+    let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.0.is_empty()).collect();
+    // Those of one operation are listed in the order of its results or arguments.
+    all.sort_by_key(|(on, _)| match on {
+        On::Flow(_, owner) => match module.values[*owner].def {
+            ValueDef::Result(_, i) | ValueDef::Arg(_, i) => i,
+        },
+        On::Op(_) | On::Results => 0,
+    });
+    for (on, edges) in all {
         let attr = Attr::Raw(edges.text(&mesh).into());
         match on {
             On::Op(op) => module.ops[op].attrs.set(EDGES, attr),
@@ -120,12 +137,13 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
                 list.push(attr);
                 attrs.set(name, Attr::Array(list));
             }
-            On::Result(slot) => {
-                let (Some(func), Some(i)) = (subject.main, subject.result(slot)) else { continue };
+            On::Results => {
+                let Some(func) = subject.main else { continue };
                 let attrs = &mut module.funcs[func].res_attrs;
-                let len = attrs.len().max(i + 1);
-                attrs.resize(len, AttrDict::new());
-                attrs[i].set(EDGES, attr);
+                if attrs.is_empty() {
+                    attrs.push(AttrDict::new());
+                }
+                attrs[0].set(EDGES, attr);
             }
         }
     }

@@ -73,14 +73,6 @@ pub(super) struct Subject<'a> {
     pub(super) has_edges: bool,
 }
 
-impl Subject<'_> {
-    /// For the slot of a result of the function its number.
-    fn result(&self, slot: u32) -> Option<usize> {
-        let first = self.graph.values.iter().position(Option::is_none)?;
-        (slot as usize).checked_sub(first)
-    }
-}
-
 impl Log {
     /// An operation changes some of its tensors; arguments as of [`Recorder::carried`](super::provenance::Recorder).
     pub(super) fn step(
@@ -163,7 +155,8 @@ fn introduced(module: &Module, rule: &ShardingRule, old: &[u32], new: &[(u32, u3
                     *end = axis;
                 }
                 let longer = had.len().checked_sub(1).filter(|&i| whole.get(i) != had.get(i));
-                for axis in longer.and_then(|i| whole.get(i)).into_iter().chain(whole.iter().skip(had.len())) {
+                for axis in longer.and_then(|i| whole.get(i)).into_iter().chain(whole.iter().skip(had.len()))
+                {
                     if !out[start.min(out.len())..].iter().any(|i| i.axis == *axis) {
                         out.push(Introduced { tensor, axis: *axis, from: from as u32 });
                     }

@@ -175,7 +175,9 @@ impl Table<'_> {
     fn finish(&self, module: &mut Module) {
         self.results(module);
         for (slot, axes) in self.axes.iter().enumerate() {
-            let Some(value) = self.subject.graph.values[slot].filter(|_| !axes.0.is_empty()) else { continue };
+            let Some(value) = self.subject.graph.values[slot].filter(|_| !axes.0.is_empty()) else {
+                continue;
+            };
             let Some(mesh) = self.mesh(module) else { return };
             match module.values[value].def {
                 ValueDef::Arg(region, i) => {
@@ -199,7 +201,8 @@ impl Table<'_> {
     /// All values of a program that is propagated have axes of one mesh, or of equal ones.
     fn mesh(&self, module: &Module) -> Option<Mesh> {
         let used = self.subject.given.iter().filter(|&&id| id != NONE);
-        let mut meshes = used.map(|&id| &module.meshes[module.shardings.get(ShardingId::new(id as usize)).mesh]);
+        let mut meshes =
+            used.map(|&id| &module.meshes[module.shardings.get(ShardingId::new(id as usize)).mesh]);
         meshes.find(|mesh| !mesh.axes.is_empty()).cloned()
     }
 
@@ -213,7 +216,8 @@ impl Table<'_> {
                 .map_or_else(Vec::new, |ret| module.ops[ret].operands.to_vec());
             for (i, &value) in returned.iter().enumerate() {
                 let slot = self.subject.graph.slot(value);
-                let Some(axes) = slot.map(|slot| &self.axes[slot as usize]).filter(|a| !a.0.is_empty()) else {
+                let Some(axes) = slot.map(|slot| &self.axes[slot as usize]).filter(|a| !a.0.is_empty())
+                else {
                     continue;
                 };
                 // Of several results that return one value, one speaks for it.
@@ -268,7 +272,8 @@ impl Table<'_> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),
             ValueDef::Arg(region, i) => {
-                let (_, &id) = self.manual.iter().find(|(op, _)| module.ops[**op].regions.contains(&region))?;
+                let (_, &id) =
+                    self.manual.iter().find(|(op, _)| module.ops[**op].regions.contains(&region))?;
                 Some(Origin::ManualIn(id, i))
             }
         }

@@ -47,13 +47,17 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     Pass {
         options: &[ORIGINS, EDGES],
-        ..pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, c| {
-            let debug = debug_options(c);
-            for func in m.funcs.keys().collect::<Vec<_>>() {
-                propagate::apply_sharding_constraints(m, func, debug);
-            }
-            Ok(Vec::new())
-        })
+        ..pass(
+            "sdy-apply-sharding-constraints",
+            "constraints give their sharding to their operand",
+            |m, c| {
+                let debug = debug_options(c);
+                for func in m.funcs.keys().collect::<Vec<_>>() {
+                    propagate::apply_sharding_constraints(m, func, debug);
+                }
+                Ok(Vec::new())
+            },
+        )
     },
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
         each(m, propagate::split_constants)

@@ -3,7 +3,7 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
-use shardc_passes::inline::inline_calls;
+use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
@@ -164,16 +164,25 @@ impl Compiler {
         &self,
         module: Module,
         strategy: Strategy,
-    ) -> Result<(Propagated, Box<Provenance>), Error> {
-        let mut imported = self.import(module)?;
+    ) -> Result<(Propagated, Box<Provenance>, CallSites), Error> {
+        let (mut module, warnings) = self.annotate(module)?;
+        let sites = inline_calls_tracing(&mut module)?;
+        let mut imported = inlined(module, warnings)?;
         prioritize(&mut imported.module, imported.entry, strategy);
         let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
         let report = propagate(&mut imported.module, &options)?;
-        Ok((imported, report.provenance.unwrap_or_default()))
+        Ok((imported, report.provenance.unwrap_or_default(), sites))
     }
 
     /// Checks, annotates and inlines.
-    fn import(&self, mut module: Module) -> Result<Propagated, Error> {
+    fn import(&self, module: Module) -> Result<Propagated, Error> {
+        let (mut module, warnings) = self.annotate(module)?;
+        inline_calls(&mut module)?;
+        inlined(module, warnings)
+    }
+
+    /// Checks and annotates; returns warnings.
+    fn annotate(&self, mut module: Module) -> Result<(Module, Vec<Diagnostic>), Error> {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         if module.entry().is_none() {
@@ -196,12 +205,7 @@ impl Compiler {
                 .hint("add --mesh \"data=4,model=2\"")
                 .into());
         }
-        inline_calls(&mut module)?;
-        // Only now: functions that are gone have left their numbers to others.
-        let Some(entry) = module.entry() else {
-            return Err(module.no_entry().into());
-        };
-        Ok(Propagated { module, warnings, entry })
+        Ok((module, warnings))
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -265,6 +269,15 @@ impl Compiler {
             strategy,
             module,
         })
+    }
+}
+
+/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
+/// others.
+fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+    match module.entry() {
+        Some(entry) => Ok(Propagated { module, warnings, entry }),
+        None => Err(module.no_entry().into()),
     }
 }
 

@@ -318,6 +318,7 @@ fn solve(
         let subject = debug::Subject {
             graph: &graph,
             given: &given,
+            shardings: &shardings,
             main: scope.main(),
             has_edges: matches!(scope, Scope::Module(_)),
         };

@@ -85,6 +85,7 @@ impl Explainer<'_> {
                 let operands = data.operands.len() as u32;
                 let name = data.kind.name();
                 let how = match (from < operands, to < operands) {
+                    _ if self.is_flow(op) => self.flow(op, arrival.subject),
                     (true, false) => format!("through {name}"),
                     (false, true) => format!("back through {name}"),
                     (true, true) => format!("from operand {from} to operand {to} of {name}"),
@@ -102,6 +103,33 @@ impl Explainer<'_> {
             ),
         };
         StepReport { value: self.names.subject(arrival.subject), at: at_text(arrival.place), how, place }
+    }
+
+    /// Whether an operation hands values on between its operands, its regions and its results.
+    fn is_flow(&self, op: OpId) -> bool {
+        matches!(
+            self.module.ops[op].kind,
+            OpKind::While
+                | OpKind::Case
+                | OpKind::If
+                | OpKind::OptimizationBarrier
+                | OpKind::ManualComputation(_)
+        )
+    }
+
+    /// How an axis came to a value through an operation that hands values on.
+    fn flow(&self, op: OpId, subject: Subject) -> String {
+        let data = &self.module.ops[op];
+        let def = match subject {
+            Subject::Value(value) => Some(self.module.values[value].def),
+            Subject::Result(_) => None,
+        };
+        let way = match def {
+            Some(ValueDef::Result(maker, _)) if maker == op => "through",
+            Some(ValueDef::Arg(region, _)) if data.regions.contains(&region) => "into",
+            _ => "back through",
+        };
+        format!("{way} {}", data.kind.name())
     }
 
     fn return_place(&self) -> Place {

@@ -49,8 +49,7 @@ impl Page<'_> {
 
     fn place(&self, place: &Place) -> String {
         let line = place.line.map(|line| format!("{}:{line}", escaped(self.source))).unwrap_or_default();
-        let user = place.user.as_ref().or(place.name.as_ref()).map(|u| escaped(u)).unwrap_or_default();
-        format!("<span class=\"dim\">{line} {user}</span>")
+        format!("<span class=\"dim\">{line} {}</span>", escaped(&place.details()))
     }
 
     fn axes(&mut self, report: &Report) {

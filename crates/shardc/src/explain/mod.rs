@@ -80,7 +80,7 @@ impl Compiler {
         let raw = Self::read(source)?;
         let partitioned = self.partition_module(raw.clone(), &mut |_| {});
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
-        let (propagated, provenance) = self.trace(raw.clone(), strategy)?;
+        let (propagated, provenance, sites) = self.trace(raw.clone(), strategy)?;
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
         let module = &propagated.module;
         let Some(body) = module.funcs[propagated.entry].body else { return Err(module.no_entry().into()) };
@@ -90,7 +90,7 @@ impl Compiler {
             body,
             raw: &raw,
             provenance: &provenance,
-            names: Names::new(module, propagated.entry, text),
+            names: Names::new(module, propagated.entry, text, sites),
         };
         let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {

@@ -5,6 +5,7 @@
 //! with which the propagated program is printed.
 
 use shardc_ir::{FuncId, LocId, Module, OpId, OpKind, PackedOption, SecondaryMap, Span, ValueDef, ValueId};
+use shardc_passes::inline::CallSites;
 use shardc_passes::propagate::Subject;
 
 use super::report::Place;
@@ -17,6 +18,7 @@ pub(super) struct Names<'a> {
     module: &'a Module,
     func: FuncId,
     source: &'a str,
+    sites: CallSites,
     /// Where each line begins.
     lines: Vec<usize>,
     /// Names as printed, where there is no text.
@@ -24,12 +26,13 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str) -> Self {
+    pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str, sites: CallSites) -> Self {
         let starts = source.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(at, _)| at + 1);
         Names {
             module,
             func,
             source,
+            sites,
             lines: std::iter::once(0).chain(starts).collect(),
             printed: source.is_empty().then(|| shardc_stablehlo::value_names(module)),
         }
@@ -141,7 +144,10 @@ impl<'a> Names<'a> {
     /// The place of an operation.
     pub(super) fn op_place(&self, op: OpId) -> Place {
         let data = &self.module.ops[op];
-        self.place(data.span, data.loc)
+        let mut place = self.place(data.span, data.loc);
+        let calls = self.sites.of(op);
+        place.calls = calls.iter().filter_map(|&call| self.line_of(call)).collect();
+        place
     }
 
     /// Where a value is made: its operation, or where it is declared.

@@ -49,6 +49,9 @@ pub struct Place {
     /// The part of the line that is meant: first character and length.
     #[serde(skip)]
     pub mark: Option<(usize, usize)>,
+    /// For an operation of a function that is called, the lines of the calls, innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<usize>,
     /// `file.py:12:5` in the user's own program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -204,6 +207,15 @@ pub struct CollectiveReport {
     /// The axes of the operation's operands and results, with their ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
+}
+
+impl Place {
+    /// What is to be said besides the line: the calls that lead there, and the place in the user's program.
+    pub(super) fn details(&self) -> String {
+        let calls: Vec<String> = self.calls.iter().map(|line| format!("called at line {line}")).collect();
+        let user = self.user.as_ref().or(self.name.as_ref()).map(|user| format!("at {user}"));
+        calls.into_iter().chain(user).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Report {

@@ -52,15 +52,11 @@ impl Text<'_> {
         self.line(text);
     }
 
-    /// `file:12, at model.py:40:8`.
+    /// `file:12, called at line 30, at model.py:40:8`.
     fn place(&self, place: &Place) -> String {
         let file = place.line.map(|line| format!("{}:{line}", self.source));
-        let user = place.user.clone().or_else(|| place.name.clone());
-        match (file, user) {
-            (Some(file), Some(user)) => format!("{file}, at {user}"),
-            (Some(text), None) | (None, Some(text)) => text,
-            (None, None) => String::new(),
-        }
+        let details = Some(place.details()).filter(|text| !text.is_empty());
+        file.into_iter().chain(details).collect::<Vec<_>>().join(", ")
     }
 
     /// How many rows of a list are shown, and the line that says how many are not.
@@ -120,9 +116,9 @@ impl Text<'_> {
     }
 
     fn step(&mut self, step: &StepReport, width: usize) {
-        let user = step.place.user.as_ref().or(step.place.name.as_ref());
-        let user = user.map(|user| format!("   at {user}")).unwrap_or_default();
-        let says = format!("{} {}, {}{user}", step.value, step.at, step.how);
+        let details = Some(step.place.details()).filter(|text| !text.is_empty());
+        let details = details.map(|text| format!("   ({text})")).unwrap_or_default();
+        let says = format!("{} {}, {}{details}", step.value, step.at, step.how);
         match (&step.place.line, &step.place.text, step.place.mark) {
             (Some(line), Some(text), Some((from, len))) => {
                 self.line(&format!("  {line:>width$} | {text}"));

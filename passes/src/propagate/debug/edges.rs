@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
-use shardc_ir::{
-    Attr, AttrDict, AxisRef, EntityRef, Mesh, Module, OpId, OpKind, ShardingId, ValueDef, ValueId,
-};
+use shardc_ir::{Attr, AttrDict, AxisRef, Mesh, MeshId, Module, OpId, OpKind, ValueDef, ValueId};
 
 use super::{Log, Subject};
 use crate::propagate::flow::owns_results;
-use crate::propagate::graph::NONE;
 use crate::propagate::provenance::Annotation;
 
 const EDGES: &str = "sdy.propagation_edges";
@@ -22,20 +19,24 @@ type End = (bool, u32);
 
 /// For each step the ways of its axes: from where to where.
 #[derive(Clone, Debug, Default)]
-struct Edges(BTreeMap<usize, Vec<(AxisRef, End, End)>>);
+struct Edges {
+    steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
+    /// The mesh of the axes.
+    mesh: Option<MeshId>,
+}
 
 impl Edges {
     /// Adds an edge, unless an earlier step has it.
     fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
-        if !self.0.values().flatten().any(|edge| *edge == (axis, from, to)) {
-            self.0.entry(step).or_default().push((axis, from, to));
+        if !self.steps.values().flatten().any(|edge| *edge == (axis, from, to)) {
+            self.steps.entry(step).or_default().push((axis, from, to));
         }
     }
 
     fn text(&self, mesh: &Mesh) -> String {
         let end = |&(result, i): &End| format!("{}-{i}", if result { "result" } else { "operand" });
         let mut out = String::from("#sdy.propagation_edges<[");
-        for (n, (step, edges)) in self.0.iter().enumerate() {
+        for (n, (step, edges)) in self.steps.iter().enumerate() {
             let mut sources: IndexMap<(AxisRef, End), Vec<End>> = IndexMap::new();
             for &(axis, from, to) in edges {
                 sources.entry((axis, from)).or_default().push(to);
@@ -73,9 +74,6 @@ enum On {
 
 pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let first = first_step(module);
-    let used = subject.given.iter().filter(|&&id| id != NONE);
-    let mut meshes = used.map(|&id| &module.meshes[module.shardings.get(ShardingId::new(id as usize)).mesh]);
-    let Some(mesh) = meshes.find(|mesh| !mesh.axes.is_empty()).cloned() else { return };
     let mut all: IndexMap<On, Edges> = IndexMap::new();
     for (n, step) in log.steps.iter().enumerate() {
         let operands = match step.op {
@@ -104,7 +102,9 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
                 false => (false, if joins { 0 } else { tensor }),
             }
         };
+        let mesh = step.slots.iter().find_map(|&slot| subject.mesh(module, slot));
         let edges = all.entry(on).or_default();
+        edges.mesh = edges.mesh.or(mesh);
         for i in step.axes.iter() {
             let (from, to) = (end(i.from), end(i.tensor));
             if from != to {
@@ -112,7 +112,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
             }
         }
     }
-    let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.0.is_empty()).collect();
+    let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.steps.is_empty()).collect();
     // Those of one operation are listed in the order of its results or arguments.
     all.sort_by_key(|(on, _)| match on {
         On::Flow(_, owner) => match module.values[*owner].def {
@@ -121,7 +121,8 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
         On::Op(_) | On::Results => 0,
     });
     for (on, edges) in all {
-        let attr = Attr::Raw(edges.text(&mesh).into());
+        let Some(mesh) = edges.mesh.map(|id| &module.meshes[id]) else { continue };
+        let attr = Attr::Raw(edges.text(mesh).into());
         match on {
             On::Op(op) => module.ops[op].attrs.set(EDGES, attr),
             On::Flow(op, owner) => {
@@ -169,7 +170,7 @@ pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(Val
             edges.add(first + n, axis, (true, 0), (false, 0));
         }
         let text = edges.text(&module.meshes[sharding.mesh]);
-        if !edges.0.is_empty() {
+        if !edges.steps.is_empty() {
             module.ops[op].attrs.set(EDGES, Attr::Raw(text.into()));
         }
     }

@@ -14,7 +14,7 @@ mod origins;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{AxisRef, EntityRef, FuncId, Module, OpId, ShardingId};
+use shardc_ir::{AxisRef, EntityRef, FuncId, MeshId, Module, OpId, ShardingId};
 use smallvec::SmallVec;
 
 use super::axes::{Prefix, prefix_of, push_merged};
@@ -68,9 +68,19 @@ pub(super) struct Log {
 pub(super) struct Subject<'a> {
     pub(super) graph: &'a Graph,
     pub(super) given: &'a [u32],
+    /// The shardings that the slots ended with.
+    pub(super) shardings: &'a [u32],
     pub(super) main: Option<FuncId>,
     /// Whether data flow is told by operations of its own.
     pub(super) has_edges: bool,
+}
+
+impl Subject<'_> {
+    /// The mesh that a slot's sharding is on.
+    fn mesh(&self, module: &Module, slot: u32) -> Option<MeshId> {
+        let id = *self.shardings.get(slot as usize)?;
+        (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).mesh)
+    }
 }
 
 impl Log {

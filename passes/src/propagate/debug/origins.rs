@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, AttrDict, AxisRef, EntityRef, Mesh, Module, OpId, OpKind, ShardingId, TensorSharding, ValueDef,
+    Attr, AttrDict, AxisRef, EntityRef, Mesh, MeshId, Module, OpId, OpKind, PrimaryMap, ShardingId,
+    TensorSharding, ValueDef,
 };
 
 use super::{Log, Subject};
@@ -173,58 +174,49 @@ impl Table<'_> {
     }
 
     fn finish(&self, module: &mut Module) {
-        self.results(module);
+        let meshes = module.meshes.clone();
+        self.results(module, &meshes);
         for (slot, axes) in self.axes.iter().enumerate() {
             let Some(value) = self.subject.graph.values[slot].filter(|_| !axes.0.is_empty()) else {
                 continue;
             };
-            let Some(mesh) = self.mesh(module) else { return };
+            let Some(mesh) = self.subject.mesh(module, slot as u32).map(|id| &meshes[id]) else { continue };
             match module.values[value].def {
                 ValueDef::Arg(region, i) => {
                     let func = module.funcs.iter().find(|(_, f)| f.body == Some(region)).map(|(id, _)| id);
                     match func {
                         Some(func) => {
-                            let dict = axes.dict(&mesh, Some(Origin::Input(i)));
+                            let dict = axes.dict(mesh, Some(Origin::Input(i)));
                             let attrs = &mut module.funcs[func].arg_attrs;
                             let len = attrs.len().max(i as usize + 1);
                             attrs.resize(len, AttrDict::new());
                             attrs[i as usize].set(ORIGINS, dict);
                         }
-                        None => self.inner(module, region, i, axes, &mesh),
+                        None => self.inner(module, region, i, axes, mesh),
                     }
                 }
-                ValueDef::Result(op, i) => self.of_op(module, op, i, axes, &mesh),
+                ValueDef::Result(op, i) => self.of_op(module, op, i, axes, mesh),
             }
         }
     }
 
-    /// All values of a program that is propagated have axes of one mesh, or of equal ones.
-    fn mesh(&self, module: &Module) -> Option<Mesh> {
-        let used = self.subject.given.iter().filter(|&&id| id != NONE);
-        let mut meshes =
-            used.map(|&id| &module.meshes[module.shardings.get(ShardingId::new(id as usize)).mesh]);
-        meshes.find(|mesh| !mesh.axes.is_empty()).cloned()
-    }
-
     /// What a result of the function has is what the value has that is returned.
-    fn results(&self, module: &mut Module) {
-        let Some(mesh) = self.mesh(module) else { return };
+    fn results(&self, module: &mut Module, meshes: &PrimaryMap<MeshId, Mesh>) {
         for func in module.funcs.keys().collect::<Vec<_>>() {
             let returned = module.funcs[func]
                 .body
                 .and_then(|body| module.terminator(body))
                 .map_or_else(Vec::new, |ret| module.ops[ret].operands.to_vec());
             for (i, &value) in returned.iter().enumerate() {
-                let slot = self.subject.graph.slot(value);
-                let Some(axes) = slot.map(|slot| &self.axes[slot as usize]).filter(|a| !a.0.is_empty())
-                else {
-                    continue;
-                };
+                let Some(slot) = self.subject.graph.slot(value) else { continue };
+                let axes = &self.axes[slot as usize];
+                let mesh = self.subject.mesh(module, slot).filter(|_| !axes.0.is_empty());
+                let Some(mesh) = mesh else { continue };
                 // Of several results that return one value, one speaks for it.
                 if self.subject.has_edges && returned[i + 1..].contains(&value) {
                     continue;
                 }
-                let dict = axes.dict(&mesh, Some(Origin::Output(i as u32)));
+                let dict = axes.dict(&meshes[mesh], Some(Origin::Output(i as u32)));
                 let attrs = &mut module.funcs[func].res_attrs;
                 let len = attrs.len().max(i + 1);
                 attrs.resize(len, AttrDict::new());

@@ -4,7 +4,9 @@
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
 mod calls;
+mod canonicalize;
 mod edges;
+mod edits;
 mod export;
 mod import;
 mod pipeline;

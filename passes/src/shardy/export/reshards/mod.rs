@@ -7,7 +7,7 @@
 
 mod common_axes;
 mod dot;
-mod edits;
+
 mod one_device;
 mod pending;
 
@@ -15,6 +15,7 @@ use shardc_ir::{
     Diagnostic, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueId,
 };
 
+use super::super::edits::{Cursor, Edits};
 use super::super::shardings::{self, Places, equivalent, through_barriers};
 use super::super::walk::inner_first;
 use crate::forward::Forward;
@@ -22,7 +23,6 @@ use crate::pass_options::PassOption;
 use crate::propagate::projection::Projection;
 use crate::rule::{FactorKind, ShardingRule};
 use crate::rules::rule_of;
-use edits::{Cursor, Edits};
 
 /// Whether every operation gets operands and results that fit; shardc's own `plan` does that.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");

@@ -2,8 +2,8 @@
 
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, OpKind, ShardingId, TensorSharding};
 
+use super::super::super::edits::Cursor;
 use super::super::super::shardings::equivalent;
-use super::edits::Cursor;
 use super::{Inserter, Use};
 
 /// Arguments and results of functions must not be on one device.

@@ -54,7 +54,7 @@ fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {
     Ok(Vec::new())
 }
 
-fn each_body(module: &mut Module, step: fn(&mut Module, RegionId)) -> PassResult {
+fn each_body(module: &mut Module, step: impl Fn(&mut Module, RegionId)) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         step(module, body);
     }

@@ -61,9 +61,13 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
+            // As from MLIR's tools, the program is printed too; one with errors leaves its place empty.
             match done {
-                Ok(_) => {}
-                Err(Error::Diagnostics(errors)) => warnings.extend(errors),
+                Ok(module) => texts.push(stablehlo::print(&module, &options)),
+                Err(Error::Diagnostics(errors)) => {
+                    warnings.extend(errors);
+                    texts.push(String::new());
+                }
                 Err(error) => return Err(source.explain(&error)),
             }
             let text = String::from_utf8_lossy(&source.bytes);
@@ -86,11 +90,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             Err(error) => return Err(source.explain(&error)),
         }
     }
+    io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     if !wrong.is_empty() {
         return Err(source.explain(&Error::Diagnostics(wrong)));
-    }
-    if args.verify_diagnostics.is_none() {
-        io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

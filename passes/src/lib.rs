@@ -4,6 +4,7 @@
 
 pub mod annotate;
 mod axes;
+mod calls;
 mod cost;
 mod forward;
 pub mod gspmd;
@@ -19,6 +20,7 @@ pub mod reducer;
 pub mod reshard;
 pub mod rule;
 pub mod rules;
+mod shardings;
 pub mod shardy;
 pub mod strategy;
 pub mod structure;

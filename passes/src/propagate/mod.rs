@@ -17,7 +17,7 @@ mod factors;
 mod finish;
 mod flow;
 mod graph;
-mod groups;
+mod group_check;
 mod manual;
 mod prepare;
 mod priority;
@@ -26,11 +26,12 @@ mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
-pub(crate) use groups::check as check_groups;
+pub(crate) use group_check::check as check_groups;
 pub(crate) use manual::inside;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
+use crate::shardings;
 use engine::Engine;
 use factors::Direction;
 use flow::Parents;
@@ -120,7 +121,7 @@ pub fn propagate_func(
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
-    prepare::drop_trivial_axes(module, func, body);
+    drop_size_one_axes(module, func);
     let copies = constants::split(module, body);
     manual::name_all_manual_axes(module, body);
     let mut parents = Parents::new(module, body);
@@ -151,8 +152,8 @@ pub fn propagate_only(
 
 /// Takes axes of size one out of every sharding of a function.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::drop_trivial_axes(module, func, body);
+    if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
+        shardings::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
     }
 }
 
@@ -180,9 +181,7 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
 
 /// Closes every dimension of every sharding of a function; priorities and replicated axes go.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::map_shardings(module, func, body, &|_, sharding| sharding.closed());
-    }
+    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the

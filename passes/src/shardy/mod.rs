@@ -3,7 +3,6 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
-mod calls;
 mod export;
 mod import;
 mod propagation;

@@ -6,6 +6,7 @@ mod flatten_call_graph;
 mod func_calls;
 mod func_data_flow_edges;
 mod func_to_call;
+mod lift_meshes;
 mod pre_order_funcs;
 mod sharding_groups;
 
@@ -21,6 +22,7 @@ pub(super) const PASSES: &[Pass] = &[
         drop_unused_funcs(m, None);
         Ok(Vec::new())
     }),
+    pass("sdy-lift-inlined-meshes", "give each mesh one name", |m, _| lift_meshes::run(m)),
     pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
     Pass {
         options: &[func_calls::ADD_EDGES],

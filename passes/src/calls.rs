@@ -8,6 +8,9 @@ use crate::symbols::FreshNames;
 /// Where a copy of a function has the name of what it was copied from.
 pub(crate) const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 
+/// The attribute of a function or a call that says which thread of the host runs it.
+pub(crate) const EXECUTION_THREAD: &str = "execution_thread";
+
 /// The calls in each function, in order.
 pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };

@@ -11,6 +11,7 @@ pub mod gspmd;
 pub mod inline;
 pub mod localize;
 pub mod merge_reductions;
+mod merge_same;
 pub mod partition;
 pub mod pass_options;
 pub mod pipeline;

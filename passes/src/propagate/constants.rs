@@ -9,6 +9,7 @@ use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, Shar
 use smallvec::SmallVec;
 
 use crate::inline::{ValueMap, clone_op};
+use crate::merge_same::merge_same;
 
 /// What was copied from what.
 #[derive(Debug, Default)]
@@ -217,35 +218,14 @@ pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
         return;
     }
     type Key = (OpId, SmallVec<[ValueId; 3]>, Option<ShardingId>);
-    let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
-    let mut replaced = ValueMap::new();
     let mut is_original: SecondaryMap<OpId, bool> = SecondaryMap::new();
     for original in copies.original.values().filter_map(|o| o.expand()) {
         is_original[original] = true;
     }
-    // Regions are visited with an operation before those nested in it, so a copy comes before its uses.
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut kept = Vec::with_capacity(ops.len());
-        for op in ops {
-            for operand in &mut module.ops[op].operands {
-                *operand = replaced.get(*operand);
-            }
-            let data = &module.ops[op];
-            let original = copies.original[op].expand().or(is_original[op].then_some(op));
-            if let (Some(original), [result]) = (original, data.results.as_slice()) {
-                let key = (original, data.operands.clone(), module.shardings.of(*result));
-                let same = *first.entry(key).or_insert(op);
-                if same != op {
-                    let to = module.ops[same].results[0];
-                    replaced.insert(*result, to);
-                    continue;
-                }
-            }
-            regions.extend(&data.regions);
-            kept.push(op);
-        }
-        module.regions[region].ops = kept;
-    }
+    merge_same(module, body, |module, _, op| -> Option<Key> {
+        let data = &module.ops[op];
+        let original = copies.original[op].expand().or(is_original[op].then_some(op))?;
+        let &result = data.results.first()?;
+        Some((original, data.operands.clone(), module.shardings.of(result)))
+    });
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
+    AxisList, DYNAMIC, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
     ShardingId, TensorSharding, ValueId,
 };
 
@@ -122,9 +122,21 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
         }
     }
     for op in module.walk(body) {
-        let OpKind::ManualComputation(spec) = &module.ops[op].kind else { continue };
-        let mut spec = spec.clone();
         let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
+        let mut spec = match &module.ops[op].kind {
+            OpKind::ManualComputation(spec) => spec.clone(),
+            OpKind::Call { .. } => {
+                for result in results {
+                    if let Some(id) = module.shardings.of(result) {
+                        let shape = shape(module, result);
+                        let id = divide(module, id, &shape);
+                        module.shardings.set(result, Some(id));
+                    }
+                }
+                continue;
+            }
+            _ => continue,
+        };
         let sides =
             operands.iter().zip(&mut spec.in_shardings).chain(results.iter().zip(&mut spec.out_shardings));
         for (&value, id) in sides {
@@ -214,24 +226,34 @@ fn evenly_split(
     found: &TensorSharding,
     user: Option<&TensorSharding>,
     shape: &[i64],
-    whole_axes: bool,
+    only_whole_axes: bool,
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
     let mut out = found.clone();
+    if shape.contains(&DYNAMIC) {
+        return out;
+    }
     for (d, (dim, &n)) in out.dims.iter_mut().zip(shape).enumerate() {
         let given = user.and_then(|u| u.dims.get(d));
         if given.is_some_and(|g| g.axes == dim.axes) {
             continue;
         }
         if n % mesh.axes_size(&dim.axes) != 0 {
-            dim.axes = dividing(mesh, dim, n);
+            (dim.axes, dim.priority) = (dividing(mesh, dim, n), None);
         }
-        if whole_axes && dim.open {
-            let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
-            dim.axes.truncate(whole);
+        if only_whole_axes {
+            whole_axes(dim);
         }
     }
     out
+}
+
+/// Of a dimension that the user left open, keeps the axes before the first part of an axis.
+pub(crate) fn whole_axes(dim: &mut DimSharding) {
+    if dim.open {
+        let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
+        dim.axes.truncate(whole);
+    }
 }
 
 /// The longest major part of a dimension's axes that divides its size.

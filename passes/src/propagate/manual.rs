@@ -46,7 +46,7 @@ pub(crate) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option
 }
 
 /// The sharding outside of argument `i` whose sharding inside is given.
-pub(super) fn outside(
+pub(crate) fn outside(
     module: &mut Module,
     spec: &ManualSpec,
     i: usize,

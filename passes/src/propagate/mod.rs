@@ -18,7 +18,7 @@ mod finish;
 mod flow;
 mod graph;
 mod group_check;
-mod manual;
+pub(crate) mod manual;
 mod prepare;
 mod priority;
 mod projection;
@@ -26,6 +26,7 @@ mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
+pub(crate) use finish::whole_axes;
 pub(crate) use group_check::check as check_groups;
 pub(crate) use manual::inside;
 

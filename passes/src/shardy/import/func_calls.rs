@@ -8,7 +8,7 @@ use shardc_ir::{
 
 use super::data_flow_edges;
 use super::func_to_call::mesh_of;
-use crate::calls::{callee_of, callees_first, calls_in, check_calls, original_name};
+use crate::calls::{EXECUTION_THREAD, callee_of, callees_first, calls_in, check_calls, original_name};
 use crate::inline::{ValueMap, clone_region};
 use crate::pass_options::PassOption;
 use crate::pipeline::PassResult;
@@ -18,9 +18,6 @@ pub(super) const ADD_EDGES: PassOption = PassOption::on("add-data-flow-edges-on-
 
 /// The code of the warning that a function is called more than once.
 pub(in crate::shardy) const MANY_CALLS: &str = "SH0811";
-
-/// The attribute of a function that says which thread of the host runs it.
-const EXECUTION_THREAD: &str = "execution_thread";
 
 /// Turns each call into a computation that holds the function's body and has its name; the functions go. The first
 /// call gets the body, others get copies.

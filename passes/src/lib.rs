@@ -15,6 +15,7 @@ mod merge_same;
 pub mod partition;
 pub mod pass_options;
 pub mod pipeline;
+mod places;
 pub mod plan;
 pub mod propagate;
 pub mod reducer;

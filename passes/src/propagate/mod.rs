@@ -32,7 +32,7 @@ pub(crate) use manual::inside;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
-use crate::shardings;
+use crate::{calls, shardings};
 use engine::Engine;
 use factors::Direction;
 use flow::Parents;
@@ -123,10 +123,10 @@ pub fn propagate_func(
     let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
-    let copies = constants::split(module, body);
+    let copies = constants::split(module, func, body, &mut constants::Known::default());
     manual::name_all_manual_axes(module, body);
-    let mut parents = Parents::new(module, body);
-    constraints::apply(module, body, &mut parents);
+    constraints::apply(module, &[body], constraints::Flow::Implied);
+    let parents = Parents::new(module, body);
     let (graph, given, shardings, report) = run(module, func, body, &parents, options);
     finish::write_back(module, func, body, &graph, &given, &shardings);
     constants::merge(module, body, &copies);
@@ -158,19 +158,26 @@ pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
     }
 }
 
-/// Copies constants and broadcasts of scalars for each of their uses.
-pub fn split_constants(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        constants::split(module, body);
+/// Copies constants and broadcasts of scalars for each of their uses, in every function.
+///
+/// # Errors
+/// A function calls itself, or a call names no function.
+pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    calls::check_calls(module)?;
+    let mut known = constants::Known::default();
+    for func in calls::callees_first(module) {
+        if let Some(body) = module.funcs[func].body {
+            constants::split(module, func, body, &mut known);
+        }
     }
+    Ok(())
 }
 
-/// Sharding constraints give their sharding to their operand, where nothing contradicts.
-pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        let mut parents = Parents::new(module, body);
-        constraints::apply(module, body, &mut parents);
-    }
+/// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
+/// where `sdy.data_flow_edge` operations say so.
+pub fn apply_sharding_constraints(module: &mut Module) {
+    let bodies: Vec<RegionId> = module.bodies().collect();
+    constraints::apply(module, &bodies, constraints::Flow::Edges);
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.

@@ -7,12 +7,12 @@ mod edges;
 mod export;
 mod import;
 mod propagation;
-mod shardings;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
 use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
+use crate::places as shardings;
 
 /// Codes of warnings that are worth saying once, however many programs a file holds.
 pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];

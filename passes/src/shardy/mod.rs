@@ -3,7 +3,6 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
-mod calls;
 mod canonicalize;
 mod edges;
 mod edits;
@@ -11,7 +10,6 @@ mod export;
 mod import;
 mod pipeline;
 mod propagation;
-mod shardings;
 mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};

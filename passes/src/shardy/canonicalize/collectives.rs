@@ -3,8 +3,8 @@
 use shardc_ir::{AxisList, AxisRef, MeshCollective, MeshCollectiveKind, OpId, TensorSharding, ValueId};
 
 use super::super::edits::Cursor;
-use super::super::shardings::equivalent;
 use super::Round;
+use crate::places::equivalent;
 use crate::propagate::axes::{pre, push_merged};
 
 impl Round<'_> {

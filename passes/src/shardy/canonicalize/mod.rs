@@ -17,9 +17,9 @@ use shardc_ir::{
 };
 
 use super::edits::Edits;
-use super::shardings::Places;
 use crate::forward::Forward;
 use crate::pass_options::PassOption;
+use crate::places::Places;
 
 /// Which patterns are applied.
 pub(super) const PATTERNS: PassOption =

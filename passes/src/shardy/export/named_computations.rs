@@ -4,8 +4,9 @@ use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
 };
 
-use super::super::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
-use super::super::{edges, shardings::Places, walk::inner_first};
+use super::super::{edges, walk::inner_first};
+use crate::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
+use crate::places::Places;
 use crate::symbols::FreshNames;
 
 /// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the

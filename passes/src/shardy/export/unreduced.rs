@@ -5,8 +5,8 @@ use shardc_ir::{
     ShardingId, ValueId,
 };
 
-use super::super::shardings::{Places, through_barriers};
 use super::super::walk::inner_first;
+use crate::places::{Places, through_barriers};
 use crate::propagate::axes::minus;
 use crate::propagate::manual;
 use crate::reducer::reduction_of;

@@ -16,10 +16,10 @@ use shardc_ir::{
 };
 
 use super::super::edits::{Cursor, Edits};
-use super::super::shardings::{self, Places, equivalent, through_barriers};
 use super::super::walk::inner_first;
 use crate::forward::Forward;
 use crate::pass_options::PassOption;
+use crate::places::{self, Places, equivalent, through_barriers};
 use crate::propagate::projection::Projection;
 use crate::rule::{FactorKind, ShardingRule};
 use crate::rules::rule_of;
@@ -170,11 +170,11 @@ impl Inserter<'_> {
         let OpKind::Call { callee } = &self.module.ops[op].kind else { return };
         let Some(&func) = self.module.func_names.get(callee) else { return };
         let operands = self.module.ops[op].operands.clone();
-        let targets = match shardings::of_params(self.module, func) {
+        let targets = match places::of_params(self.module, func) {
             Some(targets) => targets,
             None => {
                 let given: Vec<_> = operands.iter().map(|&v| self.sharding(v)).collect();
-                let Some(mesh) = shardings::mesh_of(self.module, given) else { return };
+                let Some(mesh) = places::mesh_of(self.module, given) else { return };
                 let whole = |&v: &ValueId| {
                     let whole = TensorSharding::replicated(mesh, self.module.rank(v));
                     self.module.shardings.intern(whole)

@@ -45,7 +45,7 @@ pub struct PropagateOptions {
     pub strategies: &'static [Strategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
+    /// Whether dimensions with a later priority wait; otherwise all are seen at once.
     pub user_priority: bool,
     /// Whether axes are carried whole or not at all, and not along what may not divide.
     pub conservative: bool,
@@ -287,7 +287,7 @@ fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &Propaga
     let mut engine = Engine::new(module, &graph, shardings);
     engine.provenance = options.provenance;
     engine.report.warnings = warnings;
-    let priorities = priority::begin(&mut engine, options.user_priority);
+    let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
     run_levels(&mut engine, options);
     for level in &priorities {
         level.release(&mut engine);

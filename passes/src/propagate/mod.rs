@@ -98,7 +98,8 @@ pub struct PropagateReport {
 /// Propagates the shardings of the entry function to every value in it.
 ///
 /// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
-/// priorities, and so has each result of the function. The function should have no calls (see
+/// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
+/// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
 /// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
 ///
 /// # Errors
@@ -293,6 +294,12 @@ fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &Propaga
         level.release(&mut engine);
         run_levels(&mut engine, options);
     }
+    // Only now, so that programs whose pairs agree are as Shardy has them.
+    for &strategy in options.strategies {
+        while engine.aliases(strategy) {
+            run_level(&mut engine, options, LEVELS - 1);
+        }
+    }
     let Engine { shardings, report, .. } = engine;
     Solved { graph, given, shardings, report }
 }
@@ -300,12 +307,16 @@ fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &Propaga
 fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
     let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
     for level in levels {
-        for &strategy in options.strategies {
-            engine.run(strategy, &|node| match node.class {
-                schedule::Class::Fixed(direction) => Profile::All(direction),
-                class if options.op_priority => class.profile(level),
-                _ => Profile::All(Direction::Both),
-            });
-        }
+        run_level(engine, options, level);
+    }
+}
+
+fn run_level(engine: &mut Engine<'_>, options: &PropagateOptions, level: u8) {
+    for &strategy in options.strategies {
+        engine.run(strategy, &|node| match node.class {
+            schedule::Class::Fixed(direction) => Profile::All(direction),
+            class if options.op_priority => class.profile(level),
+            _ => Profile::All(Direction::Both),
+        });
     }
 }

@@ -76,11 +76,6 @@ impl Parents {
         self.of_op[op].expand()
     }
 
-    /// An operation stands in another region now.
-    pub(super) fn set_region(&mut self, op: OpId, region: RegionId) {
-        self.of_op[op] = region.into();
-    }
-
     /// Which value holds the sharding of `value`.
     pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
         match module.values[value].def {

@@ -9,7 +9,7 @@
 //! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
 //! every value that can have a sharding has one, closed.
 
-mod axes;
+pub(crate) mod axes;
 mod constants;
 mod constraints;
 mod engine;
@@ -21,7 +21,7 @@ mod groups;
 pub(crate) mod manual;
 mod prepare;
 mod priority;
-mod projection;
+pub(crate) mod projection;
 mod schedule;
 
 pub(crate) use axes::overlaps;
@@ -30,8 +30,9 @@ pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
 pub(crate) use manual::inside;
 
-use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, TensorSharding, ValueId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
+use crate::{calls, shardings};
 use engine::Engine;
 use factors::Direction;
 use flow::Parents;
@@ -125,11 +126,11 @@ pub fn propagate_func(
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
-    prepare::drop_trivial_axes(module, func, body);
-    let copies = constants::split(module, body);
+    drop_size_one_axes(module, func);
+    let copies = constants::split(module, func, body, &mut constants::Known::default());
     manual::name_all_manual_axes(module, body);
-    let mut parents = Parents::new(module, body);
-    constraints::apply(module, body, &mut parents);
+    constraints::apply(module, &[body], constraints::Flow::Implied);
+    let parents = Parents::new(module, body);
     let solved = solve(module, &Scope::Func(func, body), parents, options);
     finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
     constants::merge(module, body, &copies);
@@ -174,24 +175,31 @@ pub fn propagate_module(
 
 /// Takes axes of size one out of every sharding of a function.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::drop_trivial_axes(module, func, body);
+    if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
+        shardings::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
     }
 }
 
-/// Copies constants and broadcasts of scalars for each of their uses.
-pub fn split_constants(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        constants::split(module, body);
+/// Copies constants and broadcasts of scalars for each of their uses, in every function.
+///
+/// # Errors
+/// A function calls itself, or a call names no function.
+pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    calls::check_calls(module)?;
+    let mut known = constants::Known::default();
+    for func in calls::callees_first(module) {
+        if let Some(body) = module.funcs[func].body {
+            constants::split(module, func, body, &mut known);
+        }
     }
+    Ok(())
 }
 
-/// Sharding constraints give their sharding to their operand, where nothing contradicts.
-pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        let mut parents = Parents::new(module, body);
-        constraints::apply(module, body, &mut parents);
-    }
+/// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
+/// where `sdy.data_flow_edge` operations say so.
+pub fn apply_sharding_constraints(module: &mut Module) {
+    let bodies: Vec<RegionId> = module.bodies().collect();
+    constraints::apply(module, &bodies, constraints::Flow::Edges);
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
@@ -201,22 +209,9 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     }
 }
 
-/// Replaces every sharding of a function.
-pub(crate) fn map_shardings(
-    module: &mut Module,
-    func: FuncId,
-    map: &dyn Fn(&prepare::Meshes, &TensorSharding) -> TensorSharding,
-) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::map_shardings(module, func, body, map);
-    }
-}
-
 /// Closes every dimension of every sharding of a function; priorities and replicated axes go.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::map_shardings(module, func, body, &|_, sharding| sharding.closed());
-    }
+    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the

@@ -1,9 +1,8 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
-use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, Type, ValueDef, ValueId,
+    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span,
+    TensorSharding, Type, ValueDef, ValueId,
 };
 
 use super::flow::Parents;
@@ -130,95 +129,22 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
     }
 }
 
-/// Takes axes of size one out of every sharding: they split nothing and would only stand in the way.
-pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionId) {
-    if module.meshes.values().all(|mesh| mesh.axes.values().all(|&n| n != 1)) {
-        return;
-    }
-    map_shardings(module, func, body, &|meshes, sharding| {
-        let mesh = &meshes[sharding.mesh];
-        let keep = |axes: &AxisList| -> AxisList {
-            axes.iter().copied().filter(|&a: &AxisRef| !mesh.is_trivial(a)).collect()
-        };
-        let mut out = sharding.clone();
-        for dim in &mut out.dims {
-            dim.axes = keep(&dim.axes);
-            if dim.axes.is_empty() && !dim.open {
-                dim.priority = None;
-            }
-        }
-        out.replicated = keep(&out.replicated);
-        out.unreduced = keep(&out.unreduced);
-        out.tidied()
-    });
-}
-
-/// The meshes of a module.
-pub(crate) type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
-
-/// Replaces every sharding of a function.
-pub(super) fn map_shardings(
-    module: &mut Module,
-    func: FuncId,
-    body: RegionId,
-    map: &dyn Fn(&Meshes, &TensorSharding) -> TensorSharding,
-) {
-    let mut known: FxHashMap<ShardingId, ShardingId> = FxHashMap::default();
-    let mut change = |module: &mut Module, id: ShardingId| {
-        *known.entry(id).or_insert_with(|| {
-            let new = map(&module.meshes, module.shardings.get(id));
-            module.shardings.intern(new)
-        })
+/// A sharding without axes of size one: they split nothing and would only stand in the way.
+pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
+    let mesh = &module.meshes[sharding.mesh];
+    let keep = |axes: &AxisList| -> AxisList {
+        axes.iter().copied().filter(|&a: &AxisRef| !mesh.is_trivial(a)).collect()
     };
-    let ops = module.walk(body);
-    let mut values: Vec<ValueId> = module.regions[body].args.clone();
-    for &op in &ops {
-        values.extend(&module.ops[op].results);
-        for &region in &module.ops[op].regions {
-            values.extend(&module.regions[region].args);
+    let mut out = sharding.clone();
+    for dim in &mut out.dims {
+        dim.axes = keep(&dim.axes);
+        if dim.axes.is_empty() && !dim.open {
+            dim.priority = None;
         }
     }
-    for value in values {
-        if let Some(id) = module.shardings.of(value) {
-            let new = change(module, id);
-            module.shardings.set(value, Some(new));
-        }
-    }
-    for i in 0..module.funcs[func].res_shardings.len() {
-        if let Some(id) = module.funcs[func].res_shardings[i].expand() {
-            let new = change(module, id);
-            module.funcs[func].res_shardings[i] = PackedOption::from(new);
-        }
-    }
-    for op in ops {
-        match module.ops[op].kind.clone() {
-            OpKind::ShardingConstraint(id) => {
-                module.ops[op].kind = OpKind::ShardingConstraint(change(module, id));
-            }
-            OpKind::Reshard(id) => module.ops[op].kind = OpKind::Reshard(change(module, id)),
-            OpKind::ManualComputation(mut spec) => {
-                for id in spec.in_shardings.iter_mut().chain(&mut spec.out_shardings) {
-                    *id = change(module, *id);
-                }
-                module.ops[op].kind = OpKind::ManualComputation(spec);
-            }
-            OpKind::NamedComputation(mut spec) => {
-                let lists = spec.in_shardings.iter_mut().chain(&mut spec.out_shardings);
-                for id in lists.flatten() {
-                    *id = change(module, *id);
-                }
-                module.ops[op].kind = OpKind::NamedComputation(spec);
-            }
-            OpKind::DataFlowEdge(Some(id)) => {
-                module.ops[op].kind = OpKind::DataFlowEdge(Some(change(module, id)));
-            }
-            OpKind::MeshCollective(mut collective) => {
-                collective.out = change(module, collective.out);
-                module.ops[op].kind = OpKind::MeshCollective(collective);
-            }
-            _ => {}
-        }
-    }
+    out.replicated = keep(&out.replicated);
+    out.unreduced = keep(&out.unreduced);
+    out.tidied()
 }
 
 /// The sharding that each slot starts with.

@@ -3,12 +3,14 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
-mod calls;
+mod canonicalize;
 mod edges;
+mod edits;
 mod export;
 mod import;
+mod pipeline;
 mod propagation;
-mod shardings;
+mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
@@ -20,7 +22,7 @@ pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
 
 /// The steps, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
-    [import::PASSES, propagation::PASSES, export::PASSES].into_iter().flatten()
+    [import::PASSES, propagation::PASSES, export::PASSES, pipeline::PASSES].into_iter().flatten()
 }
 
 /// The attribute of a function whose calls are in manual computations: the manual axes there.

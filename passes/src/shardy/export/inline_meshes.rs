@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rustc_hash::FxHashMap;
 use shardc_ir::{AttrDict, Mesh, MeshId, Module, OpId, OpKind};
 
-use crate::propagate::map_shardings;
+use crate::shardings::map_func;
 
 /// Writes meshes where they are used; none has a name any more. Those that are alike are one mesh from then on.
 pub(super) fn inline(module: &mut Module) {
@@ -23,7 +23,7 @@ pub(super) fn inline(module: &mut Module) {
     };
     let first: FxHashMap<MeshId, MeshId> = module.meshes.keys().map(|id| (id, first_like(id))).collect();
     for func in module.funcs.keys().collect::<Vec<_>>() {
-        map_shardings(module, func, &|_, sharding| {
+        map_func(module, func, &mut |_, sharding| {
             let mut new = sharding.clone();
             new.mesh = first[&sharding.mesh];
             new

@@ -4,8 +4,9 @@ use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
 };
 
-use super::super::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
-use super::super::{edges, shardings::Places};
+use super::super::{edges, walk::inner_first};
+use crate::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
+use crate::places::Places;
 use crate::symbols::FreshNames;
 
 /// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the
@@ -29,27 +30,6 @@ pub(super) fn export(module: &mut Module) {
     for body in module.bodies().collect::<Vec<_>>() {
         edges::remove(module, body, is_edge);
     }
-}
-
-/// The operations under a region, each after those in its own regions.
-fn inner_first(module: &Module, region: RegionId) -> Vec<OpId> {
-    enum Step {
-        Ops(RegionId, usize),
-        Done(OpId),
-    }
-    let mut out = Vec::new();
-    let mut stack = vec![Step::Ops(region, 0)];
-    while let Some(step) = stack.pop() {
-        match step {
-            Step::Done(op) => out.push(op),
-            Step::Ops(region, at) => {
-                let Some(&op) = module.regions[region].ops.get(at) else { continue };
-                stack.extend([Step::Ops(region, at + 1), Step::Done(op)]);
-                stack.extend(module.ops[op].regions.iter().rev().map(|&r| Step::Ops(r, 0)));
-            }
-        }
-    }
-    out
 }
 
 fn export_one(

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use shardc_ir::{FuncId, Module};
 
+use crate::calls::{callee_of, callees_first, calls_in, check_calls, give_own_callee};
 use crate::pipeline::PassResult;
-use crate::shardy::calls::{callee_of, callees_first, calls_in, check_calls, give_own_callee};
 use crate::symbols::FreshNames;
 
 /// Every call but the first of a function calls a copy of it.

@@ -8,18 +8,16 @@ use shardc_ir::{
 
 use super::data_flow_edges;
 use super::func_to_call::mesh_of;
+use crate::calls::{EXECUTION_THREAD, callee_of, callees_first, calls_in, check_calls, original_name};
 use crate::inline::{ValueMap, clone_region};
 use crate::pass_options::PassOption;
 use crate::pipeline::PassResult;
-use crate::shardy::calls::{
-    EXECUTION_THREAD, callee_of, callees_first, calls_in, check_calls, original_name,
-};
 
 /// Whether edges are put on the named computations.
 pub(super) const ADD_EDGES: PassOption = PassOption::on("add-data-flow-edges-on-named-computations");
 
 /// The code of the warning that a function is called more than once.
-pub(in crate::shardy) const MANY_CALLS: &str = "SH0805";
+pub(in crate::shardy) const MANY_CALLS: &str = "SH0811";
 
 /// Turns each call into a computation that holds the function's body and has its name; the functions go. The first
 /// call gets the body, others get copies.

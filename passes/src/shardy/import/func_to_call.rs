@@ -2,8 +2,8 @@
 
 use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
 
+use crate::calls::{callee_of, calls_in};
 use crate::pipeline::PassResult;
-use crate::shardy::calls::{callee_of, calls_in};
 
 /// A call whose results have no shardings gets those of the function's results. One that has a sharding on any result
 /// keeps all of its own.

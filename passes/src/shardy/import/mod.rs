@@ -1,17 +1,22 @@
 //! Steps before propagation.
 
+mod batching;
+mod constants;
 mod data_flow_edges;
 mod edges;
 mod flatten_call_graph;
 mod func_calls;
 mod func_data_flow_edges;
 mod func_to_call;
+mod lift_meshes;
+mod manual_axes;
 mod pre_order_funcs;
 mod sharding_groups;
+mod size_one_axes;
 
 pub(super) use func_calls::MANY_CALLS;
 
-use super::{each, pass};
+use super::pass;
 use crate::pipeline::Pass;
 use crate::propagate;
 use crate::symbols::drop_unused_funcs;
@@ -21,6 +26,7 @@ pub(super) const PASSES: &[Pass] = &[
         drop_unused_funcs(m, None);
         Ok(Vec::new())
     }),
+    pass("sdy-lift-inlined-meshes", "give each mesh one name", |m, _| lift_meshes::run(m)),
     pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
     Pass {
         options: &[func_calls::ADD_EDGES],
@@ -46,17 +52,21 @@ pub(super) const PASSES: &[Pass] = &[
         |m, _| sharding_groups::run(m),
     ),
     pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
-        each(m, propagate::apply_sharding_constraints)
+        propagate::apply_sharding_constraints(m);
+        Ok(Vec::new())
     }),
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
-        each(m, propagate::split_constants)
+        constants::run(m)
     }),
-    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| {
-        each(m, propagate::drop_size_one_axes)
-    }),
+    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| size_one_axes::run(m)),
     pass(
         "sdy-manual-axes-cleanup",
         "name every manual axis at the boundary of manual computations",
-        |m, _| each(m, propagate::name_manual_axes),
+        |m, _| manual_axes::run(m),
+    ),
+    pass(
+        "sdy-explicit-gather-scatter-batching",
+        "make batching dimensions of those that indices only count",
+        |m, _| batching::run(m),
     ),
 ];

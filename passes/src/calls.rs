@@ -6,13 +6,13 @@ use crate::inline::{ValueMap, clone_region};
 use crate::symbols::FreshNames;
 
 /// Where a copy of a function has the name of what it was copied from.
-pub(super) const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
+pub(crate) const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 
 /// The attribute of a function or a call that says which thread of the host runs it.
-pub(super) const EXECUTION_THREAD: &str = "execution_thread";
+pub(crate) const EXECUTION_THREAD: &str = "execution_thread";
 
 /// The calls in each function, in order.
-pub(super) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
+pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     let mut ops = module.walk(body);
     ops.retain(|&op| matches!(module.ops[op].kind, OpKind::Call { .. }));
@@ -20,14 +20,14 @@ pub(super) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
 }
 
 /// The function that a call names, if it is one that the module holds and not keeps as text.
-pub(super) fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
+pub(crate) fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return None };
     module.func_names.get(callee).copied()
 }
 
 /// The functions that have bodies, each after those that it calls: depth first through the calls, from each function
 /// in turn. Backwards, that is MLIR's reverse post-order.
-pub(super) fn callees_first(module: &Module) -> Vec<FuncId> {
+pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
     let mut order = Vec::new();
     let mut seen: std::collections::HashSet<FuncId> = std::collections::HashSet::new();
     let callees = |func: FuncId| {
@@ -61,12 +61,12 @@ pub(super) fn callees_first(module: &Module) -> Vec<FuncId> {
 ///
 /// # Errors
 /// One for each such call, and for each group of functions that call each other.
-pub(super) fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     crate::inline::callees_first(module).map(drop)
 }
 
 /// The name of a function, or of the one that it is a copy of.
-pub(super) fn original_name(func: &Func) -> &str {
+pub(crate) fn original_name(func: &Func) -> &str {
     match func.attrs.get(ORIGINAL_FUNC_NAME) {
         Some(Attr::Str(name)) => name,
         _ => &func.name,
@@ -74,7 +74,7 @@ pub(super) fn original_name(func: &Func) -> &str {
 }
 
 /// Makes a call its callee's only one: it calls a copy, which calls copies too. No function may call itself.
-pub(super) fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
+pub(crate) fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
     let Some(func) = callee_of(module, call) else { return };
     let copy = clone_func(module, func, names);
     module.ops[call].kind = OpKind::Call { callee: module.funcs[copy].name.clone() };

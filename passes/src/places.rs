@@ -14,16 +14,18 @@ use crate::propagate::manual;
 
 /// Finds the places of shardings. Valid while no region, edge or use of an edge's owner comes or goes.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     /// The operation that a region belongs to; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// The operation whose region an operation ends.
+    owners: SecondaryMap<OpId, PackedOption<OpId>>,
     /// The edge that follows an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
 
 impl Places {
     /// The places of a whole module.
-    pub(super) fn new(module: &Module) -> Self {
+    pub(crate) fn new(module: &Module) -> Self {
         let mut out = Places::default();
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         let mut edges = Vec::new();
@@ -31,6 +33,9 @@ impl Places {
             let data = &module.ops[op];
             for &region in &data.regions {
                 out.parents[region] = op.into();
+                if let Some(end) = module.terminator(region) {
+                    out.owners[end] = op.into();
+                }
             }
             for &operand in &data.operands {
                 uses[operand] += 1;
@@ -49,17 +54,22 @@ impl Places {
     }
 
     /// The operation whose region this is.
-    pub(super) fn parent(&self, region: RegionId) -> Option<OpId> {
+    pub(crate) fn parent(&self, region: RegionId) -> Option<OpId> {
         self.parents[region].expand()
     }
 
+    /// The operation whose region ends with `end`; `None` for the end of a function.
+    pub(crate) fn owner_of_end(&self, end: OpId) -> Option<OpId> {
+        self.owners[end].expand()
+    }
+
     /// The edge that follows an owner of data flow.
-    pub(super) fn edge(&self, owner: ValueId) -> Option<OpId> {
+    pub(crate) fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }
 
     /// The sharding of a value.
-    pub(super) fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
+    pub(crate) fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
         let owner = self.owner(module, value)?;
         if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
             return *sharding;
@@ -75,13 +85,8 @@ impl Places {
         }
     }
 
-    /// The sharding of a value, through the barriers that only hold propagation up.
-    pub(super) fn get_through_barriers(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
-        self.get(module, through_barriers(module, value))
-    }
-
     /// Gives a value a sharding. An argument of a region that has no place for one stays as it is.
-    pub(super) fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
+    pub(crate) fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
         let Some(owner) = self.owner(module, value) else { return };
         if let Some(edge) = self.edge(owner) {
             module.ops[edge].kind = OpKind::DataFlowEdge(Some(sharding));
@@ -96,8 +101,8 @@ impl Places {
         }
     }
 
-    /// The value that holds the sharding of `value`.
-    fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
+    /// The value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
+    pub(crate) fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
         let op = &module.ops[op];
@@ -111,7 +116,7 @@ impl Places {
 
     /// The shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
     /// are then open on the mesh of the first.
-    pub(super) fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
+    pub(crate) fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
             .map(|&owner| match self.edge(owner).map(|edge| &module.ops[edge].kind) {
@@ -129,7 +134,7 @@ impl Places {
 }
 
 /// What a value is behind barriers that only hold propagation up.
-pub(super) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
+pub(crate) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value)
         && let OpKind::PropagationBarrier { .. } = module.ops[op].kind
         && let Some(&input) = module.ops[op].operands.first()
@@ -140,7 +145,7 @@ pub(super) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
 }
 
 /// The sharding that an operation says its result has. Where another result has one, this one's is open unless given.
-pub(super) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
+pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
         OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
@@ -241,7 +246,7 @@ fn replace_or_open(
 
 /// Whether both put the same part of the data on each device. No sharding stands for a whole copy on each; copies are
 /// alike whatever the mesh.
-pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
+pub(crate) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
     let whole = |id: Option<ShardingId>| {
         id.is_none_or(|id| {
             let sharding = module.shardings.get(id);
@@ -259,7 +264,7 @@ pub(super) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<Shard
 
 /// The shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh of
 /// several devices.
-pub(super) fn filled(
+pub(crate) fn filled(
     module: &mut Module,
     given: &[Option<ShardingId>],
     ranks: &[usize],
@@ -270,7 +275,7 @@ pub(super) fn filled(
 }
 
 /// The mesh of the first sharding that is not of one device alone.
-pub(super) fn mesh_of(
+pub(crate) fn mesh_of(
     module: &Module,
     given: impl IntoIterator<Item = Option<ShardingId>>,
 ) -> Option<MeshId> {
@@ -281,8 +286,16 @@ pub(super) fn mesh_of(
         .find(|&mesh| !module.meshes[mesh].is_maximal())
 }
 
+/// The shardings of a function's parameters, see [`filled`].
+pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
+    let args = module.regions[module.funcs[func].body?].args.clone();
+    let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
+    let ranks: Vec<_> = args.iter().map(|&v| module.rank(v)).collect();
+    filled(module, &given, &ranks)
+}
+
 /// The shardings of a function's results, see [`filled`].
-pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
+pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let data = &module.funcs[func];
     let rank = |&ty| module.types.as_tensor(ty).map_or(0, TensorType::rank);
     let ranks: Vec<usize> = data.results.iter().map(rank).collect();
@@ -293,7 +306,7 @@ pub(super) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<Shardi
 
 /// The functions that may be called from outside of the program: their results are as the user said. The entry; where
 /// there is none, every public function.
-pub(super) fn entries(module: &Module) -> Vec<FuncId> {
+pub(crate) fn entries(module: &Module) -> Vec<FuncId> {
     if module.funcs.len() == 1 {
         return module.funcs.keys().collect();
     }

@@ -6,8 +6,9 @@
 //! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
 //! the one that Shardy gives, including the order in which operations are visited where that matters.
 //!
-//! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
-//! every value that can have a sharding has one, closed.
+//! [`propagate`] is the compiler's own: before it, constants are copied per use and sharding constraints act on their
+//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
+//! alone, on all functions of a module.
 
 pub(crate) mod axes;
 mod constants;

@@ -161,7 +161,10 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"},
             let mesh = module.meshes.values().next().expect("a mesh");
             let from = match arrival.cause {
                 Cause::Annotation(_) => "its annotation".to_owned(),
-                Cause::Carried { from, .. } | Cause::Returned { from } | Cause::Group { from } => name(from),
+                Cause::Carried { from, .. }
+                | Cause::Returned { from }
+                | Cause::Donated { from }
+                | Cause::Group { from } => name(from),
             };
             let axis = mesh.axis_text(arrival.axis);
             format!("{} {:?} {axis} from {from}", name(arrival.subject), arrival.place)

@@ -81,9 +81,10 @@ fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &
                 for (link, next) in chain.links.iter().zip(chain.links.iter().skip(1)) {
                     let from = match link.cause {
                         Cause::Annotation(_) => panic!("an annotation in the middle of {chain:?}"),
-                        Cause::Carried { from, .. } | Cause::Returned { from } | Cause::Group { from } => {
-                            from
-                        }
+                        Cause::Carried { from, .. }
+                        | Cause::Returned { from }
+                        | Cause::Donated { from }
+                        | Cause::Group { from } => from,
                     };
                     assert_eq!(from, next.subject, "{chain:?} has a gap");
                 }

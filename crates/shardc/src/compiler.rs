@@ -6,6 +6,8 @@ use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
+use shardc_passes::rule::ShardingRule;
+use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -47,6 +49,7 @@ pub struct Compiler {
     mesh: Option<MeshSpec>,
     specs: Vec<(ArgSelector, PartitionSpec)>,
     debug: DebugOptions,
+    rules: RuleRegistry,
 }
 
 /// A program whose every value has a sharding.
@@ -120,6 +123,41 @@ impl Compiler {
         self
     }
 
+    /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
+    /// function gets the call with its shapes; `None` from it leaves the call unknown: nothing propagates through it,
+    /// and it sees whole values.
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func @main(%q: tensor<8x16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {}]>},
+    ///                   %k: tensor<8x32x64xf32>) -> tensor<8x16x64xf32> {
+    ///     %0 = stablehlo.custom_call @my_attention(%q, %k)
+    ///         : (tensor<8x16x64xf32>, tensor<8x32x64xf32>) -> tensor<8x16x64xf32>
+    ///     return %0 : tensor<8x16x64xf32>
+    ///   }
+    /// "#;
+    /// // Batches are independent; the other dimensions are the kernel's own affair.
+    /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| call.letters("bqd,bkd->bqe"));
+    /// let output = compiler.partition(source)?;
+    /// assert_eq!(output.manifest.inputs[1].spec, [vec!["data"], vec![], vec![]]);
+    /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn custom_call_rule(
+        mut self,
+        target: &str,
+        rule: impl Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.register(target, rule);
+        self
+    }
+
     /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
@@ -188,6 +226,7 @@ impl Compiler {
         if module.entry().is_none() {
             return Err(module.no_entry().into());
         }
+        self.rules.resolve(&mut module)?;
         let mut warnings = Vec::new();
         if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);

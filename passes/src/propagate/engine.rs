@@ -9,9 +9,9 @@ use shardc_ir::{EntityRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, Strategy};
-use super::graph::{Boundary, Graph, NONE, Node};
+use super::graph::{Boundary, FuncResult, Graph, NONE, Node};
 use super::projection::Projection;
-use super::provenance::Recorder;
+use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
 use super::{PropagateReport, manual};
 
@@ -115,7 +115,7 @@ impl<'m> Engine<'m> {
         }
         if let Some(recorder) = &mut self.recorder {
             let rule = &graph.rules[node.rule as usize].rule;
-            recorder.carried(self.module, rule, &key, tensors, &outcome, Some(node.op));
+            recorder.carried(self.module, rule, &key, tensors, &outcome, Via::Op(node.op));
         }
         for (tensor, mut sharding) in outcome {
             let slot = tensors[tensor as usize];
@@ -161,27 +161,40 @@ impl<'m> Engine<'m> {
     /// Carries shardings between what the function returns and its results.
     fn func_results(&mut self, strategy: Strategy) {
         let graph = self.graph;
+        self.exchange(&graph.func_results, strategy, Via::Return);
+    }
+
+    /// Carries shardings between arguments and the results that take their memory; tells whether any changed.
+    pub(super) fn aliases(&mut self, strategy: Strategy) -> bool {
+        let graph = self.graph;
+        self.exchange(&graph.aliases, strategy, Via::Alias)
+    }
+
+    fn exchange(&mut self, pairs: &[FuncResult], strategy: Strategy, via: Via) -> bool {
         let profile = Profile::All(Direction::Both);
-        for result in &graph.func_results {
-            let slots = [result.value, result.result];
+        let mut changed = false;
+        for pair in pairs {
+            let slots = [pair.value, pair.result];
             let ids = slots.map(|slot| self.shardings[slot as usize]);
             if ids == [NONE; 2] {
                 continue;
             }
-            let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
+            let key = [pair.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
             let outcome = self.outcome(&key, strategy, profile);
             if let Some(recorder) = self.recorder.as_mut().filter(|_| !outcome.is_empty()) {
-                let rule = &graph.rules[result.rule as usize].rule;
-                recorder.carried(self.module, rule, &key, &slots, &outcome, None);
+                let rule = &self.graph.rules[pair.rule as usize].rule;
+                recorder.carried(self.module, rule, &key, &slots, &outcome, via);
             }
             for (tensor, sharding) in outcome {
+                changed = true;
                 if tensor == 0 {
-                    self.update(result.value, sharding, None);
+                    self.update(pair.value, sharding, None);
                 } else {
-                    self.shardings[result.result as usize] = sharding;
+                    self.shardings[pair.result as usize] = sharding;
                 }
             }
         }
+        changed
     }
 
     fn outcome(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {

@@ -6,8 +6,9 @@
 //! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
 //! the one that Shardy gives, including the order in which operations are visited where that matters.
 //!
-//! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
-//! every value that can have a sharding has one, closed.
+//! [`propagate`] is the compiler's own: before it, constants are copied per use and sharding constraints act on their
+//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
+//! alone, on all functions of a module.
 
 pub(crate) mod axes;
 mod conflicts;
@@ -52,7 +53,7 @@ pub struct PropagateOptions {
     pub strategies: &'static [Strategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
+    /// Whether dimensions with a later priority wait; otherwise all are seen at once.
     pub user_priority: bool,
     /// Whether axes are carried whole or not at all, and not along what may not divide.
     pub conservative: bool,
@@ -91,7 +92,8 @@ pub struct PropagateReport {
 /// Propagates the shardings of the entry function to every value in it.
 ///
 /// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
-/// priorities, and so has each result of the function. The function should have no calls (see
+/// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
+/// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
 /// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
 ///
 /// # Errors
@@ -125,8 +127,13 @@ pub fn propagate_func(
         debug::write_constraints(module, &applied);
     }
     let parents = Parents::new(module, body);
-    let solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
-    finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    let mut solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
+    let agreed = finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    if let Some(provenance) = &mut solved.report.provenance {
+        for (to, from, sharding) in agreed {
+            provenance.donate(module, to, from, sharding);
+        }
+    }
     constants::merge(module, body, &copies);
     Ok(solved.report)
 }
@@ -301,11 +308,17 @@ fn solve(
     let mut engine = Engine::new(module, &graph, shardings);
     engine.recorder = recorder;
     engine.report.warnings = warnings;
-    let priorities = priority::begin(&mut engine, options.user_priority);
+    let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
     run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);
         run_levels(&mut engine, options, level.number());
+    }
+    // Only now, so that programs whose pairs agree are as Shardy has them.
+    for &strategy in options.strategies {
+        while engine.aliases(strategy) {
+            run_level(&mut engine, options, LEVELS - 1);
+        }
     }
     let Engine { shardings, mut report, mut recorder, .. } = engine;
     let log = recorder.as_mut().and_then(|recorder| recorder.log.take());
@@ -332,12 +345,16 @@ fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions, priority: u32
         if let Some(recorder) = &mut engine.recorder {
             recorder.round = Round { priority, level };
         }
-        for &strategy in options.strategies {
-            engine.run(strategy, &|node| match node.class {
-                schedule::Class::Fixed(direction) => Profile::All(direction),
-                class if options.op_priority => class.profile(level),
-                _ => Profile::All(Direction::Both),
-            });
-        }
+        run_level(engine, options, level);
+    }
+}
+
+fn run_level(engine: &mut Engine<'_>, options: &PropagateOptions, level: u8) {
+    for &strategy in options.strategies {
+        engine.run(strategy, &|node| match node.class {
+            schedule::Class::Fixed(direction) => Profile::All(direction),
+            class if options.op_priority => class.profile(level),
+            _ => Profile::All(Direction::Both),
+        });
     }
 }

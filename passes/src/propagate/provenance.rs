@@ -79,6 +79,11 @@ pub enum Cause {
         /// Where it came from.
         from: Subject,
     },
+    /// The argument gives its memory to the result.
+    Donated {
+        /// Where it came from.
+        from: Subject,
+    },
     /// Both values are in one sharding group.
     Group {
         /// Where it came from.
@@ -125,7 +130,9 @@ impl Chain {
     pub fn origin(&self) -> Option<Annotation> {
         match self.links.last()?.cause {
             Cause::Annotation(annotation) => Some(annotation),
-            Cause::Carried { .. } | Cause::Returned { .. } | Cause::Group { .. } => None,
+            Cause::Carried { .. } | Cause::Returned { .. } | Cause::Donated { .. } | Cause::Group { .. } => {
+                None
+            }
         }
     }
 }
@@ -203,7 +210,7 @@ impl Provenance {
                     Cause::Carried { from, from_dim, .. } => {
                         stack.push((from, Place::Dim(from_dim), part, at, links));
                     }
-                    Cause::Returned { from } | Cause::Group { from } => {
+                    Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => {
                         stack.push((from, arrival.place, part, at, links));
                     }
                 }
@@ -221,7 +228,10 @@ impl Provenance {
         let origins =
             here.filter_map(|(at, _)| match self.arrivals[self.origin[at as usize] as usize].cause {
                 Cause::Annotation(annotation) => Some(annotation),
-                Cause::Carried { .. } | Cause::Returned { .. } | Cause::Group { .. } => None,
+                Cause::Carried { .. }
+                | Cause::Returned { .. }
+                | Cause::Donated { .. }
+                | Cause::Group { .. } => None,
             });
         let mut out: Vec<Annotation> = origins.collect();
         out.sort_unstable();
@@ -240,6 +250,41 @@ impl Provenance {
     pub fn sharding_before_trimming(&self, subject: Subject) -> Option<ShardingId> {
         let id = *self.shardings.get(self.slot(subject)? as usize)?;
         (id != NONE).then(|| ShardingId::new(id as usize))
+    }
+
+    fn push(&mut self, subject: Subject, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
+        let at = self.arrivals.len() as u32;
+        let source = match cause {
+            Cause::Annotation(_) => None,
+            Cause::Carried { from, from_dim, .. } => Some((from, Place::Dim(from_dim))),
+            Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
+        };
+        let before = source.and_then(|(from, place)| {
+            let slot = self.slot(from)?;
+            let overlapping = || self.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
+            overlapping().find(|(_, a)| a.place == place).or_else(|| overlapping().next())
+        });
+        let origin = before.map_or(at, |(before, _)| self.origin[before as usize]);
+        self.origin.push(origin);
+        self.arrivals.push(Arrival { subject, place, axis, cause, round });
+        self.previous.push(std::mem::replace(&mut self.latest[slot as usize], at));
+    }
+
+    /// An argument or result of the function ends with the sharding of the one that it shares its memory with.
+    pub(super) fn donate(&mut self, module: &Module, to: Subject, from: Subject, sharding: ShardingId) {
+        let Some(slot) = self.slot(to) else { return };
+        let sharding = module.shardings.get(sharding);
+        let mesh = &module.meshes[sharding.mesh];
+        for (d, dim) in sharding.dims.iter().enumerate() {
+            let place = Place::Dim(d as u32);
+            for &axis in &dim.axes {
+                let had: SmallVec<[AxisRef; 4]> =
+                    self.at(slot).filter(|(_, a)| a.place == place).map(|(_, a)| a.axis).collect();
+                for axis in minus(mesh, axis, &had) {
+                    self.push(to, slot, place, axis, Cause::Donated { from }, Round::default());
+                }
+            }
+        }
     }
 
     /// The last arrival of an axis, or a part of it, at a place.
@@ -281,6 +326,17 @@ pub(super) struct Recorder {
     pub(super) log: Option<Log>,
 }
 
+/// What carries axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Via {
+    /// An operation.
+    Op(OpId),
+    /// What a function returns and its result.
+    Return,
+    /// An argument and the result that takes its memory.
+    Alias,
+}
+
 /// A tensor's shardings as numbers, as the engine has them.
 pub(super) type Ids<'a> = &'a [u32];
 
@@ -320,22 +376,7 @@ impl Recorder {
     }
 
     fn push(&mut self, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
-        let at = self.table.arrivals.len() as u32;
-        let subject = self.subjects[slot as usize];
-        let source = match cause {
-            Cause::Annotation(_) => None,
-            Cause::Carried { from, from_dim, .. } => Some((from, Place::Dim(from_dim))),
-            Cause::Returned { from } | Cause::Group { from } => Some((from, place)),
-        };
-        let before = source.and_then(|(from, place)| {
-            let slot = self.table.slot(from)?;
-            let overlapping = || self.table.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
-            overlapping().find(|(_, a)| a.place == place).or_else(|| overlapping().next())
-        });
-        let origin = before.map_or(at, |(before, _)| self.table.origin[before as usize]);
-        self.table.origin.push(origin);
-        self.table.arrivals.push(Arrival { subject, place, axis, cause, round });
-        self.table.previous.push(std::mem::replace(&mut self.table.latest[slot as usize], at));
+        self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
     }
 
     /// A slot starts with a sharding.
@@ -384,7 +425,7 @@ impl Recorder {
         }
     }
 
-    /// An operation (or a `return`, if none is given) gives some of its tensors new shardings. `key` is what the outcome
+    /// An operation, a `return` or shared memory gives some of its tensors new shardings. `key` is what the outcome
     /// depends on, its shardings from `key[2]` on; `slots` are the tensors.
     pub(super) fn carried(
         &mut self,
@@ -393,9 +434,14 @@ impl Recorder {
         key: Ids<'_>,
         slots: Ids<'_>,
         new: &[(u32, u32)],
-        op: Option<OpId>,
+        via: Via,
     ) {
-        if let Some(log) = &mut self.log {
+        let op = match via {
+            Via::Op(op) => Some(op),
+            Via::Return | Via::Alias => None,
+        };
+        // Shardy knows nothing of donated memory.
+        if let Some(log) = self.log.as_mut().filter(|_| via != Via::Alias) {
             log.step(module, rule, key, slots, new, op);
         }
         if !self.known.contains_key(key) {
@@ -414,9 +460,10 @@ impl Recorder {
                 continue;
             }
             let from_subject = self.subjects[source as usize];
-            let cause = match op {
-                Some(op) => Cause::Carried { op, from: from_subject, from_dim, tensors: (from, tensor) },
-                None => Cause::Returned { from: from_subject },
+            let cause = match via {
+                Via::Alias => Cause::Donated { from: from_subject },
+                Via::Op(op) => Cause::Carried { op, from: from_subject, from_dim, tensors: (from, tensor) },
+                Via::Return => Cause::Returned { from: from_subject },
             };
             self.push(slot, place, axis, cause, self.round);
         }

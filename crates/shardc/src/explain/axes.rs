@@ -97,6 +97,10 @@ impl Explainer<'_> {
                 (Subject::Result(i), _) => (format!("wanted by result {i}"), self.names.subject_place(from)),
                 _ => ("returned".to_owned(), self.return_place()),
             },
+            Cause::Donated { from } => (
+                format!("shares its memory with {}", self.names.subject(from)),
+                self.names.subject_place(arrival.subject),
+            ),
             Cause::Group { from } => (
                 format!("in one sharding group with {}", self.names.subject(from)),
                 self.names.subject_place(arrival.subject),

@@ -53,10 +53,14 @@ pub(super) const PASSES: &[Pass] = &[
     ),
     Pass {
         options: DEBUG,
-        ..pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, c| {
-            propagate::apply_sharding_constraints(m, debug_options(c));
-            Ok(Vec::new())
-        })
+        ..pass(
+            "sdy-apply-sharding-constraints",
+            "constraints give their sharding to their operand",
+            |m, c| {
+                propagate::apply_sharding_constraints(m, debug_options(c));
+                Ok(Vec::new())
+            },
+        )
     },
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
         constants::run(m)

@@ -30,10 +30,13 @@ impl Because {
             let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
             list.iter().filter(|(axis, _)| is_about(axis)).map(|(_, text)| text.clone()).collect()
         };
+        let all = |list: &[(String, String)]| list.iter().map(|(_, text)| text.clone()).collect();
         let reduces = matches!(collective.kind.as_str(), "all_reduce" | "reduce_scatter");
-        let (first, second) =
-            if reduces { (&self.sums, &self.conflicts) } else { (&self.conflicts, &self.sums) };
-        let lists = [about(first), about(second)];
+        let lists: [Vec<String>; 3] = if reduces {
+            [about(&self.sums), all(&self.sums), about(&self.conflicts)]
+        } else {
+            [about(&self.conflicts), all(&self.conflicts), Vec::new()]
+        };
         lists.into_iter().find(|list| !list.is_empty()).unwrap_or_else(|| vec![self.otherwise.clone()])
     }
 }
@@ -148,7 +151,18 @@ impl Explainer<'_> {
             (OpKind::ShardingConstraint(_), &[operand], &[result]) => {
                 format!("the constraint wants {} of what is sharded {}", text(result), text(operand))
             }
-            (kind, ..) => format!("{} cannot be done on just the parts that devices hold", kind.name()),
+            (kind, operands, results) => {
+                let shardings = |values: &[_]| {
+                    let texts: Vec<String> = values.iter().map(|&v| text(v)).collect();
+                    texts.join(", ")
+                };
+                format!(
+                    "{} of {} gives {}: no device can do its part with only what it holds",
+                    kind.name(),
+                    shardings(operands),
+                    shardings(results)
+                )
+            }
         };
         Because { sums: self.split_sums(op), conflicts, otherwise }
     }

@@ -216,5 +216,5 @@ fn excerpt(line: &str, from: usize, len: usize) -> (Option<String>, Option<(usiz
     let before = if start > indent { "... " } else { "" };
     let after = if line.len() > start + shown.len() { " ..." } else { "" };
     let skipped = line.get(start..from).map_or(0, |text| text.chars().count());
-    (Some(format!("{before}{shown}{after}")), Some((before.len() + skipped, len.min(WIDTH).max(1))))
+    (Some(format!("{before}{shown}{after}")), Some((before.len() + skipped, len.clamp(1, WIDTH))))
 }

@@ -1,7 +1,7 @@
 // The way of each axis of a value, from the annotation on, with the lines that carried it.
 // RUN: shardc explain %s --value %2 | FileCheck %s
 // RUN: shardc explain %s --line 26 | FileCheck %s
-// RUN: shardc explain %s --value nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not shardc explain %s --value nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 
 // CHECK: %2: tensor<32x16xf32>, sharded [{"data"}, {"model"}]
 // CHECK-NEXT: value.mlir:26, made by stablehlo.dot_general

@@ -25,6 +25,7 @@ mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
+pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 

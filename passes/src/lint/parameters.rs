@@ -7,9 +7,7 @@ use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 
 use super::Found;
-use super::subject::{
-    Subject, bytes_of, candidates, candidates_text, count, example, example_spec, few, whole_bytes,
-};
+use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
 use crate::units::bytes_text;
 
 /// What all parameters have to take together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes),
@@ -88,11 +86,10 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
             let mut shape = ty.shape.clone();
             shape[dim] /= mesh.axis_size(*axis);
             warning.hint(format!(
-                "{}; {} leaves {} per device (--spec arg{first}={})",
+                "{}; {} leaves {} per device",
                 candidates_text(mesh, &found),
                 example(module, mesh_id, ty.rank(), dim, *axis),
                 bytes_text(bytes_of(ty, &shape)),
-                example_spec(mesh, ty.rank(), dim, *axis),
             ))
         }
         None => warning

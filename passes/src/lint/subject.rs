@@ -186,13 +186,7 @@ pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, ax
     format!("#sdy.sharding<@{}, {}>", module.mesh_name(mesh), sharding.display(&module.meshes[mesh]))
 }
 
-/// The same as `--spec` takes it: `-,data`.
-pub(super) fn example_spec(mesh: &Mesh, rank: usize, dim: usize, axis: AxisRef) -> String {
-    let items: Vec<&str> = (0..rank).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();
-    items.join(",")
-}
-
-/// `"data" on dimension 0 or 1; "model" on dimension 1`: axes and the dimensions that they divide.
+/// Axes and the dimensions that they divide.
 pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[usize; 4]>)> {
     let divided = |axis: AxisRef| {
         let k = mesh.axis_size(axis);
@@ -202,7 +196,7 @@ pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[
     axes.map(|axis| (axis, divided(axis))).filter(|(_, dims)| !dims.is_empty()).collect()
 }
 
-/// [`candidates`] as text.
+/// [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
 pub(super) fn candidates_text(mesh: &Mesh, candidates: &[(AxisRef, SmallVec<[usize; 4]>)]) -> String {
     let one = |(axis, dims): &(AxisRef, SmallVec<[usize; 4]>)| {
         let dims: Vec<String> = dims.iter().map(usize::to_string).collect();

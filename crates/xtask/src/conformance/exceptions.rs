@@ -43,6 +43,11 @@ impl Exceptions {
         self.0.iter().position(fits)
     }
 
+    /// The lines that are about the file at `path`.
+    pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
+    }
+
     /// What a line is about, and its reason.
     pub(super) fn line(&self, line: usize) -> (&str, &str) {
         self.0.get(line).map_or(("", ""), |e| (&e.path, &e.reason))

@@ -6,6 +6,7 @@
 mod bytecode;
 mod exceptions;
 mod filecheck;
+mod propagation;
 mod read;
 mod shardy;
 mod tools;
@@ -48,6 +49,8 @@ enum Part {
     Filecheck,
     /// Those of Shardy's alone, counted in functions.
     Shardy,
+    /// Propagation gives the corpus the shardings that Shardy, in jaxlib, gives it.
+    Propagation,
 }
 
 impl ConformanceArgs {
@@ -87,6 +90,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     }
     if wants(Part::Shardy) || wants(Part::Filecheck) {
         shardy::run(workspace, &root.join("conformance/shardy"), args)?;
+    }
+    if wants(Part::Propagation) {
+        propagation::run(workspace, &root, args)?;
     }
     Ok(())
 }

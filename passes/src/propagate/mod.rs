@@ -36,6 +36,7 @@ pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
 pub(crate) use manual::inside;
 pub use provenance::{Annotation, Arrival, Cause, Chain, Place, Provenance, Round, Subject};
+pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ValueId};
 

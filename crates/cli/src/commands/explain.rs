@@ -9,7 +9,7 @@ use crate::args::ExplainArgs;
 use crate::io::{self, Source};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
-    let compiler = io::compiler(&args.input, None)?;
+    let compiler = io::compiler(&args.input.annotations, None)?;
     let source = Source::read(&args.input.input)?;
     let question = if let Some(name) = &args.value {
         Question::Value(name.clone())

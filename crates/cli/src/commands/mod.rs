@@ -2,6 +2,7 @@
 
 pub(crate) mod compile;
 pub(crate) mod explain;
+pub(crate) mod lint;
 pub(crate) mod opt;
 pub(crate) mod partition;
 pub(crate) mod plugin;

@@ -12,7 +12,7 @@ use crate::io::{self, Source};
 pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
     let debug =
         DebugOptions { origins: args.debug_sharding_origins, edges: args.debug_propagation_edge_sharding };
-    let compiler = io::compiler(&args.input, None)?.debug(debug);
+    let compiler = io::compiler(&args.input.annotations, None)?.debug(debug);
     let source = Source::read(&args.input.input)?;
     let propagated = Compiler::read(&source.bytes)
         .and_then(|module| compiler.propagate(module))

@@ -14,6 +14,7 @@
 //!   `return`, ...), whose operands have the sharding of the value that they become.
 
 mod assign;
+mod one_device;
 mod recompute;
 mod support;
 
@@ -35,11 +36,12 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: several meshes, manual computations, collectives in the input, calls (`SH03xx`).
+/// A construct that cannot be partitioned: several meshes, values on one named device, manual computations, collectives in the input, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
+    one_device::check(module, func, body)?;
     let mesh_id = the_mesh(module, body).map_err(|e| vec![*e])?;
     close_shardings(module, body, mesh_id);
     let results = result_shardings(module, func, body, mesh_id);

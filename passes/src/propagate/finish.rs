@@ -11,7 +11,8 @@ use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE};
 use super::manual;
 
-/// Gives every value its sharding, closed; a value that nothing reached is replicated.
+/// Gives every value its sharding, closed; a value that nothing reached is replicated, where there is a mesh to be
+/// replicated on.
 ///
 /// A dimension of an argument or a result of the function that the user did not split keeps only as many inferred
 /// axes as divide it, and no parts of axes: the outside world holds those arrays.
@@ -266,17 +267,14 @@ fn write_ops(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The mesh of the first sharding, else the first mesh.
+/// The mesh of the first sharding, else the first mesh; a mesh of one named device is for no other values.
 fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
     let used = shardings
         .iter()
         .filter(|&&s| s != NONE)
         .map(|&s| module.shardings.get(ShardingId::new(s as usize)).mesh);
     let usable = |id: &MeshId| !module.meshes[*id].is_maximal();
-    used.into_iter()
-        .find(usable)
-        .or_else(|| module.meshes.keys().find(usable))
-        .or_else(|| module.meshes.keys().next())
+    used.into_iter().find(usable).or_else(|| module.meshes.keys().find(usable))
 }
 
 fn is_manual_value(module: &Module, value: ValueId) -> bool {

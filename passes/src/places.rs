@@ -169,7 +169,9 @@ pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option
 /// list.
 pub(crate) fn open_siblings(module: &mut Module, op: OpId) {
     let results = module.ops[op].results.clone();
-    let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else { return };
+    let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else {
+        return;
+    };
     for v in results.into_iter().filter(|&v| module.shardings.of(v).is_none()).collect::<Vec<_>>() {
         let open = TensorSharding::open(mesh, module.rank(v));
         let open = module.shardings.intern(open);

@@ -108,8 +108,10 @@ impl Inserter<'_> {
                         self.forward.set(result, value);
                     }
                     self.gone.push(op);
-                    return;
+                } else {
+                    self.complete_operands(op);
                 }
+                return;
             }
             _ => {}
         }

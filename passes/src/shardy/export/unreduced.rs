@@ -27,7 +27,8 @@ pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         errors.extend(ops.into_iter().find_map(|op| {
             let fault = checker.check(op).err()?;
             let op = &checker.module.ops[op];
-            Some(Diagnostic::invalid(CODE, format!("{}: {fault}", op.kind.name())).at(op.span))
+            let name = if matches!(op.kind, OpKind::Return) { "return" } else { op.kind.name() };
+            Some(Diagnostic::invalid(CODE, format!("{name}: {fault}")).at(op.span))
         }));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }

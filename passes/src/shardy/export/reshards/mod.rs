@@ -151,7 +151,7 @@ impl Inserter<'_> {
                 _ => from_ends.collect(),
             };
             for used in sources {
-                self.to_target(used, target, None);
+                self.satisfy(used, target, None);
             }
         }
         let in_shardings = match kind {
@@ -163,7 +163,7 @@ impl Inserter<'_> {
             _ => Vec::new(),
         };
         for (operand, target) in in_shardings.into_iter().enumerate() {
-            self.to_target(Use { op, operand }, target, None);
+            self.satisfy(Use { op, operand }, target, None);
         }
     }
 
@@ -185,12 +185,12 @@ impl Inserter<'_> {
             }
         };
         for (operand, target) in targets.into_iter().enumerate().take(operands.len()) {
-            self.to_target(Use { op, operand }, Some(target), None);
+            self.satisfy(Use { op, operand }, Some(target), None);
             let value = self.value(Use { op, operand });
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = Edits::behind(self.module, operands[operand]);
-                // What `to_target` put behind the value comes first.
+                // What `satisfy` put behind the value comes first.
                 if let (Cursor::After(_, i) | Cursor::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
@@ -208,12 +208,12 @@ impl Inserter<'_> {
         let mut at = Cursor::Before(end);
         for operand in 0..self.module.ops[end].operands.len() {
             let target = self.module.funcs[func].res_shardings.get(operand).and_then(|id| id.expand());
-            self.to_target(Use { op: end, operand }, target, Some(&mut at));
+            self.satisfy(Use { op: end, operand }, target, Some(&mut at));
         }
     }
 
     /// Completes and makes pending what `target` asks for, at `at` or right behind the value.
-    fn to_target(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut Cursor>) {
+    fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut Cursor>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
         }

@@ -208,9 +208,15 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     }
 }
 
-/// Closes every dimension of every sharding of a function; priorities and replicated axes go.
+/// Closes every dimension of every sharding of a function; replicated axes go. Priorities stay where something is split.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
+    shardings::map_func(module, func, &mut |_, sharding| {
+        let mut closed = sharding.closed();
+        for (dim, before) in closed.dims.iter_mut().zip(&sharding.dims) {
+            dim.priority = before.priority.filter(|_| !dim.axes.is_empty());
+        }
+        closed
+    });
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the

@@ -7,7 +7,7 @@ sdy.mesh @mesh = <["x"=4, "y"=2]>
 
 // EVEN: func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, ?}p0, {"y"}p1], replicated={"x":(2)2}>}) -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x":(2)2, ?}]>})
 // WHOLE: func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}p0, {"y"}p1], replicated={"x":(2)2}>}) -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2}, {?}]>})
-// CLOSED: func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}, {"y"}]>}) -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2}, {"x":(2)2}]>})
+// CLOSED: func @main(%arg0: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}p0, {"y"}p1]>}) -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2}, {"x":(2)2}]>})
 func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2, ?}p0, {"y"}p1], replicated={"x":(2)2}>})
     -> (tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x":(1)2}, {"x":(2)2, ?}]>}) {
   // EVEN: call @f(%arg0) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x":(1)2, ?}, {?}]>]>}

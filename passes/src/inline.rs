@@ -88,13 +88,13 @@ fn copy_sharding(module: &mut Module, from: ValueId, to: ValueId) {
 /// that nothing names any more. Calls of functions without a body stay.
 ///
 /// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint
-/// at the place of the call.
+/// at the place of the call. A named computation is what is left of a call, and is replaced by its body in the same way.
 ///
 /// # Errors
 /// A function calls itself, directly or through others, or a call names no function.
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let order = callees_first(module)?;
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: true };
     for func in order {
         if let Some(body) = module.funcs[func].body {
             inliner.region(module, body);
@@ -107,7 +107,7 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 /// Replaces every call in these regions, and in what takes its place, by the body of the function; then drops private
 /// functions that nothing names any more. No function may call itself.
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: false };
     for &region in regions {
         // A body that was copied brings the calls in it along.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
@@ -206,6 +206,8 @@ struct Inliner {
     map: ValueMap,
     /// From results of calls to what the copies return.
     replaced: ValueMap,
+    /// Whether named computations are replaced too.
+    named: bool,
 }
 
 impl Inliner {
@@ -223,6 +225,10 @@ impl Inliner {
                 self.replaced.insert(result, operand);
                 continue;
             }
+            if self.named && matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
+                self.named(module, op, &mut out);
+                continue;
+            }
             match callee(module, op) {
                 Some((func, body)) => self.call(module, op, func, body, &mut out),
                 None => {
@@ -234,6 +240,38 @@ impl Inliner {
             }
         }
         module.regions[region].ops = out;
+    }
+
+    /// The body of a named computation in its place.
+    fn named(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) {
+        let OpKind::NamedComputation(spec) = module.ops[op].kind.clone() else { return };
+        let Some(&body) = module.ops[op].regions.first() else { return };
+        let sharding = |list: &Option<Vec<ShardingId>>, i: usize| list.as_ref()?.get(i).copied();
+        let operands = module.ops[op].operands.clone();
+        let args = module.regions[body].args.clone();
+        for (i, (&arg, &operand)) in args.iter().zip(&operands).enumerate() {
+            let value = match sharding(&spec.in_shardings, i) {
+                Some(sharding) => constrain(module, operand, sharding, op, out),
+                None => operand,
+            };
+            self.replaced.insert(arg, value);
+        }
+        self.region(module, body);
+        let ops = std::mem::take(&mut module.regions[body].ops);
+        let mut returned: SmallVec<[ValueId; 3]> = SmallVec::new();
+        for inner in ops {
+            match module.ops[inner].kind {
+                OpKind::Return => returned.clone_from(&module.ops[inner].operands),
+                _ => out.push(inner),
+            }
+        }
+        let results = module.ops[op].results.clone();
+        for (i, (&result, mut value)) in results.iter().zip(returned).enumerate() {
+            if let Some(sharding) = sharding(&spec.out_shardings, i) {
+                value = constrain(module, value, sharding, op, out);
+            }
+            self.replaced.insert(result, value);
+        }
     }
 
     fn call(&mut self, module: &mut Module, call: OpId, func: FuncId, body: RegionId, out: &mut Vec<OpId>) {

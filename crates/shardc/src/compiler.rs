@@ -7,6 +7,8 @@ use shardc_passes::inline::inline_calls;
 use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::rule::ShardingRule;
+use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -47,6 +49,7 @@ pub struct Compiler {
     options: PartitionOptions,
     mesh: Option<MeshSpec>,
     specs: Vec<(ArgSelector, PartitionSpec)>,
+    rules: RuleRegistry,
 }
 
 /// A program whose every value has a sharding.
@@ -111,6 +114,41 @@ impl Compiler {
     pub fn spec(mut self, target: &str, spec: &str) -> Result<Self, Error> {
         self.specs.push((target.parse().map_err(refused)?, spec.parse().map_err(refused)?));
         Ok(self)
+    }
+
+    /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
+    /// function gets the call with its shapes; `None` from it leaves the call unknown: nothing propagates through it,
+    /// and it sees whole values.
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func @main(%q: tensor<8x16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {}]>},
+    ///                   %k: tensor<8x32x64xf32>) -> tensor<8x16x64xf32> {
+    ///     %0 = stablehlo.custom_call @my_attention(%q, %k)
+    ///         : (tensor<8x16x64xf32>, tensor<8x32x64xf32>) -> tensor<8x16x64xf32>
+    ///     return %0 : tensor<8x16x64xf32>
+    ///   }
+    /// "#;
+    /// // Batches are independent; the other dimensions are the kernel's own affair.
+    /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| call.letters("bqd,bkd->bqe"));
+    /// let output = compiler.partition(source)?;
+    /// assert_eq!(output.manifest.inputs[1].spec, [vec!["data"], vec![], vec![]]);
+    /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn custom_call_rule(
+        mut self,
+        target: &str,
+        rule: impl Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.register(target, rule);
+        self
     }
 
     /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
@@ -188,6 +226,7 @@ impl Compiler {
         if module.entry().is_none() {
             return Err(module.no_entry().into());
         }
+        self.rules.resolve(&mut module)?;
         let mut warnings = Vec::new();
         if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);

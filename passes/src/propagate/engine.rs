@@ -9,7 +9,7 @@ use shardc_ir::{AxisRef, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, Tens
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, Strategy};
-use super::graph::{Boundary, Graph, NONE, Node};
+use super::graph::{Boundary, FuncResult, Graph, NONE, Node};
 use super::projection::Projection;
 use super::schedule::Profile;
 use super::{PropagateReport, Step, manual};
@@ -157,26 +157,39 @@ impl<'m> Engine<'m> {
     /// Carries shardings between what the function returns and its results.
     fn func_results(&mut self, strategy: Strategy) {
         let graph = self.graph;
+        self.exchange(&graph.func_results, strategy);
+    }
+
+    /// Carries shardings between arguments and the results that take their memory; tells whether any changed.
+    pub(super) fn aliases(&mut self, strategy: Strategy) -> bool {
+        let graph = self.graph;
+        self.exchange(&graph.aliases, strategy)
+    }
+
+    fn exchange(&mut self, pairs: &[FuncResult], strategy: Strategy) -> bool {
         let profile = Profile::All(Direction::Both);
-        for result in &graph.func_results {
-            let slots = [result.value, result.result];
+        let mut changed = false;
+        for pair in pairs {
+            let slots = [pair.value, pair.result];
             let ids = slots.map(|slot| self.shardings[slot as usize]);
             if ids == [NONE; 2] {
                 continue;
             }
-            let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
+            let key = [pair.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
             for (tensor, sharding) in self.outcome(&key, strategy, profile) {
+                changed = true;
                 if self.provenance {
                     let (to, from) = (slots[tensor as usize], slots[1 - tensor as usize]);
                     self.log(to, &[from], None, sharding);
                 }
                 if tensor == 0 {
-                    self.update(result.value, sharding, None);
+                    self.update(pair.value, sharding, None);
                 } else {
-                    self.shardings[result.result as usize] = sharding;
+                    self.shardings[pair.result as usize] = sharding;
                 }
             }
         }
+        changed
     }
 
     fn outcome(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
@@ -230,18 +243,19 @@ impl<'m> Engine<'m> {
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// The mesh that all shardings are on; a mesh without axes goes with any.
+    /// The mesh that all shardings are on, by the name that the first of them gives it; a mesh without axes goes with
+    /// any.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {
             let mesh = &self.module.meshes[id];
             mesh.axes.is_empty() && mesh.device_ids.is_none()
         };
-        for sharding in shardings.iter().flatten() {
-            let mesh = self.meshes[sharding.mesh.index()];
+        let same = |a: MeshId, b: MeshId| self.meshes[a.index()] == self.meshes[b.index()];
+        for mesh in shardings.iter().flatten().map(|sharding| sharding.mesh) {
             match found {
-                Some(other) if other == mesh || is_empty(mesh) => {}
-                Some(other) if !is_empty(other) => return None,
+                Some(first) if same(first, mesh) || is_empty(mesh) => {}
+                Some(first) if !is_empty(first) => return None,
                 _ => found = Some(mesh),
             }
         }

@@ -6,8 +6,9 @@
 //! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
 //! the one that Shardy gives, including the order in which operations are visited where that matters.
 //!
-//! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
-//! every value that can have a sharding has one, closed.
+//! [`propagate`] is the compiler's own: before it, constants are copied per use and sharding constraints act on their
+//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
+//! alone, on all functions of a module.
 
 pub(crate) mod axes;
 mod constants;
@@ -47,7 +48,7 @@ pub struct PropagateOptions {
     pub strategies: &'static [Strategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
+    /// Whether dimensions with a later priority wait; otherwise all are seen at once.
     pub user_priority: bool,
     /// Whether axes are carried whole or not at all, and not along what may not divide.
     pub conservative: bool,
@@ -100,7 +101,8 @@ pub struct PropagateReport {
 /// Propagates the shardings of the entry function to every value in it.
 ///
 /// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
-/// priorities, and so has each result of the function. The function should have no calls (see
+/// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
+/// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
 /// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
 ///
 /// # Errors
@@ -289,11 +291,17 @@ fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &Propaga
     let mut engine = Engine::new(module, &graph, shardings);
     engine.provenance = options.provenance;
     engine.report.warnings = warnings;
-    let priorities = priority::begin(&mut engine, options.user_priority);
+    let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
     run_levels(&mut engine, options);
     for level in &priorities {
         level.release(&mut engine);
         run_levels(&mut engine, options);
+    }
+    // Only now, so that programs whose pairs agree are as Shardy has them.
+    for &strategy in options.strategies {
+        while engine.aliases(strategy) {
+            run_level(&mut engine, options, LEVELS - 1);
+        }
     }
     let Engine { shardings, report, .. } = engine;
     Solved { graph, given, shardings, report }
@@ -302,12 +310,16 @@ fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &Propaga
 fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
     let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
     for level in levels {
-        for &strategy in options.strategies {
-            engine.run(strategy, &|node| match node.class {
-                schedule::Class::Fixed(direction) => Profile::All(direction),
-                class if options.op_priority => class.profile(level),
-                _ => Profile::All(Direction::Both),
-            });
-        }
+        run_level(engine, options, level);
+    }
+}
+
+fn run_level(engine: &mut Engine<'_>, options: &PropagateOptions, level: u8) {
+    for &strategy in options.strategies {
+        engine.run(strategy, &|node| match node.class {
+            schedule::Class::Fixed(direction) => Profile::All(direction),
+            class if options.op_priority => class.profile(level),
+            _ => Profile::All(Direction::Both),
+        });
     }
 }

@@ -17,6 +17,8 @@ use crate::propagate::manual;
 pub(crate) struct Places {
     /// The operation that a region belongs to; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// The operation whose region an operation ends.
+    owners: SecondaryMap<OpId, PackedOption<OpId>>,
     /// The edge that follows an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
@@ -31,6 +33,9 @@ impl Places {
             let data = &module.ops[op];
             for &region in &data.regions {
                 out.parents[region] = op.into();
+                if let Some(end) = module.terminator(region) {
+                    out.owners[end] = op.into();
+                }
             }
             for &operand in &data.operands {
                 uses[operand] += 1;
@@ -53,6 +58,11 @@ impl Places {
         self.parents[region].expand()
     }
 
+    /// The operation whose region ends with `end`; `None` for the end of a function.
+    pub(crate) fn owner_of_end(&self, end: OpId) -> Option<OpId> {
+        self.owners[end].expand()
+    }
+
     /// The edge that follows an owner of data flow.
     pub(crate) fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
@@ -73,11 +83,6 @@ impl Places {
                 Some(_) => None,
             },
         }
-    }
-
-    /// The sharding of a value, through the barriers that only hold propagation up.
-    pub(crate) fn get_through_barriers(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
-        self.get(module, through_barriers(module, value))
     }
 
     /// Gives a value a sharding. An argument of a region that has no place for one stays as it is.
@@ -279,6 +284,14 @@ pub(crate) fn mesh_of(
         .flatten()
         .map(|id| module.shardings.get(id).mesh)
         .find(|&mesh| !module.meshes[mesh].is_maximal())
+}
+
+/// The shardings of a function's parameters, see [`filled`].
+pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
+    let args = module.regions[module.funcs[func].body?].args.clone();
+    let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
+    let ranks: Vec<_> = args.iter().map(|&v| module.rank(v)).collect();
+    filled(module, &given, &ranks)
 }
 
 /// The shardings of a function's results, see [`filled`].

@@ -9,7 +9,7 @@
 //! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
 //! every value that can have a sharding has one, closed.
 
-mod axes;
+pub(crate) mod axes;
 mod constants;
 mod constraints;
 mod engine;
@@ -21,7 +21,7 @@ mod group_check;
 pub(crate) mod manual;
 mod prepare;
 mod priority;
-mod projection;
+pub(crate) mod projection;
 mod schedule;
 
 pub(crate) use axes::overlaps;

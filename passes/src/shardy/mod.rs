@@ -6,6 +6,7 @@
 mod edges;
 mod export;
 mod import;
+mod pipeline;
 mod propagation;
 
 use shardc_ir::{FuncId, Module, RegionId};
@@ -19,7 +20,7 @@ pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
 
 /// The steps, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
-    [import::PASSES, propagation::PASSES, export::PASSES].into_iter().flatten()
+    [import::PASSES, propagation::PASSES, export::PASSES, pipeline::PASSES].into_iter().flatten()
 }
 
 /// The attribute of a function whose calls are in manual computations: the manual axes there.

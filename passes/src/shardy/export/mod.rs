@@ -7,11 +7,13 @@ mod drop_all;
 mod func_results;
 mod inline_meshes;
 mod named_computations;
+mod reshards;
 mod sink_edges;
 mod sink_func_edges;
 mod small;
 mod sub_axes;
 mod unflatten;
+mod unreduced;
 
 use super::{each, each_body, pass, pass_with};
 use crate::pipeline::Pass;
@@ -92,6 +94,15 @@ pub(super) const PASSES: &[Pass] = &[
     pass("sdy-close-shardings", "close every dimension, without priorities and replicated axes", |m, _| {
         each(m, propagate::close_shardings)
     }),
+    pass("sdy-verify-unreduced-axes", "check that nothing pending is lost", |m, _| {
+        unreduced::verify(m).map(|()| Vec::new())
+    }),
+    pass_with(
+        "sdy-insert-explicit-reshards",
+        "make explicit where values are completed, and where calls and concatenations reshard",
+        &[reshards::FULL],
+        |m, context| reshards::insert(m, context.options.is_on(reshards::FULL)).map(|()| Vec::new()),
+    ),
     pass("sdy-remove-propagation-debug-info", "remove what says where axes came from", |m, _| {
         debug_info::remove(m);
         Ok(Vec::new())

@@ -16,7 +16,7 @@ pub(super) fn export(module: &mut Module) {
     let mut exported: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let bodies: Vec<RegionId> = module.bodies().collect();
     for &body in &bodies {
-        for op in inner_first(module, body) {
+        for op in module.walk_inner_first(body) {
             if matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
                 export_one(module, &places, &mut names, &mut exported, op);
             }
@@ -29,27 +29,6 @@ pub(super) fn export(module: &mut Module) {
     for body in module.bodies().collect::<Vec<_>>() {
         edges::remove(module, body, is_edge);
     }
-}
-
-/// The operations under a region, each after those in its own regions.
-fn inner_first(module: &Module, region: RegionId) -> Vec<OpId> {
-    enum Step {
-        Ops(RegionId, usize),
-        Done(OpId),
-    }
-    let mut out = Vec::new();
-    let mut stack = vec![Step::Ops(region, 0)];
-    while let Some(step) = stack.pop() {
-        match step {
-            Step::Done(op) => out.push(op),
-            Step::Ops(region, at) => {
-                let Some(&op) = module.regions[region].ops.get(at) else { continue };
-                stack.extend([Step::Ops(region, at + 1), Step::Done(op)]);
-                stack.extend(module.ops[op].regions.iter().rev().map(|&r| Step::Ops(r, 0)));
-            }
-        }
-    }
-    out
 }
 
 fn export_one(

@@ -81,12 +81,5 @@ fn computation(module: &Module, func: FuncId) -> Computation {
 }
 
 fn boundary(module: &mut Module, func: FuncId) -> Boundary {
-    (arg_shardings(module, func), shardings::of_results(module, func))
-}
-
-fn arg_shardings(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
-    let args = module.regions[module.funcs[func].body?].args.clone();
-    let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
-    let ranks: Vec<_> = args.iter().map(|&v| module.rank(v)).collect();
-    shardings::filled(module, &given, &ranks)
+    (shardings::of_params(module, func), shardings::of_results(module, func))
 }

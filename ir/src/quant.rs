@@ -37,6 +37,8 @@ pub struct Quant {
 pub struct QuantStorage {
     /// Whether they are signed.
     pub signed: bool,
+    /// Whether their type is `si8` rather than `i8`: MLIR tells them apart, and StableHLO takes the latter.
+    pub si: bool,
     /// Bits of each.
     pub bits: u32,
     /// Least value.
@@ -124,12 +126,23 @@ impl QuantStorage {
     #[must_use]
     pub fn full(signed: bool, bits: u32) -> Self {
         let (min, max) = Self::range(signed, bits);
-        QuantStorage { signed, bits, min, max }
+        QuantStorage { signed, si: false, bits, min, max }
     }
 
     fn range(signed: bool, bits: u32) -> (i64, i64) {
         let bits = bits.clamp(1, 62);
         if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    }
+
+    /// Whether a constant with elements of the type `literal` may have such values. MLIR prints both `ui8` and an
+    /// `i8` that is read as unsigned as `u8`, so that constants of `u8` may have elements of either.
+    #[must_use]
+    pub fn may_be(self, literal: DType) -> bool {
+        match self.dtype() {
+            Some(dtype) if literal == dtype => true,
+            Some(_) => !self.signed && Self { signed: true, ..self }.dtype() == Some(literal),
+            None => true,
+        }
     }
 
     /// The element type of a constant with such values; `None` for widths that none has.
@@ -155,7 +168,12 @@ impl QuantStorage {
 
 impl fmt::Display for QuantStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.signed { 'i' } else { 'u' }, self.bits)?;
+        let prefix = match (self.signed, self.si) {
+            (true, true) => "si",
+            (true, false) => "i",
+            (false, _) => "u",
+        };
+        write!(f, "{prefix}{}", self.bits)?;
         if Self::range(self.signed, self.bits) != (self.min, self.max) {
             write!(f, "<{}:{}>", self.min, self.max)?;
         }

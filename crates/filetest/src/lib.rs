@@ -1,11 +1,14 @@
 //! # shardc-filetest: files with `RUN:` lines, and the program that they run
 //!
-//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs the files.
+//! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs the files, [`functions`] does so
+//! function by function.
 //!
 //! This crate knows shardc only as a program, so that `cargo xtask`, which installs LLVM, can use it before LLVM is
 //! there.
 
+pub mod blocks;
 pub mod filetest;
+pub mod functions;
 pub mod program;
 
 use std::{

@@ -56,7 +56,7 @@ enum Command {
     Test(check::TestArgs),
     /// Run shardc on the test files of Shardy and StableHLO and on the corpus of real programs.
     #[command(
-        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance --only read\n  cargo xtask conformance shardy/transforms/propagation -v"
+        after_help = "Examples:\n  cargo xtask conformance\n  cargo xtask conformance read\n  cargo xtask conformance shardy transforms/propagation -v"
     )]
     Conformance(conformance::ConformanceArgs),
     /// Partition random programs and compare them on 8 virtual devices and on one.
@@ -71,7 +71,7 @@ enum Command {
     Fuzz(fuzz::FuzzArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; print medians and their ratio.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only text\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
     )]
     Bench(bench::BenchArgs),
 }

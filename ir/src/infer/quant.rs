@@ -203,6 +203,14 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
     let module = cx.module;
     let operands: SmallVec<[TypeId; 4]> = cx.operands.iter().map(|&v| module.values[v].ty).collect();
     let values = || operands.iter().chain(results).copied();
+    let is_si = |ty: &TypeId| element(module, *ty).is_some_and(|q| q.storage.is_some_and(|s| s.si));
+    if let Some(ty) = values().find(is_si) {
+        return Err(super::Fail::Wrong(format!(
+            "{} takes no quantized elements that are stored as `si` integers, here {}; write `i`",
+            cx.name(),
+            module.types.display(ty)
+        )));
+    }
     match takes(cx.kind) {
         Takes::All => {}
         takes => {

@@ -1,7 +1,7 @@
 //! I16: attributes that are carried as text say what they may say.
 
 use super::scan::Scan;
-use super::{Report, custom_call};
+use super::{Report, custom_call, interpreter};
 use crate::{Attr, DType, DotSpec, OpId, OpKind};
 
 pub(super) const CODE: &str = "SH0216";
@@ -11,6 +11,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let op = &module.ops[id];
     match &op.kind {
         OpKind::CustomCall(spec) => custom_call::check(report, id, spec),
+        OpKind::Opaque(_) => interpreter::check(report, id),
         OpKind::DotGeneral(spec) => {
             if let Some(text) = &spec.algorithm
                 && let Some((message, hint)) = algorithm(spec, text)

@@ -92,8 +92,12 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
 /// The first fault of a list of axes that one tensor may use.
 fn fault(mesh: &Mesh, sharding: &TensorSharding) -> Result<(), String> {
     if mesh.is_maximal() {
-        let bare = sharding.is_unsplit() && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
-        return if bare { Ok(()) } else { Err("a mesh of one device has no axes to split along".to_owned()) };
+        let bare = sharding.rank() == 0 && sharding.replicated.is_empty() && sharding.unreduced.is_empty();
+        return if bare {
+            Ok(())
+        } else {
+            Err("a mesh of one named device splits nothing: write `[]`".to_owned())
+        };
     }
     let axes = sharding.split_axes().chain(sharding.replicated.iter().copied());
     check_axes(mesh, axes.chain(sharding.unreduced.iter().copied()))?;

@@ -35,7 +35,8 @@
 //!   and in range; all devices take part, save in a broadcast. Global device ids come with a channel.
 //! * **I15** (SH0215) Permutes. No device sends twice, none receives twice.
 //! * **I16** (SH0216) Attributes that are carried as text. Where their form is known they fit the operation:
-//!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`.
+//!   `result_accuracy`, the algorithm of a product, layouts, aliases and configuration of a `custom_call`,
+//!   the programs of an `interpreter.run_parallel`.
 //! * **I17** (SH0217) Types. There is one bound per dimension, and none where the size is known;
 //!   zero points can be stored, scales expressed, and there is one for each position of their dimension; futures are
 //!   of tensors.
@@ -49,6 +50,7 @@ mod funcs;
 mod groups;
 mod handles;
 mod hints;
+mod interpreter;
 mod mesh;
 mod ops;
 mod placement;

@@ -422,15 +422,17 @@ fn i12_shardings() {
     let id = s.module.shardings.intern(sharding(s.mesh, &[&[data]]));
     s.module.funcs[FuncId::new(0)].res_shardings[0] = id.into();
     breaks(&s.module, "SH0212", "result 0 of @main");
-    // One device: no dimension need be written.
+    // One named device: no dimension is written.
     let mut s = small();
     let one = s.module.add_mesh("one", Mesh { device_ids: Some(vec![1]), ..Mesh::default() });
     let id = s.module.shardings.intern(sharding(one, &[]));
     s.module.shardings.set(ValueId::new(1), Some(id));
     holds(&s.module);
-    let id = s.module.shardings.intern(sharding(one, &[&[data], &[]]));
-    s.module.shardings.set(ValueId::new(1), Some(id));
-    breaks(&s.module, "SH0212", "a mesh of one device has no axes");
+    for dims in [&[&[data][..], &[]], &[&[][..], &[]]] {
+        let id = s.module.shardings.intern(sharding(one, dims));
+        s.module.shardings.set(ValueId::new(1), Some(id));
+        breaks(&s.module, "SH0212", "a mesh of one named device splits nothing");
+    }
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpKind, RegionId, ShardingId, Span,
-    TensorSharding, ValueDef, ValueId,
+    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span,
+    TensorSharding, Type, ValueDef, ValueId,
 };
 
-use super::flow::{Holder, Parents};
+use super::flow::Parents;
 use super::graph::{Graph, NONE};
-use super::{group_check, manual};
+use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
@@ -52,7 +52,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
-    errors.extend(group_check::check(module, &[body]));
+    errors.extend(groups::check(module, &[body]));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -98,6 +98,37 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     Ok(())
 }
 
+/// Checks that the shape of every tensor is static, and that there are no tuples: factors have sizes.
+pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let wrong = |&(_, value): &(OpId, ValueId)| match module.types.get(module.values[value].ty) {
+        Type::Tensor(tensor) => !tensor.is_static(),
+        Type::Tuple(_) => true,
+        _ => false,
+    };
+    let ops = module.walk(body);
+    let mut results = ops.iter().flat_map(|&op| module.ops[op].results.iter().map(move |&value| (op, value)));
+    match results.find(wrong) {
+        None => Ok(()),
+        Some((op, value)) => {
+            let what = match module.tensor(value) {
+                Some(_) => "a tensor whose shape is not static",
+                None => "a tuple",
+            };
+            Err(vec![
+                Diagnostic::unsupported(
+                    "SH0805",
+                    format!(
+                        "{} makes {what}, and nothing propagates through such",
+                        module.ops[op].kind.name()
+                    ),
+                )
+                .at(module.ops[op].span)
+                .hint("give every tensor a static shape, and name each item of a tuple on its own"),
+            ])
+        }
+    }
+}
+
 /// A sharding without axes of size one: they split nothing and would only stand in the way.
 pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
     let mesh = &module.meshes[sharding.mesh];
@@ -119,7 +150,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
 /// The sharding that each slot starts with.
 pub(super) fn initial_shardings(
     module: &mut Module,
-    func: FuncId,
+    main: Option<FuncId>,
     graph: &Graph,
     parents: &Parents,
 ) -> Vec<u32> {
@@ -131,23 +162,30 @@ pub(super) fn initial_shardings(
             ValueDef::Result(op, i) => match &module.ops[op].kind {
                 OpKind::ShardingConstraint(given) | OpKind::Reshard(given) => id = Some(*given),
                 OpKind::MeshCollective(collective) => id = Some(collective.out),
+                OpKind::DataFlowEdge(given) => id = given.or(id),
                 OpKind::ManualComputation(spec) => id = spec.out_shardings.get(i as usize).copied(),
+                OpKind::NamedComputation(spec) => {
+                    id = spec.out_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
                 _ => {}
             },
-            ValueDef::Arg(region, i) => {
-                if let (Holder::Flow(_), Some(op)) = (parents.holder(module, value), parents.parent(region))
-                    && let OpKind::ManualComputation(spec) = &module.ops[op].kind
-                {
+            ValueDef::Arg(region, i) => match parents.parent(region).map(|op| &module.ops[op].kind) {
+                Some(OpKind::ManualComputation(spec)) => {
                     let spec = spec.clone();
                     id = manual::inside(module, &spec, i as usize);
                 }
-            }
+                Some(OpKind::NamedComputation(spec)) => {
+                    id = spec.in_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
+                _ => {}
+            },
         }
         if let Some(id) = id {
             out[slot] = id.index() as u32;
         }
     }
     for result in &graph.func_results {
+        let Some(func) = main else { break };
         let first = graph.values.len() - module.funcs[func].results.len();
         let given = module.funcs[func].res_shardings.get(result.result as usize - first);
         if let Some(id) = given.and_then(|id| id.expand()) {

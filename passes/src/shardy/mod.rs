@@ -3,7 +3,9 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
+mod canonicalize;
 mod edges;
+mod edits;
 mod export;
 mod import;
 mod pipeline;
@@ -13,7 +15,6 @@ use shardc_ir::{FuncId, Module, RegionId};
 
 use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
-use crate::places as shardings;
 
 /// Codes of warnings that are worth saying once, however many programs a file holds.
 pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
@@ -50,7 +51,7 @@ fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {
     Ok(Vec::new())
 }
 
-fn each_body(module: &mut Module, step: fn(&mut Module, RegionId)) -> PassResult {
+fn each_body(module: &mut Module, step: impl Fn(&mut Module, RegionId)) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         step(module, body);
     }

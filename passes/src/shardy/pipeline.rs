@@ -5,7 +5,7 @@
 
 use shardc_ir::{Diagnostic, Module};
 
-use super::pass_with;
+use super::{canonicalize, pass_with};
 use crate::pass_options::{PassOption, PassOptions};
 use crate::pipeline::{Pass, PassContext, PassResult, find};
 
@@ -25,6 +25,16 @@ const DUMP_ORIGINS: PassOption = PassOption::flag("dump-sharding-origins");
 const DUMP_EDGES: PassOption = PassOption::flag("dump-propagation-edges");
 
 pub(super) const PASSES: &[Pass] = &[
+    pass_with(
+        "canonicalize",
+        "simplify collectives, reshards and manual computations, as MLIR's pass of that name",
+        &[canonicalize::PATTERNS],
+        |module, context| {
+            let patterns = canonicalize::Patterns::of(context.options.value(canonicalize::PATTERNS));
+            canonicalize::canonicalize(module, patterns);
+            Ok(Vec::new())
+        },
+    ),
     pass_with("sdy-import-pipeline", "Shardy's steps before propagation", &[DEDUP], |module, context| {
         run(module, context, &import(context.options.is_on(DEDUP)))
     }),
@@ -114,7 +124,7 @@ fn export(options: &PassOptions) -> Vec<Step> {
             &[
                 ("sdy-verify-unreduced-axes", ""),
                 ("sdy-insert-explicit-reshards", "enable-full-version=false"),
-                ("canonicalize", ""),
+                ("canonicalize", "enable-patterns=sdy-collective"),
             ],
         ),
         (debug, &[("sdy-remove-propagation-debug-info", "")]),

@@ -31,6 +31,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     if args.split_input_file && matches!(args.emit, Emit::Bytecode) {
         return Err(usage("bytecode holds one program: leave out --split-input-file or --emit bytecode"));
     }
+    if args.verify_diagnostics.is_some() && matches!(args.emit, Emit::Bytecode) {
+        return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
+    }
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
         Ok(text) if args.split_input_file => stablehlo::parse_split(text)
@@ -61,11 +64,15 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            match done {
-                Ok(_) => {}
-                Err(Error::Diagnostics(errors)) => warnings.extend(errors),
+            // As MLIR does, what is as expected is printed too; a program that is refused leaves a gap.
+            texts.push(match done {
+                Ok(module) => stablehlo::print(&module, &options),
+                Err(Error::Diagnostics(errors)) => {
+                    warnings.extend(errors);
+                    String::new()
+                }
                 Err(error) => return Err(source.explain(&error)),
-            }
+            });
             let text = String::from_utf8_lossy(&source.bytes);
             wrong.extend(stablehlo::check_expected(&text, range, &warnings, expect.into()));
             continue;
@@ -86,11 +93,9 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             Err(error) => return Err(source.explain(&error)),
         }
     }
+    io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     if !wrong.is_empty() {
         return Err(source.explain(&Error::Diagnostics(wrong)));
-    }
-    if args.verify_diagnostics.is_none() {
-        io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     }
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Attr, AttrDict, Diagnostic, Span};
 use smallvec::SmallVec;
 
-use super::Parser;
 use super::canonical::number;
+use super::{Parser, vhlo};
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
 use crate::syntax::AttrType;
@@ -263,8 +263,9 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn carried_text(&mut self, start: usize, end: usize) -> Res<Attr> {
-        let text = self.slice(start, end);
-        self.elsewhere(start, |p| p.attr(text, end))
+        // What is skipped may end with the blanks in front of the next bracket.
+        let text = self.slice(start, end).trim_end();
+        self.elsewhere(start, |p| p.attr(text, start + text.len()))
     }
 
     /// The attribute that ends at `end`; `text` is all of it.
@@ -298,6 +299,15 @@ impl<'a> Parser<'a> {
                 "false" => Attr::Bool(false),
                 "unit" => Attr::Unit,
                 _ if text.starts_with("#sdy.op_sharding_rule<") => Attr::Raw(self.sharding_rule()?.into()),
+                _ if text.starts_with("#vhlo.") => {
+                    let text = self.expand_text(text)?;
+                    if let Some((at, message)) = vhlo::fault(&text) {
+                        let start = self.pos + at.min(end - self.pos);
+                        let span = Span::new(start, end);
+                        return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(span).into());
+                    }
+                    return Ok(Attr::Raw(text.into()));
+                }
                 _ if text.starts_with("#stablehlo.") => {
                     let start = self.pos;
                     self.check_dimension_numbers(text)?;

@@ -32,6 +32,7 @@ mod rule;
 mod sdy;
 mod types;
 mod values;
+mod vhlo;
 
 use std::ops::{Deref, DerefMut, Range};
 

@@ -142,6 +142,7 @@ impl Parser<'_> {
             return Err(bad(message, span));
         };
         let mut storage = QuantStorage::full(signed, bits);
+        storage.si = word.starts_with("si");
         if self.eat("<") {
             let full = storage;
             storage.min = self.int()?;

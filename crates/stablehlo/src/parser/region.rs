@@ -435,13 +435,16 @@ impl<'a> Parser<'a> {
             && quantized.shape == value.shape
         {
             let storage = quantized.element.storage;
-            if storage.and_then(|storage| storage.dtype()) != Some(value.dtype) {
+            if storage.and_then(|storage| storage.dtype()) == Some(value.dtype) {
+                return Ok(());
+            }
+            if storage.is_none_or(|storage| storage.may_be(value.dtype)) {
                 // The type of the elements does not follow from the result's.
                 let mut text = String::new();
                 crate::printer::dense::push(&mut text, &self.module, dense, Some(written));
                 *dense = Dense::Raw(text.into());
+                return Ok(());
             }
-            return Ok(());
         }
         let message =
             format!("a constant of type {} cannot have another type as result", types.display(written));

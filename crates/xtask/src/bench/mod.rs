@@ -2,7 +2,10 @@
 //!
 //! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
 
+mod generate;
 mod partition;
+mod propagate;
+mod shardy;
 mod text;
 
 use std::{
@@ -37,6 +40,8 @@ pub(crate) struct BenchArgs {
 enum Comparison {
     /// Reading, verifying and printing text, beside MLIR's own.
     Text,
+    /// Propagation alone, beside Shardy's; and how its time grows with the program and the mesh.
+    Propagate,
     /// Propagation and partitioning, beside Shardy's propagation.
     Partition,
 }
@@ -52,20 +57,25 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     if wanted(Comparison::Text) {
         text::run(workspace, args, &python)?;
     }
+    if wanted(Comparison::Propagate) {
+        propagate::run(workspace, args, &python)?;
+    }
     if wanted(Comparison::Partition) {
         partition::run(workspace, args, &python)?;
     }
     Ok(())
 }
 
+/// A training step that comes along.
+const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
+
 /// The named programs; else the one in the checkout, and `large` where the corpus of real programs lies beside it.
-fn files(workspace: &Workspace, args: &BenchArgs, bundled: &str, large: &str) -> Vec<PathBuf> {
+fn files(workspace: &Workspace, args: &BenchArgs, large: &[&str]) -> Vec<PathBuf> {
     if !args.files.is_empty() {
         return args.files.clone();
     }
-    let large = shared(workspace).join(large);
-    let mut files = vec![workspace.root.join(bundled)];
-    files.extend(large.is_file().then_some(large));
+    let mut files = vec![workspace.root.join(BUNDLED)];
+    files.extend(large.iter().map(|file| shared(workspace).join(file)).filter(|file| file.is_file()));
     files
 }
 

@@ -1,18 +1,14 @@
 //! Propagation and partitioning: shardc beside Shardy's propagation, as jaxlib holds it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
-use super::{BenchArgs, Seconds, announce, files, json_member, milliseconds, print_stages, seconds, shared};
+use super::{
+    BenchArgs, Seconds, announce, files, json_member, milliseconds, print_stages, seconds, shardy::Peer,
+};
 use crate::{demo, process, setup, workspace::Workspace};
 
-const SHARDY: &str = include_str!("../../python/shardy_propagation.py");
-const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 const LARGE: &str = "corpus/jax/llama7b_32l_fsdp_tp_train.mlir";
 
 /// Stages in the order in which they happen; ones that are not listed come first.
@@ -23,7 +19,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
     let shardc = process::step("build shardc, optimised", || demo::build(workspace, true))?;
     let dir = workspace.scratch("bench")?;
     let peer = Peer::new(workspace, &dir)?;
-    for file in files(workspace, args, BUNDLED, LARGE) {
+    for file in files(workspace, args, &[LARGE]) {
         announce(&file, args.runs, "partition");
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..args.runs {
@@ -49,33 +45,4 @@ fn shardc_seconds(shardc: &Path, file: &Path, dir: &Path) -> Result<Seconds> {
     process::output(&mut command)?;
     let text = fs::read_to_string(&timings).with_context(|| format!("reading {}", timings.display()))?;
     seconds(json_member(&text, "seconds")?)
-}
-
-/// What times Shardy: the independent tool beside the checkout where there is one, else the script that comes
-/// along.
-struct Peer {
-    script: PathBuf,
-    arguments: &'static [&'static str],
-}
-
-impl Peer {
-    fn new(workspace: &Workspace, dir: &Path) -> Result<Peer> {
-        let tool = shared(workspace).join("tools/shardy_pipeline.py");
-        if tool.is_file() {
-            return Ok(Peer { script: tool, arguments: &["--propagate-only"] });
-        }
-        let script = dir.join("shardy_propagation.py");
-        fs::write(&script, SHARDY).with_context(|| format!("writing {}", script.display()))?;
-        Ok(Peer { script, arguments: &[] })
-    }
-
-    fn seconds(&self, python: &Path, file: &Path) -> Result<Seconds> {
-        let json = process::output(Command::new(python).arg(&self.script).args(self.arguments).arg(file))?;
-        // The tool keeps the times apart from what it says of the file, and uses Shardy's name of the pass.
-        let mut times = seconds(json_member(&json, "seconds")?)?;
-        if let Some(time) = times.remove("sdy-propagation-pipeline") {
-            times.insert("propagate".to_owned(), time);
-        }
-        Ok(times)
-    }
 }

@@ -11,7 +11,6 @@ use crate::{
 };
 
 const MLIR: &str = include_str!("../../python/mlir_text.py");
-const BUNDLED: &str = "tests/programs/llama_tiny_fsdp_tp_train.mlir";
 const LARGE: &str = "corpus/jax/llama70b_80l_fsdp_tp_train.mlir";
 const STAGES: [&str; 3] = ["read", "verify", "print"];
 
@@ -21,7 +20,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
     process::step("build the reader, optimised", || {
         process::run(bench(workspace).args(["--no-run", "--quiet"]))
     })?;
-    for file in files(workspace, args, BUNDLED, LARGE) {
+    for file in files(workspace, args, &[LARGE]) {
         announce(&file, args.runs, "text");
         let (mut ours, mut theirs, mut memory) = (Vec::new(), Vec::new(), (0.0, 0.0));
         for _ in 0..args.runs {

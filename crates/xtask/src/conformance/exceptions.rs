@@ -1,5 +1,6 @@
-//! Lists of expected differences: `path: reason` or `path#2,5: reason` (programs of a file, counted from 0) in each
-//! line; a `*` in the path stands for any text. Blank lines and lines that start with `#` say nothing.
+//! Lists of expected differences: `path: reason` or `path#2,5: reason` in each line, where the numbers are those of
+//! programs of the file, counted from 0, or names of functions; a `*` in the path stands for any text. Blank lines
+//! and lines that start with `#` say nothing.
 
 use std::{fs, path::Path};
 
@@ -9,8 +10,8 @@ use anyhow::{Context, Result};
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     path: String,
-    /// The programs of the file; all where empty.
-    chunks: Vec<usize>,
+    /// What in the file; all where empty.
+    parts: Vec<String>,
     reason: String,
 }
 
@@ -28,18 +29,23 @@ impl Exceptions {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let exception = |line: &str| {
             let (place, reason) = line.split_once(": ").with_context(|| format!("no reason in `{line}`"))?;
-            let (path, chunks) = place.split_once('#').unwrap_or((place, ""));
-            let chunks = chunks.split(',').filter(|chunk| !chunk.is_empty()).map(str::parse);
-            let chunks = chunks.collect::<Result<_, _>>().with_context(|| format!("a number in `{line}`"))?;
-            Ok(Exception { path: path.to_owned(), chunks, reason: reason.to_owned() })
+            let (path, parts) = place.split_once('#').unwrap_or((place, ""));
+            let parts = parts.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            Ok(Exception { path: path.to_owned(), parts, reason: reason.to_owned() })
         };
         lines.map(exception).collect::<Result<_>>().map(Exceptions)
     }
 
-    /// The line that says that program `chunk` of the file at `path` may differ.
-    pub(super) fn find(&self, path: &str, chunk: usize) -> Option<usize> {
-        let fits = |e: &Exception| (e.chunks.is_empty() || e.chunks.contains(&chunk)) && fits(&e.path, path);
+    /// The line that says that `part` of the file at `path` may differ.
+    pub(super) fn find(&self, path: &str, part: &str) -> Option<usize> {
+        let is_part = |e: &Exception| e.parts.is_empty() || e.parts.iter().any(|p| p == part);
+        let fits = |e: &Exception| is_part(e) && fits(&e.path, path);
         self.0.iter().position(fits)
+    }
+
+    /// The lines that are about the file at `path`.
+    pub(super) fn about(&self, path: &str) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().filter(move |(_, e)| fits(&e.path, path)).map(|(line, _)| line)
     }
 
     /// What a line is about, and its reason.
@@ -63,15 +69,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_files_and_programs() -> Result<()> {
-        let list = "# why\n\na/*.mlir#1,3: old\nb.mlir: new: both\n";
+    fn a_line_names_files_and_what_in_them() -> Result<()> {
+        let list = "# why\n\na/*.mlir#1,3,main.2: old\nb.mlir: new: both\n";
         let list = Exceptions::parse(list)?;
-        let reason = |path, chunk| list.find(path, chunk).map(|line| list.line(line).1);
-        assert_eq!(reason("a/x/y.mlir", 3), Some("old"));
-        assert_eq!(reason("a/x/y.mlir", 2), None);
-        assert_eq!(reason("b.mlir", 7), Some("new: both"));
-        assert_eq!(reason("b.mlir.bc", 0), None);
-        assert!(Exceptions::parse("a.mlir#x: why").is_err());
+        let reason = |path, part| list.find(path, part).map(|line| list.line(line).1);
+        assert_eq!(reason("a/x/y.mlir", "3"), Some("old"));
+        assert_eq!(reason("a/x/y.mlir", "main.2"), Some("old"));
+        assert_eq!(reason("a/x/y.mlir", "main"), None);
+        assert_eq!(reason("b.mlir", "7"), Some("new: both"));
+        assert_eq!(reason("b.mlir.bc", "0"), None);
         assert!(Exceptions::parse("a.mlir").is_err());
         Ok(())
     }

@@ -1,30 +1,26 @@
-//! The peers' own test files, run with `shardc opt` in the place of their tools.
+//! StableHLO's own test files, run with `shardc opt` in the place of its tool.
 //!
-//! A file counts as passed if all its `RUN:` lines succeed. Not every difference is a fault: where the peers test
-//! choices of their own, ours may differ.
+//! A file counts as passed if all its `RUN:` lines succeed. Not every difference is a fault: where StableHLO tests
+//! choices of its own, ours may differ.
 
 use std::{
     collections::BTreeMap,
-    env,
-    ffi::OsString,
+    ffi::OsStr,
     fs,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
 };
 
 use anyhow::{Context, Result, bail};
-use shardc_filetest::{files, filetest::FileTest, program};
+use shardc_filetest::{files, filetest::FileTest};
 
-use super::ConformanceArgs;
+use super::{
+    ConformanceArgs,
+    tools::{Tools, in_parallel},
+};
 use crate::{demo, process, setup, workspace::Workspace};
 
-/// The peers' tools that `shardc opt` stands in for.
-const TOOLS: [&str; 2] = ["sdy_opt", "stablehlo-opt"];
+/// The tool that `shardc opt` stands in for.
+const TOOL: &str = "stablehlo-opt";
 
 /// How one file went.
 enum Outcome {
@@ -39,12 +35,14 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     setup::run(false)?;
     let shardc = process::step("build shardc", || demo::build(workspace, args.release))?;
     let dir = workspace.scratch("conformance")?;
-    let path = search_path(&dir, &shardc)?;
+    let tools = Tools::new(&dir, &shardc, &[TOOL])?;
     let mut paths = files(root, "mlir").with_context(|| format!("reading {}", root.display()))?;
     let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     paths.retain(|path| args.wants(&relative(path)));
 
-    let outcomes = process::step(&format!("run {} files", paths.len()), || Ok(run_all(&paths, &dir, &path)))?;
+    let run = |i: usize, file: &PathBuf| tools.with_scratch(i, |scratch| one(file, scratch, &tools.path));
+    let title = format!("run {} of StableHLO's test files", paths.len());
+    let outcomes = process::step(&title, || Ok(in_parallel(&paths, run)))?;
 
     let mut folders: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let (mut report, mut crashes) = (String::new(), Vec::new());
@@ -83,69 +81,25 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     Ok(())
 }
 
-/// Stand-ins for the peers' tools, each with a limit on its time, and the search path that finds them.
-fn search_path(dir: &Path, shardc: &Path) -> Result<OsString> {
-    let bin = dir.join("bin");
-    fs::create_dir_all(&bin).with_context(|| format!("making {}", bin.display()))?;
-    for tool in TOOLS {
-        let file = bin.join(tool);
-        let script = format!("#!/bin/sh\nexec timeout 60 '{}' opt \"$@\"\n", shardc.display());
-        fs::write(&file, script).with_context(|| format!("writing {}", file.display()))?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
-            .with_context(|| format!("making {} executable", file.display()))?;
-    }
-    let usual = env::var_os("PATH").unwrap_or_default();
-    let llvm = program::llvm_tools().context("LLVM's FileCheck is not there")?;
-    env::join_paths([bin, llvm].into_iter().chain(env::split_paths(&usual)))
-        .context("joining the search path")
-}
-
-fn run_all(paths: &[PathBuf], dir: &Path, path: &OsString) -> Vec<Outcome> {
-    let next = AtomicUsize::new(0);
-    let outcomes: Mutex<BTreeMap<usize, Outcome>> = Mutex::new(BTreeMap::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let (i, Some(file)) = {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    (i, paths.get(i))
-                } {
-                    let scratch = dir.join("work").join(i.to_string());
-                    let outcome = one(file, &scratch, path);
-                    let _ = fs::remove_dir_all(&scratch);
-                    if let Ok(mut all) = outcomes.lock() {
-                        all.insert(i, outcome);
-                    }
-                }
-            });
-        }
-    });
-    outcomes.into_inner().unwrap_or_default().into_values().collect()
-}
-
-fn one(file: &Path, scratch: &Path, path: &OsString) -> Outcome {
+fn one(file: &Path, scratch: &Path, path: &OsStr) -> Outcome {
     let Ok(text) = fs::read_to_string(file) else { return Outcome::NotForUs };
     let Some(test) = FileTest::parse(&text).ok().and_then(|test| for_us(&text, test)) else {
         return Outcome::NotForUs;
     };
-    if let Err(error) = fs::create_dir_all(scratch) {
-        return Outcome::Failed(error.to_string());
-    }
     match test.run(file, scratch, path) {
         Ok(()) => Outcome::Passed,
         Err(said) => Outcome::Failed(said),
     }
 }
 
-/// The test with the lines that we can run. Lines under a condition (`%if`) are about builds of the peers' tools.
-/// Programs that the peers interpret are read and printed twice here, which must give the same text.
+/// The test with the lines that we can run. Lines under a condition (`%if`) are about builds of StableHLO's tools.
+/// Programs that StableHLO interprets are read and printed twice here, which must give the same text.
 fn for_us(text: &str, mut test: FileTest) -> Option<FileTest> {
     if text.contains("stablehlo-translate") {
-        test.runs = vec!["stablehlo-opt %s > %t.0".into(), "stablehlo-opt %t.0 | diff %t.0 -".into()];
+        test.runs = vec![format!("{TOOL} %s > %t.0"), format!("{TOOL} %t.0 | diff %t.0 -")];
         return Some(test);
     }
     test.runs.retain(|run| !run.starts_with("%if"));
-    let known = |run: &String| TOOLS.iter().any(|tool| run.contains(tool)) || run.starts_with("diff ");
+    let known = |run: &String| run.contains(TOOL) || run.starts_with("diff ");
     (!test.runs.is_empty() && test.runs.iter().all(known)).then_some(test)
 }

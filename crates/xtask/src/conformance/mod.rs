@@ -6,7 +6,10 @@
 mod bytecode;
 mod exceptions;
 mod filecheck;
+mod propagation;
 mod read;
+mod shardy;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -17,9 +20,9 @@ use shardc_filetest::shared;
 use crate::workspace::Workspace;
 
 /// What to run.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ConformanceArgs {
-    /// Only files whose path contains one of these.
+    /// Only files whose path contains one of these. A first word that names a part is that part alone.
     filters: Vec<String>,
     /// Only this part.
     #[arg(long)]
@@ -42,11 +45,26 @@ enum Part {
     Read,
     /// jaxlib's bytecode and portable artifacts of the corpus, in several versions, are what their text is.
     Bytecode,
-    /// The peers' `RUN:` lines, with `shardc opt` in the place of their tools.
+    /// The `RUN:` lines of StableHLO's tests and of Shardy's, with `shardc opt` in the place of their tools.
     Filecheck,
+    /// Those of Shardy's alone, counted in functions.
+    Shardy,
+    /// Propagation gives the corpus the shardings that Shardy, in jaxlib, gives it.
+    Propagation,
 }
 
 impl ConformanceArgs {
+    /// A first word that names a part, as `--only`.
+    fn part_first(&self) -> Self {
+        let mut args = self.clone();
+        let named = args.filters.first().and_then(|word| Part::from_str(word, false).ok());
+        if args.only.is_none() && named.is_some() {
+            args.only = named;
+            args.filters.remove(0);
+        }
+        args
+    }
+
     fn wants(&self, path: &str) -> bool {
         self.filters.is_empty() || self.filters.iter().any(|filter| path.contains(filter.as_str()))
     }
@@ -54,6 +72,7 @@ impl ConformanceArgs {
 
 /// Runs the parts that are wanted.
 pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
+    let args = &args.part_first();
     let Some(root) = shared().filter(|dir| dir.join("conformance").is_dir()) else {
         bail!(
             "there is no conformance data: it lies in `shared/conformance` beside the checkout, or where SHARDC_SHARED says"
@@ -67,7 +86,32 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
         bytecode::run(workspace, args)?;
     }
     if wants(Part::Filecheck) {
-        filecheck::run(workspace, &root.join("conformance"), args)?;
+        filecheck::run(workspace, &root.join("conformance/stablehlo"), args)?;
+    }
+    if wants(Part::Shardy) || wants(Part::Filecheck) {
+        shardy::run(workspace, &root.join("conformance/shardy"), args)?;
+    }
+    if wants(Part::Propagation) {
+        propagation::run(workspace, &root, args)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_may_come_first() {
+        let of = |words: &[&str], only| {
+            let filters = words.iter().map(|&w| w.to_owned()).collect();
+            let args =
+                ConformanceArgs { filters, only, verbose: false, release: false, python: None }.part_first();
+            (args.only.map(|part| part as usize), args.filters.join(" "))
+        };
+        let shardy = Some(Part::Shardy as usize);
+        assert_eq!(of(&["shardy", "import"], None), (shardy, "import".to_owned()));
+        assert_eq!(of(&["shardy/ir"], None), (None, "shardy/ir".to_owned()));
+        assert_eq!(of(&["read"], Some(Part::Shardy)), (shardy, "read".to_owned()));
+    }
 }

@@ -80,7 +80,7 @@ fn check(root: &Path, folder: &str, exceptions: &Exceptions, args: &ConformanceA
                 false => Expected::Read,
             };
             let name = format!("{path}#{number}");
-            let exception = exceptions.find(&path, number);
+            let exception = exceptions.find(&path, &number.to_string());
             tally.covered.extend(exception);
             match (one(program, expected, &name), exception) {
                 (Ok(()), _) => match expected {

@@ -1,5 +1,7 @@
 //! Which operations are local, and which of them belong together.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, OpId, OpKind, ValueId};
 
@@ -142,7 +144,7 @@ impl Former<'_, '_> {
                 made.extend(&data.results);
             }
         }
-        let mut moved: FxHashMap<usize, Vec<OpId>> = FxHashMap::default();
+        let mut moved: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
         for &op in ops.iter().rev() {
             let module = &*self.import.module;
             let data = &module.ops[op];

@@ -10,6 +10,8 @@ mod build;
 mod find;
 mod schedule;
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
@@ -188,7 +190,7 @@ struct Former<'i, 'm> {
     context: AxisList,
     sets: Sets,
     of_value: FxHashMap<ValueId, usize>,
-    parts: FxHashMap<usize, Part>,
+    parts: BTreeMap<usize, Part>,
     /// The part of each operation that belongs to one.
     of_op: FxHashMap<OpId, usize>,
     /// Constraints that nothing uses any more.
@@ -210,7 +212,7 @@ fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()
         context: context.clone(),
         sets: Sets(Vec::new()),
         of_value: FxHashMap::default(),
-        parts: FxHashMap::default(),
+        parts: BTreeMap::new(),
         of_op: FxHashMap::default(),
         unused: FxHashSet::default(),
     };

@@ -1,7 +1,7 @@
 //! The order of what is formed.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Diagnostic, OpId};
@@ -10,7 +10,7 @@ use super::{Former, Node, Part, Res, inputs};
 
 impl Former<'_, '_> {
     /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood.
-    pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<Node>, FxHashMap<usize, Part>)> {
+    pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<Node>, BTreeMap<usize, Part>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
         // Nodes are numbered by position: an operation by its own, a part by its last one.

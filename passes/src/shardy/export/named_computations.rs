@@ -4,8 +4,9 @@ use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
 };
 
-use super::super::{edges, shardings::Places};
+use super::super::edges;
 use crate::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
+use crate::places::Places;
 use crate::symbols::FreshNames;
 
 /// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the
@@ -70,6 +71,8 @@ fn export_one(
         res_attrs: vec![AttrDict::new(); results.len()],
         res_shardings: vec![PackedOption::default(); results.len()],
         arg_locs: std::mem::take(&mut module.regions[body].arg_locs),
+        arg_spans: Vec::new(),
+        res_spans: Vec::new(),
         attrs,
         span: module.ops[op].span,
         loc: module.ops[op].loc,

@@ -2,8 +2,9 @@
 
 use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ValueId};
 
-use super::super::{edges, shardings::Places};
+use super::super::edges;
 use crate::pass_options::{PassOption, PassOptions};
+use crate::places::Places;
 use crate::propagate::manual;
 
 /// Whether to take along where the axes on edges came from.

@@ -2,7 +2,8 @@
 
 use shardc_ir::{Module, OpKind, RegionId, TensorSharding};
 
-use super::super::{edges, shardings::Places};
+use super::super::edges;
+use crate::places::Places;
 
 /// Sinks the edges between functions under a function body. Where propagation left nothing on an edge, the value before
 /// it, if it had a sharding, is open.

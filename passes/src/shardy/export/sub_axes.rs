@@ -3,12 +3,12 @@
 
 use shardc_ir::{FuncId, Module, ShardingId};
 
-use super::super::shardings;
+use crate::places;
 use crate::propagate::whole_axes;
 
 /// Cuts open dimensions of the entry's arguments and results before the first part of an axis.
 pub(super) fn keep_whole_axes(module: &mut Module) {
-    for func in shardings::entries(module) {
+    for func in places::entries(module) {
         keep_in(module, func);
     }
 }

@@ -7,9 +7,10 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, ShardingId};
 
-use super::super::{FUNC_MANUAL_AXES, shardings};
+use super::super::FUNC_MANUAL_AXES;
 use crate::calls::{ORIGINAL_FUNC_NAME, callee_of, calls_in, original_name};
 use crate::pass_options::PassOption;
+use crate::places;
 
 /// Whether functions that differ in shardings alone become one.
 pub(super) const FULLY: PassOption = PassOption::flag("dedup-functions-fully");
@@ -81,5 +82,5 @@ fn computation(module: &Module, func: FuncId) -> Computation {
 }
 
 fn boundary(module: &mut Module, func: FuncId) -> Boundary {
-    (shardings::of_params(module, func), shardings::of_results(module, func))
+    (places::of_params(module, func), places::of_results(module, func))
 }

@@ -5,7 +5,7 @@ use shardc_ir::{
     ShardingId, ValueId,
 };
 
-use super::super::shardings::{Places, through_barriers};
+use crate::places::{Places, through_barriers};
 use crate::propagate::axes::minus;
 use crate::propagate::manual;
 use crate::reducer::reduction_of;

@@ -111,3 +111,27 @@ func.func @count(%a: tensor<3x!quant.uniform<i8:f32:0, {0.5,0.25}>>) {
 func.func @scale(%a: tensor<2x!quant.uniform<i8:f16, 1.0e+06>>) {
   return
 }
+
+// -----
+
+func.func @si(%a: tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32> {
+  // error: SH0207 stablehlo.uniform_dequantize takes no quantized elements that are stored as `si` integers, here tensor<4x!quant.uniform<si8:f32, 5.000000e-01>>; write `i`
+  %0 = stablehlo.uniform_dequantize %a : (tensor<4x!quant.uniform<si8:f32, 0.5>>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @stored_otherwise() {
+  // error: SH0104 a constant of type tensor<2xui8> cannot have another type as result
+  %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xui8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}
+
+// -----
+
+func.func @stored_wider() {
+  // error: SH0104 a constant of type tensor<2xi16> cannot have another type as result
+  %0 = stablehlo.constant() <{value = dense<[1, 2]> : tensor<2xi16>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5>>
+  return
+}

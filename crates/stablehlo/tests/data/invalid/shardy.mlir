@@ -180,3 +180,11 @@ sdy.mesh @mesh = <["x"=8, "y"=2]>
 func.func @part(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(3)2}, {}]>}) {
   return
 }
+
+// -----
+
+sdy.mesh @one = <[], device_ids=[0]>
+// error: SH0212 the sharding of argument 0 of @dimensions_on_one_device is not valid: a mesh of one named device splits nothing: write `[]`
+func.func @dimensions_on_one_device(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@one, [{}, {}]>}) {
+  return
+}

@@ -2,8 +2,8 @@
 
 use shardc_ir::{AxisRef, MeshId, OpId, OpKind, ShardingId, ValueId};
 
+use super::super::super::edits::Cursor;
 use super::Inserter;
-use super::edits::Cursor;
 use crate::propagate::overlaps;
 use crate::propagate::projection::Projection;
 use crate::rule::{FactorKind, ShardingRule};

@@ -7,7 +7,7 @@
 
 mod common_axes;
 mod dot;
-mod edits;
+
 mod one_device;
 mod pending;
 
@@ -15,13 +15,13 @@ use shardc_ir::{
     Diagnostic, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueId,
 };
 
-use super::super::shardings::{self, Places, equivalent, through_barriers};
+use super::super::edits::{Cursor, Edits};
 use crate::forward::Forward;
 use crate::pass_options::PassOption;
+use crate::places::{self, Places, equivalent, through_barriers};
 use crate::propagate::projection::Projection;
 use crate::rule::{FactorKind, ShardingRule};
 use crate::rules::rule_of;
-use edits::{Cursor, Edits};
 
 /// Whether every operation gets operands and results that fit; shardc's own `plan` does that.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
@@ -169,11 +169,11 @@ impl Inserter<'_> {
         let OpKind::Call { callee } = &self.module.ops[op].kind else { return };
         let Some(&func) = self.module.func_names.get(callee) else { return };
         let operands = self.module.ops[op].operands.clone();
-        let targets = match shardings::of_params(self.module, func) {
+        let targets = match places::of_params(self.module, func) {
             Some(targets) => targets,
             None => {
                 let given: Vec<_> = operands.iter().map(|&v| self.sharding(v)).collect();
-                let Some(mesh) = shardings::mesh_of(self.module, given) else { return };
+                let Some(mesh) = places::mesh_of(self.module, given) else { return };
                 let whole = |&v: &ValueId| {
                     let whole = TensorSharding::replicated(mesh, self.module.rank(v));
                     self.module.shardings.intern(whole)

@@ -2,9 +2,9 @@
 
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, OpKind, ShardingId, TensorSharding};
 
-use super::super::super::shardings::equivalent;
-use super::edits::Cursor;
+use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
+use crate::places::equivalent;
 
 /// Arguments and results of functions must not be on one device.
 pub(super) fn check(module: &Module, func: FuncId) -> Vec<Diagnostic> {

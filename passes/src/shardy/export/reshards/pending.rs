@@ -4,7 +4,7 @@ use shardc_ir::{
     AxisList, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, ShardingId, TensorSharding, ValueId,
 };
 
-use super::edits::Cursor;
+use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
 use crate::propagate::axes::{Prefix, minus, part, pre, prefix_of, push_merged};
 

@@ -1,0 +1,152 @@
+//! The check lines of a test file, function by function.
+//!
+//! FileCheck cuts what it checks at its `-LABEL` lines; a *block* is such a line with the check lines up to the next
+//! one, and is about one function. Check lines before the first label belong to the first block. Blocks can be
+//! checked apart: [`Blocks::select`] blanks the check lines of the others, so that line numbers stay.
+
+use std::ops::Range;
+
+/// Marks the end of a program in a file that holds several.
+pub const MARK: &str = "// -----";
+
+/// The check lines of one function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The line of the label, counted from 0 in the program.
+    pub label: usize,
+    /// The function that the label names; the whole label where it names none.
+    pub name: String,
+    lines: Range<usize>,
+}
+
+/// A program's lines, and its blocks in order.
+#[derive(Clone, Debug, Default)]
+pub struct Blocks<'a> {
+    lines: Vec<(&'a str, Option<Directive>)>,
+    /// Empty where there is no label.
+    pub blocks: Vec<Block>,
+}
+
+/// What a line tells FileCheck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directive {
+    Label,
+    Check,
+}
+
+impl<'a> Blocks<'a> {
+    /// Finds the check lines with one of the `prefixes`.
+    #[must_use]
+    pub fn new(program: &'a str, prefixes: &[String]) -> Self {
+        let lines: Vec<_> = program.lines().map(|line| (line, directive(line, prefixes))).collect();
+        let labels = lines.iter().enumerate().filter(|(_, (_, kind))| *kind == Some(Directive::Label));
+        let mut blocks: Vec<Block> = labels
+            .map(|(i, (line, _))| Block { label: i, name: name(line), lines: i..lines.len() })
+            .collect();
+        for i in 1..blocks.len() {
+            blocks[i - 1].lines.end = blocks[i].label;
+        }
+        if let Some(first) = blocks.first_mut() {
+            first.lines.start = 0;
+        }
+        Blocks { lines, blocks }
+    }
+
+    /// Whether there is anything to check.
+    #[must_use]
+    pub fn checks(&self) -> bool {
+        self.lines.iter().any(|(_, kind)| kind.is_some())
+    }
+
+    /// The program with the check lines of `block`, if any, and of the given labels alone.
+    #[must_use]
+    pub fn select(&self, block: Option<&Block>, labels: &[usize]) -> String {
+        let mut out = String::new();
+        for (i, (line, kind)) in self.lines.iter().enumerate() {
+            let wanted = match kind {
+                None => false,
+                Some(Directive::Label) => labels.contains(&i) || block.is_some_and(|b| b.label == i),
+                Some(Directive::Check) => block.is_some_and(|b| b.lines.contains(&i)),
+            };
+            out.push_str(if wanted { line } else { "" });
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Reads `PREFIX:`, `PREFIX-NEXT:`, `PREFIX-COUNT-2:`, `PREFIX{LITERAL}:`, where PREFIX is a word of its own.
+fn directive(line: &str, prefixes: &[String]) -> Option<Directive> {
+    let one = |prefix: &String| {
+        line.match_indices(prefix.as_str()).find_map(|(at, _)| {
+            let in_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+            if line[..at].chars().next_back().is_some_and(in_word) {
+                return None;
+            }
+            let (suffix, _) = line[at + prefix.len()..].split_once(':')?;
+            let (suffix, _) = suffix.split_once('{').unwrap_or((suffix, ""));
+            let known =
+                |kind: &&str| *kind == suffix || (suffix.starts_with("-COUNT-") && *kind == "-COUNT-");
+            match ["", "-NEXT", "-SAME", "-NOT", "-DAG", "-EMPTY", "-COUNT-", "-LABEL"]
+                .iter()
+                .find(|k| known(k))?
+            {
+                &"-LABEL" => Some(Directive::Label),
+                _ => Some(Directive::Check),
+            }
+        })
+    };
+    prefixes.iter().find_map(one)
+}
+
+/// The symbol that a label names, else its text.
+fn name(label: &str) -> String {
+    let text = label.split_once("-LABEL").map_or(label, |(_, rest)| rest);
+    let text = text.split_once(':').map_or(text, |(_, rest)| rest).trim();
+    let symbol = |c: char| c.is_alphanumeric() || "_.$-".contains(c);
+    match text.split_once('@').map(|(_, rest)| rest.split(|c| !symbol(c)).next().unwrap_or_default()) {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRAM: &str = "\
+// CHECK: sdy.mesh
+// CHECK-LABEL: func @a(
+// CHECK-SAME:  %arg0
+code // PRECHECK: no
+// V1-NEXT: one
+// CHECK-LABEL: func private
+// CHECK-COUNT-2: add
+// CHECK{LITERAL}: [[1]]
+";
+
+    fn of(prefixes: &[&str]) -> Vec<String> {
+        prefixes.iter().map(|&p| p.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_label_begins_a_block() {
+        let all = Blocks::new(PROGRAM, &of(&["CHECK", "V1"]));
+        let blocks: Vec<_> = all.blocks.iter().map(|b| (b.label, &*b.name, b.lines.clone())).collect();
+        assert_eq!(blocks, [(1, "a", 0..5), (5, "func private", 5..8)]);
+        assert_eq!(all.lines.iter().filter(|(_, kind)| kind.is_some()).count(), 7);
+        assert!(Blocks::new(PROGRAM, &of(&["V1"])).blocks.is_empty());
+        assert!(Blocks::new(PROGRAM, &of(&["V1"])).checks());
+        assert!(!Blocks::new(PROGRAM, &of(&["V2"])).checks());
+    }
+
+    #[test]
+    fn a_block_is_checked_apart_on_its_lines() {
+        let all = Blocks::new(PROGRAM, &of(&["CHECK"]));
+        let second = all.select(all.blocks.get(1), &[1]);
+        let kept: Vec<_> = second.lines().enumerate().filter(|(_, line)| !line.is_empty()).collect();
+        let line = |i: usize| (i, PROGRAM.lines().nth(i).unwrap_or_default());
+        assert_eq!(kept, [line(1), line(5), line(6), line(7)]);
+        assert_eq!(all.select(None, &[5]).trim(), "// CHECK-LABEL: func private");
+    }
+}

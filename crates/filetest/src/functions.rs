@@ -1,0 +1,204 @@
+//! A file test of a pass, function by function: one that fails hides no other.
+//!
+//! Each program of the file (apart by [`MARK`], where `-split-input-file` is given) is run by itself; what is printed
+//! is checked [block](crate::blocks) by block. A program without labels is one test, and so is one whose errors are
+//! checked by `-verify-diagnostics`.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::{
+    blocks::{Blocks, MARK},
+    filetest::{FileTest, substitute},
+};
+
+/// How one function went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The function that the label names, with `.2`, `.3`, ... where the file has that name before; for a program
+    /// without labels its number, counted from 0.
+    pub name: String,
+    /// What the failed command said.
+    pub outcome: Result<(), String>,
+}
+
+/// A `RUN:` line, cut before FileCheck.
+struct Run<'a> {
+    command: &'a str,
+    /// FileCheck's part of the line, and the prefixes of its check lines.
+    check: Option<(&'a str, Vec<String>)>,
+    split: bool,
+}
+
+/// Runs every `RUN:` line on every program of `text`. A function passed if it did in all lines.
+///
+/// # Errors
+/// The scratch folder cannot be written to, or bash does not start.
+pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
+    // By program and line of the label, so that the lines of several runs meet.
+    let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
+    let checker = Checker { scratch, path };
+    for run in test.runs.iter().map(|run| parse(run)) {
+        let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
+        let mut before = 0;
+        for (number, program) in programs.into_iter().enumerate() {
+            // What is said of a line is said of that line of the file.
+            let padded = "\n".repeat(before) + program;
+            before += program.matches('\n').count();
+            for (line, name, outcome) in checker.program(&padded, &run)? {
+                let name = name.unwrap_or_else(|| number.to_string());
+                let entry = all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) });
+                if entry.outcome.is_ok() {
+                    entry.outcome = outcome;
+                }
+            }
+        }
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let numbered = |mut function: Function| {
+        let count = seen.entry(function.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            function.name = format!("{}.{count}", function.name);
+        }
+        function
+    };
+    Ok(all.into_values().map(numbered).collect())
+}
+
+fn parse(run: &str) -> Run<'_> {
+    let split = run.contains("-split-input-file");
+    let Some((command, check)) =
+        run.rsplit_once('|').filter(|(_, check)| check.trim().starts_with("FileCheck"))
+    else {
+        return Run { command: run, check: None, split };
+    };
+    let words = check.split_whitespace();
+    let lists = words.filter_map(|word| {
+        let (option, list) = word.trim_start_matches('-').split_once('=')?;
+        matches!(option, "check-prefix" | "check-prefixes").then_some(list)
+    });
+    let mut prefixes: Vec<String> = lists.flat_map(|list| list.split(',')).map(str::to_owned).collect();
+    if prefixes.is_empty() {
+        prefixes.push("CHECK".to_owned());
+    }
+    Run { command, check: Some((check.trim(), prefixes)), split }
+}
+
+struct Checker<'a> {
+    scratch: &'a Path,
+    path: &'a OsStr,
+}
+
+/// The line of the label, the name where there is a label, and how it went.
+type Outcome = (usize, Option<String>, Result<(), String>);
+
+impl Checker<'_> {
+    fn program(&self, program: &str, run: &Run<'_>) -> Result<Vec<Outcome>, String> {
+        let file = self.write("program.mlir", program)?;
+        let printed = self.scratch.join("printed");
+        let said = self.bash(&substitute(run.command, &file, self.scratch), Some(&printed))?;
+        let blocks =
+            run.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default();
+        let ran = said.map_err(|said| format!("{said}{}", fs::read_to_string(&printed).unwrap_or_default()));
+        let Some((check, _)) = run.check.as_ref().filter(|_| ran.is_ok() && blocks.checks()) else {
+            if blocks.blocks.is_empty() {
+                return Ok(vec![(0, None, ran)]);
+            }
+            let failed = |b: &crate::blocks::Block| (b.label, Some(b.name.clone()), ran.clone());
+            return Ok(blocks.blocks.iter().map(failed).collect());
+        };
+        let checked = |lines: &str| {
+            let file = self.write("checks.mlir", lines)?;
+            let command = substitute(check, &file, self.scratch);
+            self.bash(&format!("{command} --input-file printed"), None)
+        };
+        let whole = checked(program)?;
+        if whole.is_ok() || blocks.blocks.len() < 2 {
+            let (line, name) = blocks.blocks.first().map_or((0, None), |b| (b.label, Some(b.name.clone())));
+            let rest = blocks.blocks.iter().skip(1).map(|b| (b.label, Some(b.name.clone()), Ok(())));
+            return Ok(std::iter::once((line, name, whole)).chain(rest).collect());
+        }
+        // A label that is not found would fail all others: leave such out.
+        let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
+        if checked(&blocks.select(None, &labels))?.is_err() {
+            let candidates = std::mem::take(&mut labels);
+            for label in candidates {
+                labels.push(label);
+                if checked(&blocks.select(None, &labels))?.is_err() {
+                    labels.pop();
+                }
+            }
+        }
+        let each = blocks.blocks.iter();
+        each.map(|b| Ok((b.label, Some(b.name.clone()), checked(&blocks.select(Some(b), &labels))?)))
+            .collect()
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
+        let file = self.scratch.join(name);
+        fs::write(&file, text).map_err(|error| format!("writing {}: {error}", file.display()))?;
+        Ok(file)
+    }
+
+    /// Runs a command, its output going to a file or away; the inner result says what a failed one said.
+    fn bash(&self, command: &str, to: Option<&Path>) -> Result<Result<(), String>, String> {
+        let stdout = match to {
+            None => Stdio::null(),
+            Some(file) => {
+                fs::File::create(file).map_err(|e| format!("writing {}: {e}", file.display()))?.into()
+            }
+        };
+        let out = Command::new("bash")
+            .args(["-o", "pipefail", "-c", command])
+            .env("PATH", self.path)
+            .current_dir(self.scratch)
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(Stdio::piped())
+            .output()
+            .map_err(|e| format!("bash does not start: {e}"))?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        Ok(if out.status.success() { Ok(()) } else { Err(format!("$ {command}\n{said}({})\n", out.status)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_cut_before_filecheck() {
+        let run = parse("sdy_opt %s -split-input-file 2>&1 | FileCheck %s --check-prefixes=A,B");
+        assert_eq!(run.command, "sdy_opt %s -split-input-file 2>&1 ");
+        assert_eq!(run.check, Some(("FileCheck %s --check-prefixes=A,B", vec!["A".into(), "B".into()])));
+        assert!(run.split && parse("sdy_opt %s").check.is_none() && !parse("sdy_opt %s").split);
+    }
+
+    /// `cat` prints the program, checks and all, so a check passes unless it looks for what is nowhere else.
+    #[test]
+    fn one_that_fails_hides_no_other() -> Result<(), String> {
+        let Some(tools) = crate::program::llvm_tools() else {
+            eprintln!("SKIPPED: LLVM's FileCheck is not there");
+            return Ok(());
+        };
+        let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\
+            // CHECK-LABEL: func @a\nfunc @a\n// CHECK: nowhere\n\
+            // CHECK-LABEL: func @gone\n// CHECK-LABEL: func @b\nfunc @b\n// CHECK-NEXT: add\nadd\n\
+            // -----\n// CHECK-LABEL: func @a\nfunc @a\n// -----\n// CHECK: no label\nno label\n";
+        let test = FileTest::parse(text)?;
+        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&usual)))
+            .map_err(|e| e.to_string())?;
+        let all = run(text, &test, dir.path(), &path)?;
+        let all: Vec<_> = all.iter().map(|f| (&*f.name, f.outcome.is_ok())).collect();
+        assert_eq!(all, [("a", false), ("gone", false), ("b", true), ("a.2", true), ("2", true)]);
+        Ok(())
+    }
+}

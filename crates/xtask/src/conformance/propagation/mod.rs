@@ -1,0 +1,256 @@
+//! Propagation beside Shardy's on every program of the corpus.
+//!
+//! Shardings of arguments, results and constraints must be equal. Those of values in between may differ; they are
+//! counted by class, and where they do, the program is partitioned once with ours and once with Shardy's: ours must not
+//! send more. What is expected to differ is listed in `tests/conformance/propagation.txt`.
+
+mod numbers;
+mod peer;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use shardc_filetest::files;
+use shardc_ir::{Diagnostic, Module};
+use shardc_passes::{
+    gspmd::{import_gspmd, is_annotated},
+    inline::inline_calls,
+    partition::{PartitionOptions, partition},
+    propagate::{PropagateOptions, propagate},
+    strategy::cost,
+};
+use shardc_stablehlo::{PrintOptions, parse, print, render};
+
+use self::{
+    numbers::{Constraints, Found, find, number, take_over},
+    peer::Peer,
+};
+use super::{ConformanceArgs, exceptions::Exceptions, tools::in_parallel};
+use crate::{process, python, workspace::Workspace};
+
+/// What is wrong with one program: what of it, and how.
+type Differences = Vec<(String, String)>;
+
+/// How one program went.
+struct Outcome {
+    /// Of arguments, results and constraints, and `bytes` where ours sends more.
+    wrong: Differences,
+    /// Number of values in between, and which of them differ by class.
+    values: usize,
+    classes: BTreeMap<String, Vec<String>>,
+    /// Bytes sent with our shardings and with Shardy's, where values in between differ.
+    costs: Option<(u64, u64)>,
+}
+
+/// Compares every program; prints what differs.
+pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
+    let tool = root.join("tools/shardy_pipeline.py");
+    if !tool.is_file() {
+        bail!("there is no {}", tool.display());
+    }
+    let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/propagation.txt"))?;
+    let python = python::with_jax(workspace, args.python.as_deref())?;
+    let peer = Peer { python, tool, dir: workspace.scratch("shardy")? };
+    let mut paths = files(&root.join("corpus/jax"), "mlir").context("reading the corpus")?;
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    paths.retain(|path| args.wants(&relative(path)));
+    let title = format!("propagate {} programs beside Shardy", paths.len());
+    let outcomes =
+        process::step(&title, || Ok(in_parallel(&paths, |_, path: &PathBuf| compare(&peer, path))))?;
+
+    let (mut wrong, mut refused) = (Vec::new(), Vec::new());
+    let (mut covered, mut used) = (BTreeSet::new(), BTreeSet::new());
+    let (mut equal, mut values, mut listed) = (0, 0, 0);
+    let mut classes: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
+    let mut costs = Vec::new();
+    for (path, outcome) in paths.iter().zip(outcomes) {
+        let name = relative(path);
+        let outcome = match outcome? {
+            Ok(outcome) => outcome,
+            Err(said) => {
+                refused.push(format!("{name}: {said}"));
+                continue;
+            }
+        };
+        equal += usize::from(outcome.wrong.is_empty());
+        values += outcome.values;
+        for (class, different) in outcome.classes {
+            let entry = classes.entry(class).or_default();
+            entry.0 += different.len();
+            entry.1.push(format!("{name}: {}", different.first().map_or("", |first| first)));
+        }
+        costs.extend(outcome.costs.map(|costs| (name.clone(), costs)));
+        // Every line about this program; it is used if what it names differs.
+        covered.extend(exceptions.about(&name));
+        for (what, how) in outcome.wrong {
+            match exceptions.find(&name, &what) {
+                Some(line) => {
+                    used.insert(line);
+                    listed += 1;
+                }
+                None => wrong.push(format!("{name}#{what}: {how}")),
+            }
+        }
+    }
+    println!(
+        "\narguments, results and constraints equal: {equal} of {} programs",
+        paths.len() - refused.len()
+    );
+    println!("differences that are listed: {listed}; not listed: {}", wrong.len());
+    for line in &wrong {
+        println!("   {line}");
+    }
+    println!("programs that Shardy refuses: {}", refused.len());
+    for line in &refused {
+        println!("   {line}");
+    }
+    let differ: usize = classes.values().map(|(count, _)| count).sum();
+    println!("values in between that differ: {differ} of {values}, in {} programs; by class:", costs.len());
+    let mut by_count: Vec<_> = classes.into_iter().collect();
+    by_count.sort_by_key(|(class, (count, _))| (std::cmp::Reverse(*count), class.clone()));
+    for (class, (count, programs)) in by_count {
+        println!("   {count:>6} in {:>3} programs: {class}", programs.len());
+        for example in programs.iter().filter(|_| args.verbose) {
+            println!("          {example}");
+        }
+    }
+    println!("of those programs, bytes sent with our shardings and with Shardy's:");
+    for (name, (ours, theirs)) in &costs {
+        println!("   {ours:>14} {theirs:>14}  {name}");
+    }
+    let stale: Vec<usize> = covered.difference(&used).copied().filter(|_| args.filters.is_empty()).collect();
+    for &line in &stale {
+        println!("   {}: listed as an exception, but nothing differs", exceptions.line(line).0);
+    }
+    match wrong.len() + stale.len() {
+        0 => Ok(()),
+        n => bail!("{n} differences or lines of tests/conformance/propagation.txt are not as expected"),
+    }
+}
+
+/// The inner error is what Shardy said.
+fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let failed =
+        |errors: Vec<Diagnostic>| anyhow::anyhow!("{name}: {}", render(&errors, &name, &text, false));
+    let mut module = parse(&text).map_err(failed)?;
+    if is_annotated(&module) {
+        import_gspmd(&mut module, None).map_err(failed)?;
+    }
+    number(&mut module);
+    let propagated = match peer.propagate(&name, &print(&module, &PrintOptions::default()))? {
+        Ok(propagated) => propagated,
+        Err(said) => return Ok(Err(said)),
+    };
+    inline_calls(&mut module).map_err(failed)?;
+    propagate(&mut module, &PropagateOptions::default()).map_err(failed)?;
+
+    let failed = |errors: Vec<Diagnostic>| {
+        anyhow::anyhow!("{name}, from Shardy: {}", render(&errors, &name, &propagated, false))
+    };
+    let mut theirs = parse(&propagated).map_err(failed)?;
+    inline_calls(&mut theirs).map_err(failed)?;
+    let (ours_found, theirs_found) =
+        (find(&module, Constraints::Numbered), find(&theirs, Constraints::Reshards));
+    let mut wrong = boundary(&ours_found, &theirs_found);
+    let (values, classes) = between(&module, &ours_found, &theirs_found);
+    let mut costs = None;
+    if !classes.is_empty() {
+        let mut with_theirs = module.clone();
+        for (number, ops) in &ours_found.ops {
+            let others = theirs_found.ops.get(number).map(Vec::as_slice).unwrap_or_default();
+            for (&ours, &other) in ops.iter().zip(others) {
+                take_over(&mut with_theirs, ours, &theirs, other);
+            }
+        }
+        match (sent(module), sent(with_theirs)) {
+            (Ok(ours), Ok(theirs)) => {
+                if ours > theirs {
+                    wrong
+                        .push(("bytes".to_owned(), format!("{ours} sent, with Shardy's shardings {theirs}")));
+                }
+                costs = Some((ours, theirs));
+            }
+            (Err(_), _) => {}
+            (Ok(ours), Err(_)) => costs = Some((ours, u64::MAX)),
+        }
+    }
+    Ok(Ok(Outcome { wrong, values, classes, costs }))
+}
+
+/// What differs of arguments, results and constraints.
+fn boundary(ours: &Found, theirs: &Found) -> Differences {
+    let mut out = Vec::new();
+    for (what, ours, theirs) in
+        [("argument", &ours.args, &theirs.args), ("result", &ours.results, &theirs.results)]
+    {
+        if ours.len() != theirs.len() {
+            out.push((what.to_owned(), format!("{} here, {} there", ours.len(), theirs.len())));
+        }
+        for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate().filter(|(_, (a, b))| a != b) {
+            out.push((format!("{what} {i}"), format!("{ours}, Shardy has {theirs}")));
+        }
+    }
+    for (place, ours) in &ours.constraints {
+        let theirs = theirs.constraints.get(place).map(Vec::as_slice).unwrap_or_default();
+        let mut rest = theirs.to_vec();
+        let missing = ours.iter().any(|text| match rest.iter().position(|t| t == text) {
+            Some(at) => {
+                rest.swap_remove(at);
+                false
+            }
+            None => true,
+        });
+        if missing {
+            let (ours, theirs) = (ours.join("; "), theirs.join("; "));
+            out.push((format!("constraint on {place}"), format!("{ours}, Shardy has {theirs}")));
+        }
+    }
+    out
+}
+
+/// How many values there are, and which differ by class: the operation, and which side is split more.
+fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<String, Vec<String>>) {
+    let mut classes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut values = 0;
+    for (number, texts) in &ours.values {
+        let others = theirs.values.get(number).map(Vec::as_slice).unwrap_or_default();
+        values += texts.len();
+        let kind =
+            ours.ops.get(number).and_then(|ops| ops.first()).map_or("?", |&op| module.ops[op].kind.name());
+        if texts.len() == others.len() {
+            for (ours, theirs) in texts.iter().zip(others).filter(|(a, b)| a != b) {
+                let axes = |text: &str| text.matches('"').count();
+                let how = match axes(ours).cmp(&axes(theirs)) {
+                    std::cmp::Ordering::Less => "split by more axes in Shardy",
+                    std::cmp::Ordering::Equal => "split otherwise",
+                    std::cmp::Ordering::Greater => "split by more axes here",
+                };
+                let different = format!("operation {number}: {ours}, Shardy has {theirs}");
+                classes.entry(format!("{kind}, {how}")).or_default().push(different);
+            }
+            continue;
+        }
+        // Copies of constants: which of them there are matters, not how many.
+        let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
+        let (ours, theirs) = (set(texts), set(others));
+        if ours != theirs {
+            let how = if others.is_empty() { "gone in Shardy" } else { "other copies" };
+            let different = format!("operation {number}: {ours:?}, Shardy has {theirs:?}");
+            classes.entry(format!("{kind}, {how}")).or_default().push(different);
+        }
+    }
+    (values, classes)
+}
+
+/// What the partitioned program sends.
+fn sent(mut module: Module) -> Result<u64, Vec<Diagnostic>> {
+    let Some(entry) = module.entry() else { return Ok(0) };
+    partition(&mut module, entry, &PartitionOptions::default())?;
+    Ok(cost(&module))
+}

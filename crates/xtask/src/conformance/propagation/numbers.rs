@@ -1,0 +1,159 @@
+//! Operations with numbers, so that what two compilers made of one program can be put side by side: whatever is
+//! inlined, copied or moved keeps its number.
+
+use std::collections::BTreeMap;
+
+use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueDef, ValueId};
+
+/// The attribute that holds the number.
+const NUMBER: &str = "shardc.number";
+
+/// The shardings in a propagated program, as text; nothing stands for a value that is not split.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) args: Vec<String>,
+    pub(super) results: Vec<String>,
+    /// Of sharding constraints, by what they constrain. Where there are several, they are sorted.
+    pub(super) constraints: BTreeMap<String, Vec<String>>,
+    /// The operations with each number, in order.
+    pub(super) ops: BTreeMap<i64, Vec<OpId>>,
+    /// The shardings of the results of each of them.
+    pub(super) values: BTreeMap<i64, Vec<String>>,
+}
+
+/// Numbers the operations of every function, except those in bodies of reductions and the like.
+pub(super) fn number(module: &mut Module) {
+    let mut next = 0;
+    let mut regions: Vec<RegionId> = module.bodies().collect();
+    while let Some(region) = regions.pop() {
+        for op in module.regions[region].ops.clone() {
+            let data = &mut module.ops[op];
+            match data.kind {
+                OpKind::While
+                | OpKind::Case
+                | OpKind::If
+                | OpKind::ManualComputation(_)
+                | OpKind::NamedComputation(_) => regions.extend(&data.regions),
+                OpKind::Call { .. } => continue,
+                _ if data.results.is_empty() => continue,
+                _ => {}
+            }
+            next += 1;
+            data.attrs.set(NUMBER, Attr::Int(next, "i64".into()));
+        }
+    }
+}
+
+/// Which operations are the program's own constraints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Constraints {
+    /// Those with a number.
+    Numbered,
+    /// The reshards: what Shardy makes of them.
+    Reshards,
+}
+
+/// Looks at a propagated program whose calls are inlined.
+pub(super) fn find(module: &Module, which: Constraints) -> Found {
+    let mut found = Found::default();
+    let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
+        return found;
+    };
+    let text = |value: &ValueId| text(module, module.shardings.of(*value));
+    found.args = module.regions[body].args.iter().map(text).collect();
+    let data = &module.funcs[func];
+    let result = |i: usize| self::text(module, data.res_shardings.get(i).and_then(|s| s.expand()));
+    found.results = (0..data.results.len()).map(result).collect();
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        let number = match data.attrs.get(NUMBER) {
+            Some(Attr::Int(number, _)) => Some(*number),
+            _ => None,
+        };
+        match &data.kind {
+            OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => {
+                let is_own = match which {
+                    Constraints::Numbered => number.is_some(),
+                    Constraints::Reshards => matches!(data.kind, OpKind::Reshard(_)),
+                };
+                if is_own && let Some(&operand) = data.operands.first() {
+                    let list = found.constraints.entry(root(module, operand)).or_default();
+                    list.push(self::text(module, Some(*id)));
+                    list.sort();
+                }
+                continue;
+            }
+            OpKind::ManualComputation(spec) => {
+                let sides = spec.in_shardings.iter().chain(&spec.out_shardings);
+                let sides = sides.map(|&id| self::text(module, Some(id)));
+                let place = format!("manual computation {}", number.unwrap_or_default());
+                found.constraints.entry(place).or_default().push(sides.collect::<Vec<_>>().join(" "));
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(number) = number {
+            found.ops.entry(number).or_default().push(op);
+            let all = data.results.iter().map(text).collect::<Vec<_>>().join(" ");
+            found.values.entry(number).or_default().push(all);
+        }
+    }
+    found
+}
+
+/// `-` for what is not split.
+fn text(module: &Module, sharding: Option<ShardingId>) -> String {
+    match sharding.map(|id| module.shardings.get(id)) {
+        Some(s) if !(s.is_unsplit() && s.unreduced.is_empty()) => s.closed().display(&module.meshes[s.mesh]),
+        _ => "-".to_owned(),
+    }
+}
+
+/// What a value is, seen through constraints: result `i` of operation number `n`, or an argument.
+fn root(module: &Module, value: ValueId) -> String {
+    let mut value = value;
+    loop {
+        match module.values[value].def {
+            ValueDef::Arg(region, i) => {
+                let owner = module.ops.iter().find(|(_, op)| op.regions.contains(&region));
+                let number = owner.and_then(|(_, op)| op.attrs.get(NUMBER));
+                return match number {
+                    Some(Attr::Int(number, _)) => format!("argument {i} in operation {number}"),
+                    _ => format!("argument {i}"),
+                };
+            }
+            ValueDef::Result(op, i) => {
+                let data = &module.ops[op];
+                match (&data.kind, data.operands.first(), data.attrs.get(NUMBER)) {
+                    (OpKind::ShardingConstraint(_) | OpKind::Reshard(_), Some(&operand), _) => {
+                        value = operand
+                    }
+                    (_, _, Some(Attr::Int(number, _))) => return format!("result {i} of operation {number}"),
+                    (kind, ..) => return format!("result {i} of {}", kind.name()),
+                }
+            }
+        }
+    }
+}
+
+/// Gives the results of `ours` in one module, and what is tied to them, the shardings that those of `theirs` have in
+/// another module with the same meshes.
+pub(super) fn take_over(module: &mut Module, ours: OpId, from: &Module, theirs: OpId) {
+    let (ours_data, theirs_data) = (module.ops[ours].clone(), &from.ops[theirs]);
+    for (i, (&to, &value)) in ours_data.results.iter().zip(&theirs_data.results).enumerate() {
+        let Some(now) = module.shardings.sharding_of(to) else { continue };
+        let (mesh, rank) = (now.mesh, now.rank());
+        let sharding = match from.shardings.sharding_of(value) {
+            Some(sharding) => TensorSharding { mesh, ..sharding.closed() },
+            None => TensorSharding::replicated(mesh, rank),
+        };
+        let id = module.shardings.intern(sharding);
+        module.shardings.set(to, Some(id));
+        if matches!(ours_data.kind, OpKind::While) {
+            for &region in &ours_data.regions {
+                let arg = module.regions[region].args[i];
+                module.shardings.set(arg, Some(id));
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Shardy's propagation, as jaxlib holds it, with what it gave remembered: it is slow.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+
+/// Runs the tool beside the checkout.
+pub(super) struct Peer {
+    pub(super) python: PathBuf,
+    pub(super) tool: PathBuf,
+    /// Where programs and what became of them are kept.
+    pub(super) dir: PathBuf,
+}
+
+impl Peer {
+    /// What Shardy's propagation makes of a program; `Err` inside is what it said instead.
+    pub(super) fn propagate(&self, name: &str, program: &str) -> Result<Result<String, String>> {
+        let [input, output, said] =
+            ["in.mlir", "out.mlir", "said.txt"].map(|end| self.dir.join(format!("{name}.{end}")));
+        let read = |file: &Path| fs::read_to_string(file).ok();
+        if read(&input).as_deref() != Some(program) || !(output.is_file() || said.is_file()) {
+            for old in [&output, &said] {
+                let _ = fs::remove_file(old);
+            }
+            fs::write(&input, program).with_context(|| format!("writing {}", input.display()))?;
+            let out = Command::new(&self.python)
+                .arg(&self.tool)
+                .arg(&input)
+                .args(["--propagate-only", "-o"])
+                .arg(&output)
+                .stdin(Stdio::null())
+                .output()
+                .with_context(|| format!("starting {}", self.python.display()))?;
+            if !out.status.success() {
+                let _ = fs::remove_file(&output);
+                let text = String::from_utf8_lossy(&out.stderr);
+                // A Python without jax is no answer of Shardy's.
+                ensure!(!text.contains("ModuleNotFoundError"), "{text}");
+                let line = text.lines().rfind(|line| line.contains("error")).unwrap_or("it crashed");
+                fs::write(&said, line).with_context(|| format!("writing {}", said.display()))?;
+            }
+        }
+        match read(&output) {
+            Some(text) => Ok(Ok(text)),
+            None => Ok(Err(read(&said).unwrap_or_default())),
+        }
+    }
+}

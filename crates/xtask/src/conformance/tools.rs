@@ -1,0 +1,78 @@
+//! Stand-ins for the peers' tools, and running many tests side by side.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use anyhow::{Context, Result};
+use shardc_filetest::program;
+
+/// What the tests find on their search path, and where they may write.
+pub(super) struct Tools {
+    dir: PathBuf,
+    /// The stand-ins, LLVM's tools, and what else there is.
+    pub(super) path: OsString,
+}
+
+impl Tools {
+    /// Makes `shardc opt`, with a limit on its time, stand in for each of `tools`.
+    pub(super) fn new(dir: &Path, shardc: &Path, tools: &[&str]) -> Result<Self> {
+        let bin = dir.join("bin");
+        fs::create_dir_all(&bin).with_context(|| format!("making {}", bin.display()))?;
+        for tool in tools {
+            let file = bin.join(tool);
+            let script = format!("#!/bin/sh\nexec timeout 60 '{}' opt \"$@\"\n", shardc.display());
+            fs::write(&file, script).with_context(|| format!("writing {}", file.display()))?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
+                .with_context(|| format!("making {} executable", file.display()))?;
+        }
+        let usual = env::var_os("PATH").unwrap_or_default();
+        let llvm = program::llvm_tools().context("LLVM's FileCheck is not there")?;
+        let path = env::join_paths([bin, llvm].into_iter().chain(env::split_paths(&usual)))
+            .context("joining the search path")?;
+        Ok(Tools { dir: dir.to_owned(), path })
+    }
+
+    /// Gives test number `i` an empty folder of its own for as long as it runs.
+    pub(super) fn with_scratch<T>(&self, i: usize, test: impl FnOnce(&Path) -> T) -> T {
+        let scratch = self.dir.join("work").join(i.to_string());
+        // A folder that cannot be made shows when the test writes to it.
+        let _ = fs::create_dir_all(&scratch);
+        let outcome = test(&scratch);
+        let _ = fs::remove_dir_all(&scratch);
+        outcome
+    }
+}
+
+/// `work` on each item, on all cores; the outcomes in the order of the items.
+pub(super) fn in_parallel<I: Sync, O: Send>(items: &[I], work: impl Fn(usize, &I) -> O + Sync) -> Vec<O> {
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<BTreeMap<usize, O>> = Mutex::new(BTreeMap::new());
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let (i, Some(item)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    (i, items.get(i))
+                } {
+                    let outcome = work(i, item);
+                    if let Ok(mut all) = outcomes.lock() {
+                        all.insert(i, outcome);
+                    }
+                }
+            });
+        }
+    });
+    outcomes.into_inner().unwrap_or_default().into_values().collect()
+}

@@ -1,0 +1,92 @@
+//! I16 for `interpreter.run_parallel`, by which tests of StableHLO's reference interpreter run a program on several
+//! devices: the programs exist, and the inputs and results are theirs.
+
+use super::Report;
+use super::attrs::CODE;
+use crate::{Attr, Func, Module, OpId, OpKind, Type};
+
+/// The operation's name.
+const RUN_PARALLEL: &str = "interpreter.run_parallel";
+
+pub(super) fn check(report: &mut Report<'_>, id: OpId) {
+    let module = report.module;
+    let op = &module.ops[id];
+    let OpKind::Opaque(spec) = &op.kind else { return };
+    if *spec.name != *RUN_PARALLEL {
+        return;
+    }
+    let attr = |name: &str| spec.props.get(name).or_else(|| op.attrs.get(name));
+    let found = programs(module, id, attr("programs")).and_then(|()| match attr("infeed") {
+        Some(names) => infeed(module, names),
+        None => Ok(()),
+    });
+    if let Err(message) = found {
+        report.hinted(CODE, id, format!("{RUN_PARALLEL} {message}"), None);
+    }
+}
+
+/// A program for each replica and partition; inputs and results are those of all, in order.
+fn programs(module: &Module, id: OpId, attr: Option<&Attr>) -> Result<(), String> {
+    let Some(Attr::Array(replicas)) = attr else {
+        return Err("has no list of programs: programs = [[@name, ...], ...]".to_owned());
+    };
+    let mut size = None;
+    let (mut inputs, mut results) = (0, 0);
+    for replica in replicas {
+        let Attr::Array(names) = replica else {
+            return Err(
+                "takes a list of programs for each replica: programs = [[@name, ...], ...]".to_owned()
+            );
+        };
+        let size = *size.get_or_insert(names.len());
+        if names.len() != size {
+            return Err(format!("has {size} programs for one replica, {} for another", names.len()));
+        }
+        for name in names {
+            let Some(func) = function(module, name)? else { return Ok(()) };
+            inputs += func.params.len();
+            results += func.results.len();
+        }
+    }
+    if size.is_none_or(|size| size == 0) {
+        return Err("has no programs".to_owned());
+    }
+    let op = &module.ops[id];
+    for (what, have, want) in [("inputs", op.operands.len(), inputs), ("results", op.results.len(), results)]
+    {
+        if have != want {
+            return Err(format!("has {have} {what}, its programs have {want}"));
+        }
+    }
+    Ok(())
+}
+
+/// Each function gives one tensor to feed.
+fn infeed(module: &Module, attr: &Attr) -> Result<(), String> {
+    let Attr::Array(names) = attr else {
+        return Err("takes a list of functions as infeed: infeed = [@name, ...]".to_owned());
+    };
+    if names.is_empty() {
+        return Err("has an infeed without functions; leave it out".to_owned());
+    }
+    for name in names {
+        let Some(func) = function(module, name)? else { continue };
+        let is_tensor = |ty| matches!(module.types.get(ty), Type::Tensor(_) | Type::Quantized(_));
+        if !matches!(func.results[..], [one] if is_tensor(one)) {
+            return Err(format!("feeds what @{} gives, which is not one tensor", func.name));
+        }
+    }
+    Ok(())
+}
+
+/// The function of a name; `None` where it may be one that the module keeps as text.
+fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, String> {
+    let Attr::Symbol(name) = name else {
+        return Err("names a program by something other than @name".to_owned());
+    };
+    match module.func_names.get(name) {
+        Some(&id) => Ok(Some(&module.funcs[id])),
+        None if module.kept.is_empty() => Err(format!("names @{name}, which is no function of the module")),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,47 @@
+//! The same input gives the same bytes, on every run.
+//!
+//! Each program goes through several processes: the standard library's hash maps have another seed in each, and
+//! addresses differ, so an order that comes from either shows.
+
+use std::{path::Path, process::Command};
+
+use shardc_tests::{files, program, root};
+
+const PROCESSES: usize = 3;
+
+/// Programs of more bytes take long to partition; they are only propagated.
+const LARGE: u64 = 100_000;
+
+/// Each with the program for `%`.
+const COMMANDS: [&[&str]; 4] = [
+    &["propagate", "%", "-o", "-"],
+    &["propagate", "%", "--emit-gspmd", "-o", "-"],
+    &["opt", "%", "-sdy-propagation-pipeline"],
+    &["partition", "%", "-o", "-"],
+];
+
+#[test]
+fn every_process_prints_the_same_bytes() {
+    let shardc = program::shardc().unwrap();
+    let mut compared = 0;
+    for file in files(&root().join("programs"), "mlir").unwrap() {
+        let is_large = file.metadata().unwrap().len() > LARGE;
+        for command in &COMMANDS[..if is_large { 1 } else { COMMANDS.len() }] {
+            let first = printed(&shardc, command, &file);
+            for _ in 1..PROCESSES {
+                let again = printed(&shardc, command, &file);
+                assert!(again == first, "{command:?} prints {} otherwise", file.display());
+            }
+            compared += usize::from(first.is_ok_and(|bytes| !bytes.is_empty()));
+        }
+    }
+    assert!(compared > 40, "only {compared} programs printed something");
+}
+
+/// What a command prints, or what it says in place of it: that must not change either.
+fn printed(shardc: &Path, command: &[&str], file: &Path) -> Result<Vec<u8>, Vec<u8>> {
+    let file = file.to_str().unwrap();
+    let arguments = command.iter().map(|&word| if word == "%" { file } else { word });
+    let out = Command::new(shardc).args(arguments).output().unwrap();
+    if out.status.success() { Ok(out.stdout) } else { Err(out.stderr) }
+}

@@ -22,14 +22,16 @@ pub(super) enum Flow {
     Edges,
 }
 
-/// Applies every constraint under these function bodies to its operand.
-pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) {
+/// Applies every constraint under these function bodies to its operand. The constraints, and manual computations, that
+/// gave an operand their sharding.
+pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) -> Vec<OpId> {
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
-        return;
+        return Vec::new();
     }
     let mut applier = Applier {
         flow,
+        applied: Vec::new(),
         places: Places::new(module),
         uses: LiveUses { at_start: module.uses(), changed: FxHashMap::default() },
         layout: Layout::new(module, bodies),
@@ -45,6 +47,7 @@ pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) {
         }
     }
     applier.layout.finish(module);
+    applier.applied
 }
 
 fn is_constraint(module: &Module, op: OpId) -> bool {
@@ -156,6 +159,7 @@ impl Layout {
 
 struct Applier {
     flow: Flow,
+    applied: Vec<OpId>,
     places: Places,
     uses: LiveUses,
     layout: Layout,
@@ -176,6 +180,7 @@ impl Applier {
             self.stand_in(module, input, op, result, sharding);
         } else {
             self.places.set(module, input, sharding);
+            self.applied.push(op);
         }
     }
 
@@ -187,6 +192,7 @@ impl Applier {
             }
             if !self.flows(module, input) {
                 self.places.set(module, input, sharding);
+                self.applied.push(op);
                 continue;
             }
             let ty = module.values[input].ty;

@@ -198,10 +198,10 @@ pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
-/// where `sdy.data_flow_edge` operations say so.
-pub fn apply_sharding_constraints(module: &mut Module) {
+/// where `sdy.data_flow_edge` operations say so. Returns what gave an operand its sharding.
+pub fn apply_sharding_constraints(module: &mut Module) -> Vec<OpId> {
     let bodies: Vec<RegionId> = module.bodies().collect();
-    constraints::apply(module, &bodies, constraints::Flow::Edges);
+    constraints::apply(module, &bodies, constraints::Flow::Edges)
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.

@@ -10,7 +10,6 @@ mod export;
 mod import;
 mod pipeline;
 mod propagation;
-mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};
 

@@ -2,6 +2,7 @@
 
 mod batching;
 mod constants;
+mod constraints;
 mod data_flow_edges;
 mod edges;
 mod flatten_call_graph;
@@ -18,7 +19,6 @@ pub(super) use func_calls::MANY_CALLS;
 
 use super::pass;
 use crate::pipeline::Pass;
-use crate::propagate;
 use crate::symbols::drop_unused_funcs;
 
 pub(super) const PASSES: &[Pass] = &[
@@ -52,8 +52,7 @@ pub(super) const PASSES: &[Pass] = &[
         |m, _| sharding_groups::run(m),
     ),
     pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
-        propagate::apply_sharding_constraints(m);
-        Ok(Vec::new())
+        constraints::run(m)
     }),
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
         constants::run(m)

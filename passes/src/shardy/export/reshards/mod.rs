@@ -16,7 +16,6 @@ use shardc_ir::{
 };
 
 use super::super::edits::{Cursor, Edits};
-use super::super::walk::inner_first;
 use crate::forward::Forward;
 use crate::pass_options::PassOption;
 use crate::places::{self, Places, equivalent, through_barriers};
@@ -78,7 +77,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
         gone: Vec::new(),
         errors: Vec::new(),
     };
-    for op in inner_first(inserter.module, body) {
+    for op in inserter.module.walk_inner_first(body) {
         inserter.forward.rewrite(&mut inserter.module.ops[op].operands);
         inserter.visit(op);
     }

@@ -248,18 +248,19 @@ impl<'m> Engine<'m> {
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// The mesh that all shardings are on; a mesh without axes goes with any.
+    /// The mesh that all shardings are on, by the name that the first of them gives it; a mesh without axes goes with
+    /// any.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {
             let mesh = &self.module.meshes[id];
             mesh.axes.is_empty() && mesh.device_ids.is_none()
         };
-        for sharding in shardings.iter().flatten() {
-            let mesh = self.meshes[sharding.mesh.index()];
+        let same = |a: MeshId, b: MeshId| self.meshes[a.index()] == self.meshes[b.index()];
+        for mesh in shardings.iter().flatten().map(|sharding| sharding.mesh) {
             match found {
-                Some(other) if other == mesh || is_empty(mesh) => {}
-                Some(other) if !is_empty(other) => return None,
+                Some(first) if same(first, mesh) || is_empty(mesh) => {}
+                Some(first) if !is_empty(first) => return None,
                 _ => found = Some(mesh),
             }
         }

@@ -189,6 +189,12 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
+            // Results have shardings all together; those that nothing reached are open.
+            for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
+                if module.shardings.of(other).is_none() && module.tensor(other).is_some() {
+                    module.shardings.set(other, Some(sharding));
+                }
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) use manual::inside;
 pub use provenance::{Annotation, Arrival, Cause, Chain, Place, Provenance, Round, Subject};
 pub(crate) use schedule::is_elementwise;
 
-use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ValueId};
+use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
 use crate::{calls, shardings};
 use engine::Engine;
@@ -198,13 +198,14 @@ pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
-/// where `sdy.data_flow_edge` operations say so.
-pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) {
+/// where `sdy.data_flow_edge` operations say so. Returns what gave an operand its sharding.
+pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> Vec<OpId> {
     let bodies: Vec<RegionId> = module.bodies().collect();
     let given = constraints::apply(module, &bodies, constraints::Flow::Edges);
     if debug.edges {
         debug::write_constraints(module, &given);
     }
+    given.iter().filter_map(|(_, annotation)| annotation.op()).collect()
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
@@ -214,9 +215,15 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     }
 }
 
-/// Closes every dimension of every sharding of a function; priorities and replicated axes go.
+/// Closes every dimension of every sharding of a function; replicated axes go. Priorities stay where something is split.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
+    shardings::map_func(module, func, &mut |_, sharding| {
+        let mut closed = sharding.closed();
+        for (dim, before) in closed.dims.iter_mut().zip(&sharding.dims) {
+            dim.priority = before.priority.filter(|_| !dim.axes.is_empty());
+        }
+        closed
+    });
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the

@@ -58,6 +58,20 @@ pub enum Annotation {
     Operation(OpId, u32),
 }
 
+impl Annotation {
+    /// The operation that has it; `None` for those of the function.
+    #[must_use]
+    pub fn op(self) -> Option<OpId> {
+        match self {
+            Annotation::Argument(_) | Annotation::Result(_) => None,
+            Annotation::Constraint(op)
+            | Annotation::ManualIn(op, _)
+            | Annotation::ManualOut(op, _)
+            | Annotation::Operation(op, _) => Some(op),
+        }
+    }
+}
+
 /// How an axis got to where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {

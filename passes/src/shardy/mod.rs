@@ -10,7 +10,6 @@ mod export;
 mod import;
 mod pipeline;
 mod propagation;
-mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
@@ -26,6 +25,8 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [import::PASSES, propagation::PASSES, export::PASSES, pipeline::PASSES].into_iter().flatten()
 }
 
+/// The attribute that holds shardings; as text where an operation has no results.
+const SHARDING_ATTR: &str = "sdy.sharding";
 /// The attribute of a function whose calls are in manual computations: the manual axes there.
 const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 

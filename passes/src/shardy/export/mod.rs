@@ -92,7 +92,7 @@ pub(super) const PASSES: &[Pass] = &[
             Ok(Vec::new())
         },
     ),
-    pass("sdy-close-shardings", "close every dimension, without priorities and replicated axes", |m, _| {
+    pass("sdy-close-shardings", "close every dimension, without replicated axes", |m, _| {
         each(m, propagate::close_shardings)
     }),
     pass("sdy-verify-unreduced-axes", "check that nothing pending is lost", |m, _| {

@@ -2,6 +2,7 @@
 
 mod batching;
 mod constants;
+mod constraints;
 mod data_flow_edges;
 mod edges;
 mod flatten_call_graph;
@@ -18,7 +19,6 @@ pub(super) use func_calls::MANY_CALLS;
 
 use super::{DEBUG, debug_options, pass};
 use crate::pipeline::Pass;
-use crate::propagate;
 use crate::symbols::drop_unused_funcs;
 
 pub(super) const PASSES: &[Pass] = &[
@@ -56,10 +56,7 @@ pub(super) const PASSES: &[Pass] = &[
         ..pass(
             "sdy-apply-sharding-constraints",
             "constraints give their sharding to their operand",
-            |m, c| {
-                propagate::apply_sharding_constraints(m, debug_options(c));
-                Ok(Vec::new())
-            },
+            |m, c| constraints::run(m, debug_options(c)),
         )
     },
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {

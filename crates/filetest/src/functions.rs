@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    blocks::{Blocks, MARK},
+    blocks::{Block, Blocks, MARK},
     filetest::{FileTest, substitute},
 };
 
@@ -42,6 +42,7 @@ struct Run<'a> {
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
     // By program and line of the label, so that the lines of several runs meet.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
+    let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
@@ -50,13 +51,30 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
             // What is said of a line is said of that line of the file.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
-            for (line, name, outcome) in checker.program(&padded, &run)? {
-                let name = name.unwrap_or_else(|| number.to_string());
-                let entry = all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) });
-                if entry.outcome.is_ok() {
-                    entry.outcome = outcome;
+            for (label, outcome) in checker.program(&padded, &run)? {
+                let so_far = match label {
+                    Some((line, name)) => {
+                        &mut all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) }).outcome
+                    }
+                    None => whole.entry(number).or_insert(Ok(())),
+                };
+                if so_far.is_ok() {
+                    *so_far = outcome;
                 }
             }
+        }
+    }
+    // What is said of a program as a whole is said of each of its functions.
+    for (number, outcome) in whole {
+        let functions = all.range_mut((number, 0)..(number + 1, 0));
+        let labelled = functions.fold(0, |count, (_, function)| {
+            if function.outcome.is_ok() {
+                function.outcome.clone_from(&outcome);
+            }
+            count + 1
+        });
+        if labelled == 0 {
+            all.insert((number, 0), Function { name: number.to_string(), outcome });
         }
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -95,8 +113,8 @@ struct Checker<'a> {
     path: &'a OsStr,
 }
 
-/// The line of the label, the name where there is a label, and how it went.
-type Outcome = (usize, Option<String>, Result<(), String>);
+/// The line of the label and the name, where there is a label, and how it went.
+type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
     fn program(&self, program: &str, run: &Run<'_>) -> Result<Vec<Outcome>, String> {
@@ -106,12 +124,12 @@ impl Checker<'_> {
         let blocks =
             run.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default();
         let ran = said.map_err(|said| format!("{said}{}", fs::read_to_string(&printed).unwrap_or_default()));
+        let label = |block: &Block| Some((block.label, block.name.clone()));
         let Some((check, _)) = run.check.as_ref().filter(|_| ran.is_ok() && blocks.checks()) else {
             if blocks.blocks.is_empty() {
-                return Ok(vec![(0, None, ran)]);
+                return Ok(vec![(None, ran)]);
             }
-            let failed = |b: &crate::blocks::Block| (b.label, Some(b.name.clone()), ran.clone());
-            return Ok(blocks.blocks.iter().map(failed).collect());
+            return Ok(blocks.blocks.iter().map(|block| (label(block), ran.clone())).collect());
         };
         let checked = |lines: &str| {
             let file = self.write("checks.mlir", lines)?;
@@ -119,10 +137,11 @@ impl Checker<'_> {
             self.bash(&format!("{command} --input-file printed"), None)
         };
         let whole = checked(program)?;
-        if whole.is_ok() || blocks.blocks.len() < 2 {
-            let (line, name) = blocks.blocks.first().map_or((0, None), |b| (b.label, Some(b.name.clone())));
-            let rest = blocks.blocks.iter().skip(1).map(|b| (b.label, Some(b.name.clone()), Ok(())));
-            return Ok(std::iter::once((line, name, whole)).chain(rest).collect());
+        match blocks.blocks.as_slice() {
+            [] => return Ok(vec![(None, whole)]),
+            [block] => return Ok(vec![(label(block), whole)]),
+            all if whole.is_ok() => return Ok(all.iter().map(|block| (label(block), Ok(()))).collect()),
+            _ => {}
         }
         // A label that is not found would fail all others: leave such out.
         let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
@@ -135,9 +154,8 @@ impl Checker<'_> {
                 }
             }
         }
-        let each = blocks.blocks.iter();
-        each.map(|b| Ok((b.label, Some(b.name.clone()), checked(&blocks.select(Some(b), &labels))?)))
-            .collect()
+        let alone = |block: &Block| Ok((label(block), checked(&blocks.select(Some(block), &labels))?));
+        blocks.blocks.iter().map(alone).collect()
     }
 
     fn write(&self, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
@@ -188,9 +206,11 @@ mod tests {
             return Ok(());
         };
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\
+            // RUN: : -split-input-file; ! grep '[e]vil' %s\n\
             // CHECK-LABEL: func @a\nfunc @a\n// CHECK: nowhere\n\
             // CHECK-LABEL: func @gone\n// CHECK-LABEL: func @b\nfunc @b\n// CHECK-NEXT: add\nadd\n\
-            // -----\n// CHECK-LABEL: func @a\nfunc @a\n// -----\n// CHECK: no label\nno label\n";
+            // -----\n// CHECK-LABEL: func @a\nfunc @a\n// -----\n// CHECK: no label\nno label\n\
+            // -----\n// CHECK-LABEL: func @c\nfunc @c evil\n";
         let test = FileTest::parse(text)?;
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         let usual = std::env::var_os("PATH").unwrap_or_default();
@@ -198,7 +218,10 @@ mod tests {
             .map_err(|e| e.to_string())?;
         let all = run(text, &test, dir.path(), &path)?;
         let all: Vec<_> = all.iter().map(|f| (&*f.name, f.outcome.is_ok())).collect();
-        assert_eq!(all, [("a", false), ("gone", false), ("b", true), ("a.2", true), ("2", true)]);
+        assert_eq!(
+            all,
+            [("a", false), ("gone", false), ("b", true), ("a.2", true), ("2", true), ("c", false)]
+        );
         Ok(())
     }
 }

@@ -197,6 +197,31 @@ impl Module {
         id
     }
 
+    /// Takes out the functions that `keep` refuses, in their order. What stands between functions keeps its place
+    /// among those that stay. Handles of functions change.
+    pub fn retain_funcs(&mut self, keep: impl Fn(FuncId, &Func) -> bool) -> Vec<Func> {
+        let mut refused = Vec::new();
+        // How many stay of the functions above each.
+        let mut stay_above = vec![0];
+        self.func_names.clear();
+        for (id, func) in std::mem::take(&mut self.funcs) {
+            if keep(id, &func) {
+                self.add_func(func);
+            } else {
+                refused.push(func);
+            }
+            stay_above.push(self.funcs.len() as u32);
+        }
+        let place = |above: u32| stay_above.get(above as usize).or(stay_above.last()).copied().unwrap_or(0);
+        for kept in &mut self.kept {
+            kept.funcs_above = place(kept.funcs_above);
+        }
+        for mesh in self.meshes.keys() {
+            self.mesh_places[mesh].funcs_above = place(self.mesh_places[mesh].funcs_above);
+        }
+        refused
+    }
+
     /// The entry function: `main`, else the only public one, else the only one.
     #[must_use]
     pub fn entry(&self) -> Option<FuncId> {
@@ -300,6 +325,34 @@ impl Module {
             out.push(op);
             stack.push((region, at + 1));
             stack.extend(self.ops[op].regions.iter().rev().map(|&r| (r, 0)));
+        }
+        out
+    }
+
+    /// Every operation under `region`, those of an operation's regions before it.
+    #[must_use]
+    pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
+        // The mirror of a walk with each operation before its regions, last to first.
+        let mut out = Vec::new();
+        let mut stack: Vec<OpId> = self.regions[region].ops.clone();
+        while let Some(op) = stack.pop() {
+            out.push(op);
+            for &nested in &self.ops[op].regions {
+                stack.extend(&self.regions[nested].ops);
+            }
+        }
+        out.reverse();
+        out
+    }
+
+    /// `region` and every region under it.
+    #[must_use]
+    pub fn regions_under(&self, region: RegionId) -> Vec<RegionId> {
+        let mut out = vec![region];
+        let mut at = 0;
+        while let Some(&region) = out.get(at) {
+            at += 1;
+            out.extend(self.regions[region].ops.iter().flat_map(|&op| self.ops[op].regions.iter().copied()));
         }
         out
     }

@@ -4,15 +4,15 @@
 //! summary of a callee. A callee that is called from several places is copied to each, since each place may
 //! shard it differently.
 
-use std::collections::HashSet;
-
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, PackedOption, RegionId,
-    SecondaryMap, ShardingId, Span, ValueDef, ValueId,
+    Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId,
+    Span, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
+
+use crate::symbols::drop_unused_funcs;
 
 /// New values in place of old ones. A value that is not in the map stands for itself.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +100,7 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
             inliner.region(module, body);
         }
     }
-    drop_unused(module);
+    drop_unused_funcs(module, module.entry());
     Ok(())
 }
 
@@ -115,11 +115,14 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
             inliner.region(module, region);
         }
     }
-    drop_unused(module);
+    drop_unused_funcs(module, module.entry());
 }
 
-/// Every function that can run, each after those that it calls.
-fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
+/// Every function, each after those that it calls.
+///
+/// # Errors
+/// A function calls itself, directly or through others, or a call names no function that shardc works on.
+pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnostic>> {
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
@@ -281,64 +284,4 @@ fn constrain(
     module.shardings.set(result, Some(sharding));
     out.push(op);
     result
-}
-
-/// Keeps public functions and those that some attribute or remaining call names.
-fn drop_unused(module: &mut Module) {
-    let mut named = HashSet::new();
-    for body in module.bodies() {
-        for op in module.walk(body) {
-            let op = &module.ops[op];
-            names_in(&op.attrs, &mut named);
-            match &op.kind {
-                OpKind::Call { callee } => {
-                    named.insert(callee.to_string());
-                }
-                OpKind::CustomCall(spec) => names_in(&spec.props, &mut named),
-                OpKind::Composite(spec) => {
-                    named.insert(spec.decomposition.to_string());
-                    spec.attributes.iter().for_each(|attrs| names_in(attrs, &mut named));
-                }
-                OpKind::Opaque(spec) => names_in(&spec.props, &mut named),
-                _ => {}
-            }
-        }
-    }
-    for kept in &module.kept {
-        names_in_attr(&Attr::Raw(kept.text.clone()), &mut named);
-    }
-    let entry = module.entry();
-    let funcs = std::mem::take(&mut module.funcs);
-    module.func_names.clear();
-    for (id, func) in funcs {
-        let keep = func.visibility.is_public() || Some(id) == entry || named.contains(&*func.name);
-        if keep {
-            module.add_func(func);
-        }
-    }
-}
-
-fn names_in(attrs: &AttrDict, named: &mut HashSet<String>) {
-    for (_, attr) in attrs.iter() {
-        names_in_attr(attr, named);
-    }
-}
-
-fn names_in_attr(attr: &Attr, named: &mut HashSet<String>) {
-    match attr {
-        Attr::Symbol(name) => {
-            named.insert(name.to_string());
-        }
-        Attr::Raw(text) => {
-            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
-            for part in text.split('@').skip(1) {
-                let part = part.strip_prefix('"').unwrap_or(part);
-                let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
-                named.insert(part[..end].to_owned());
-            }
-        }
-        Attr::Array(items) => items.iter().for_each(|item| names_in_attr(item, named)),
-        Attr::Dict(dict) => names_in(dict, named),
-        Attr::Unit | Attr::Bool(_) | Attr::Int(..) | Attr::Str(_) => {}
-    }
 }

@@ -4,23 +4,28 @@
 
 pub mod annotate;
 mod axes;
+mod calls;
 mod cost;
 mod forward;
 pub mod gspmd;
 pub mod inline;
 pub mod localize;
 pub mod merge_reductions;
+mod merge_same;
 pub mod partition;
 pub mod pass_options;
 pub mod pipeline;
+mod places;
 pub mod plan;
 pub mod propagate;
 pub mod reducer;
 pub mod reshard;
 pub mod rule;
 pub mod rules;
+mod shardings;
 pub mod shardy;
 pub mod strategy;
 pub mod structure;
 pub mod summary;
 mod sweep;
+mod symbols;

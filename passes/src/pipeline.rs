@@ -121,12 +121,10 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`; `sdy-propagation-pipeline` is Shardy's name for `propagate`, the names of XLA's importers
-/// stand for `import-gspmd`, and others of Shardy's names are in [`shardy`].
+/// The pass called `name`; the names of XLA's importers stand for `import-gspmd`, and others of Shardy's names are in [`shardy`].
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
-        "sdy-propagation-pipeline" => "propagate",
         "xla-sdy-import-shardings"
         | "xla-sdy-stablehlo-import-pipeline"
         | "xla-sdy-round-trip-import-pipeline" => "import-gspmd",

@@ -210,7 +210,7 @@ pub(crate) struct OptArgs {
     /// Take lines of `// -----` for separators of programs; each is a program of its own
     #[arg(long)]
     pub(crate) split_input_file: bool,
-    /// Compare errors and warnings with the comments that expect them (`expected-error@+1 {{...}}`), print no program.
+    /// Compare errors and warnings with the comments that expect them (`expected-error@+1 {{...}}`).
     ///
     /// Texts are MLIR's words, so that they need not agree, unless they begin with a code: {{SH0102}}
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "line")]

@@ -145,7 +145,7 @@ pub enum MeshCollectiveKind {
 }
 
 /// Shardings and manual axes of a `manual_computation`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManualSpec {
     /// Sharding of each operand.
     pub in_shardings: Vec<ShardingId>,

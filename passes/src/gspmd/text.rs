@@ -23,28 +23,28 @@ impl std::error::Error for TextError {}
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a str,
     pos: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Cursor { text, pos: 0 }
     }
 
     /// Where the next token begins.
-    pub(super) fn at(&mut self) -> usize {
+    pub(crate) fn at(&mut self) -> usize {
         self.skip_space();
         self.pos
     }
 
-    pub(super) fn error(&mut self, message: impl Into<String>) -> TextError {
+    pub(crate) fn error(&mut self, message: impl Into<String>) -> TextError {
         TextError { at: self.at(), message: message.into(), unsupported: false }
     }
 
     /// `expected ..., found ...`.
-    pub(super) fn expected(&mut self, what: &str) -> TextError {
+    pub(crate) fn expected(&mut self, what: &str) -> TextError {
         let found = match self.rest().chars().next() {
             None => "the end".to_owned(),
             Some(c) if c.is_alphanumeric() || c == '_' => {
@@ -79,18 +79,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn peek(&mut self, token: &str) -> bool {
+    pub(crate) fn peek(&mut self, token: &str) -> bool {
         self.rest().starts_with(token)
     }
 
     /// Whether the next word is `word` as a whole.
-    pub(super) fn peek_word(&mut self, word: &str) -> bool {
+    pub(crate) fn peek_word(&mut self, word: &str) -> bool {
         self.rest()
             .strip_prefix(word)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     }
 
-    pub(super) fn eat(&mut self, token: &str) -> bool {
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
         let found = self.peek(token);
         if found {
             self.pos += token.len();
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek_word(word);
         if found {
             self.pos += word.len();
@@ -106,20 +106,20 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(super) fn expect(&mut self, token: &str) -> Result<(), TextError> {
+    pub(crate) fn expect(&mut self, token: &str) -> Result<(), TextError> {
         if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
-    pub(super) fn at_end(&mut self) -> bool {
+    pub(crate) fn at_end(&mut self) -> bool {
         self.rest().is_empty()
     }
 
-    pub(super) fn expect_end(&mut self) -> Result<(), TextError> {
+    pub(crate) fn expect_end(&mut self) -> Result<(), TextError> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
     /// An integer that is not negative.
-    pub(super) fn int(&mut self, what: &str) -> Result<i64, TextError> {
+    pub(crate) fn int(&mut self, what: &str) -> Result<i64, TextError> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Integers separated by commas.
-    pub(super) fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
+    pub(crate) fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
         let mut out = vec![self.int(what)?];
         while self.eat(",") {
             out.push(self.int(what)?);
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Items separated by commas, up to `close`, which is read too.
-    pub(super) fn list(
+    pub(crate) fn list(
         &mut self,
         close: &str,
         mut item: impl FnMut(&mut Self) -> Result<(), TextError>,
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `"x"`, `'x'` or `\22x\22`.
-    pub(super) fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
+    pub(crate) fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
         let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));
         let Some(quote) = quote else { return Err(self.expected(what)) };
         let start = self.pos + quote.len();
@@ -178,7 +178,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A name without quotes, with dots and dashes in it.
-    pub(super) fn name(&mut self) -> Option<&'a str> {
+    pub(crate) fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-')))
@@ -189,7 +189,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a `{...}` with strings and braces inside.
-    pub(super) fn skip_braces(&mut self) -> Result<(), TextError> {
+    pub(crate) fn skip_braces(&mut self) -> Result<(), TextError> {
         let open = self.at();
         self.expect("{")?;
         let mut depth = 1usize;

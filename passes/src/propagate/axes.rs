@@ -8,15 +8,15 @@ use shardc_ir::{AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
 
 /// Axes from major to minor.
-pub(super) type Axes = SmallVec<[AxisRef; 2]>;
+pub(crate) type Axes = SmallVec<[AxisRef; 2]>;
 
 /// Product of the sizes of the more major parts.
-pub(super) fn pre(axis: AxisRef) -> u32 {
+pub(crate) fn pre(axis: AxisRef) -> u32 {
     axis.sub.map_or(1, |sub| sub.pre)
 }
 
 /// The part `(pre)size` of the same axis.
-pub(super) fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
+pub(crate) fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
 
@@ -73,12 +73,12 @@ pub(super) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
 }
 
 /// The major part of `axis` that none of `others` touches.
-pub(super) fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
+pub(crate) fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
     others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
 }
 
 /// The parts of `axis` that none of `others` touches.
-pub(super) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
+pub(crate) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     let mut left: Axes = SmallVec::from_slice(&[axis]);
     for &other in others {
         let mut next = Axes::new();
@@ -102,7 +102,7 @@ pub(super) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
 }
 
 /// Appends an axis; joins it with the last one where that ends where it begins.
-pub(super) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
+pub(crate) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     if let Some(last) = axes.last_mut()
         && let (Some(a), Some(b)) = (last.sub, axis.sub)
         && last.axis == axis.axis
@@ -121,7 +121,7 @@ pub(super) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
 
 /// How one list relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Prefix {
+pub(crate) enum Prefix {
     /// They are the same.
     Equal,
     /// The second goes on where the first ends.
@@ -131,7 +131,7 @@ pub(super) enum Prefix {
 }
 
 /// Whether `first` is a prefix of `second`; the last axis may be a major part.
-pub(super) fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
+pub(crate) fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
     let Some((&last, before)) = first.split_last() else {
         return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
     };

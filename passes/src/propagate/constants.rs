@@ -3,12 +3,17 @@
 //! A constant costs nothing to make where it is needed, so uses that shard it differently must not meet in it.
 //! Before propagation every computation from constants alone, and every broadcast of a scalar, is copied for each
 //! use; afterwards copies that ended with the same sharding become one again. Scalars are never copied.
+//!
+//! A named computation and a call count as computations from constants where all that they hold does.
 
-use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
 use smallvec::SmallVec;
 
+use crate::calls::{callee_of, give_own_callee, original_name};
 use crate::inline::{ValueMap, clone_op};
+use crate::merge_same::merge_same;
+use crate::symbols::FreshNames;
 
 /// What was copied from what.
 #[derive(Debug, Default)]
@@ -18,14 +23,26 @@ pub(super) struct Copies {
     any: bool,
 }
 
+/// What is known of the functions and named computations that were looked at, by the names that they had at first.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Functions whose calls can be judged.
+    funcs: FxHashSet<Box<str>>,
+    /// Of these, those that compute from more than constants.
+    varying_funcs: FxHashSet<Box<str>>,
+    varying_computations: FxHashSet<Box<str>>,
+    names: FreshNames,
+}
+
 struct Splitter<'m> {
     module: &'m mut Module,
+    known: &'m mut Known,
     /// Whether an operation computes from constants alone.
     constant: SecondaryMap<OpId, bool>,
     /// Whether it broadcasts a scalar.
     expansion: SecondaryMap<OpId, bool>,
     uses: SecondaryMap<ValueId, u32>,
-    /// Sharding group operations on each value that is copied.
+    /// Sharding group operations on each value.
     groups: FxHashMap<ValueId, Vec<OpId>>,
     /// Copies that go before an operation.
     before: FxHashMap<OpId, Vec<OpId>>,
@@ -35,11 +52,13 @@ struct Splitter<'m> {
     copied: Vec<ValueId>,
 }
 
-/// Copies constants under a function body for each of their uses.
-pub(super) fn split(module: &mut Module, body: RegionId) -> Copies {
-    let ops = module.walk(body);
+/// Copies constants in a function for each of their uses. The functions that it calls were looked at before, where
+/// calls are to count as constants.
+pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &mut Known) -> Copies {
+    let name: Box<str> = original_name(&module.funcs[func]).into();
     let mut splitter = Splitter {
         module,
+        known,
         constant: SecondaryMap::new(),
         expansion: SecondaryMap::new(),
         uses: SecondaryMap::new(),
@@ -49,7 +68,7 @@ pub(super) fn split(module: &mut Module, body: RegionId) -> Copies {
         map: ValueMap::new(),
         copied: Vec::new(),
     };
-    for &op in &ops {
+    for op in splitter.module.walk(body) {
         let data = &splitter.module.ops[op];
         for &v in &data.operands {
             splitter.uses[v] += 1;
@@ -58,34 +77,60 @@ pub(super) fn split(module: &mut Module, body: RegionId) -> Copies {
             splitter.groups.entry(v).or_default().push(op);
         }
     }
-    for &op in &ops {
-        splitter.visit(op);
+    // What a named computation holds is known before it is met.
+    let mut computations = splitter.module.walk_inner_first(body);
+    computations.retain(|&op| is_named_computation(splitter.module, op));
+    for op in computations {
+        let data = &splitter.module.ops[op];
+        let OpKind::NamedComputation(spec) = &data.kind else { continue };
+        let (computation, regions) = (spec.name.clone(), data.regions.clone());
+        for region in regions {
+            if !splitter.region(region) {
+                continue;
+            }
+            splitter.known.varying_computations.insert(computation.clone());
+            splitter.known.varying_funcs.insert(name.clone());
+        }
     }
-    if splitter.copies.any {
-        splitter.place(body, &ops);
+    if splitter.region(body) {
+        splitter.known.varying_funcs.insert(name.clone());
     }
+    splitter.known.funcs.insert(name);
     splitter.copies
 }
 
 impl Splitter<'_> {
-    fn visit(&mut self, op: OpId) {
+    /// Splits what is in a region, but not in named computations in it. Whether it computes from more than constants.
+    fn region(&mut self, region: RegionId) -> bool {
+        let ops = own_ops(self.module, region);
+        let mut varying = false;
+        for &op in &ops {
+            varying |= self.visit(op);
+        }
+        self.place(region, &ops);
+        varying
+    }
+
+    /// Whether the operation can be no part of a computation from constants.
+    fn visit(&mut self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         if matches!(data.kind, OpKind::ShardingGroup { .. }) {
-            return;
+            return false;
         }
-        let preserves = preserves_constants(self.module, op);
+        let preserves = self.preserves_constants(op);
         let from_constants = |v: &ValueId| self.module.def_op(*v).is_some_and(|def| self.constant[def]);
         if matches!(data.kind, OpKind::Constant(_) | OpKind::Iota { .. })
             || (preserves && data.operands.iter().all(from_constants))
         {
             self.constant[op] = true;
-            return;
+            return false;
         }
+        let varying = !preserves && !matches!(data.kind, OpKind::Return);
         if matches!(data.kind, OpKind::BroadcastInDim { .. })
             && data.operands.first().is_some_and(|&v| self.module.rank(v) == 0)
         {
             self.expansion[op] = true;
-            return;
+            return varying;
         }
         for i in 0..self.module.ops[op].operands.len() {
             let operand = self.module.ops[op].operands[i];
@@ -101,6 +146,22 @@ impl Splitter<'_> {
             self.uses[copy] += 1;
             self.module.ops[op].operands[i] = copy;
         }
+        varying
+    }
+
+    /// Whether an operation computes a constant from constants at no cost.
+    fn preserves_constants(&self, op: OpId) -> bool {
+        match &self.module.ops[op].kind {
+            OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
+            // It is the user's and must stay single.
+            OpKind::ShardingConstraint(_) => false,
+            OpKind::Call { .. } => callee_of(self.module, op).is_some_and(|func| {
+                let name = original_name(&self.module.funcs[func]);
+                self.known.funcs.contains(name) && !self.known.varying_funcs.contains(name)
+            }),
+            OpKind::NamedComputation(spec) => !self.known.varying_computations.contains(&spec.name),
+            _ => super::schedule::is_elementwise(self.module, op),
+        }
     }
 
     /// Whether a value and all that it is computed from is used only here.
@@ -111,10 +172,13 @@ impl Splitter<'_> {
                 continue;
             }
             let Some(def) = self.module.def_op(value) else { continue };
-            if self.uses[value] != 1 {
+            let def = &self.module.ops[def];
+            let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
+            // Each call has a function of its own afterwards.
+            if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
                 return false;
             }
-            stack.extend(&self.module.ops[def].operands);
+            stack.extend(&def.operands);
         }
         true
     }
@@ -149,14 +213,18 @@ impl Splitter<'_> {
 
     fn copy_one(&mut self, def: OpId, value: ValueId, map: &mut ValueMap) {
         let copy = clone_op(self.module, def, map);
-        self.copied.push(value);
+        self.copied.extend(&self.module.ops[def].results);
+        if matches!(self.module.ops[copy].kind, OpKind::Call { .. }) {
+            give_own_callee(self.module, copy, &mut self.known.names);
+        }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
         self.before.entry(def).or_default().push(copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
-        for group in self.groups.get(&value).cloned().unwrap_or_default() {
+        // The last one first, as MLIR goes through uses.
+        for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
             self.before.entry(def).or_default().push(group);
             self.uses[map.get(value)] += 1;
@@ -164,10 +232,11 @@ impl Splitter<'_> {
     }
 
     /// Puts the copies into their regions and drops originals that nothing uses any more.
-    fn place(&mut self, body: RegionId, ops: &[OpId]) {
-        let mut dead: SecondaryMap<OpId, bool> = SecondaryMap::new();
-        let originals = ops.iter().rev().copied().filter(|&op| self.expansion[op] || self.constant[op]);
-        for op in originals.collect::<Vec<_>>() {
+    fn place(&mut self, region: RegionId, ops: &[OpId]) {
+        let expansions = ops.iter().copied().filter(|&op| self.expansion[op]);
+        let constants = ops.iter().rev().copied().filter(|&op| self.constant[op]);
+        let mut dead: FxHashSet<OpId> = FxHashSet::default();
+        for op in expansions.chain(constants).collect::<Vec<_>>() {
             let results = self.module.ops[op].results.clone();
             let groups: Vec<OpId> =
                 results.iter().filter_map(|v| self.groups.get(v)).flatten().copied().collect();
@@ -175,24 +244,25 @@ impl Splitter<'_> {
             if used as usize > groups.len() {
                 continue;
             }
-            dead[op] = true;
-            for group in groups {
-                dead[group] = true;
-            }
+            dead.insert(op);
+            dead.extend(groups);
             for &v in &self.module.ops[op].operands {
                 self.uses[v] -= 1;
             }
         }
-        let mut regions = vec![body];
+        if dead.is_empty() && self.before.is_empty() {
+            return;
+        }
+        let mut regions = vec![region];
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut self.module.regions[region].ops);
             let mut new = Vec::with_capacity(old.len());
             for op in old {
-                if let Some(copies) = self.before.remove(&op) {
-                    new.extend(copies);
-                }
-                if !dead[op] {
-                    regions.extend(&self.module.ops[op].regions);
+                new.extend(self.before.remove(&op).unwrap_or_default());
+                if !dead.contains(&op) {
+                    if !is_named_computation(self.module, op) {
+                        regions.extend(&self.module.ops[op].regions);
+                    }
                     new.push(op);
                 }
             }
@@ -201,14 +271,23 @@ impl Splitter<'_> {
     }
 }
 
-/// Whether an operation computes a constant from constants at no cost.
-fn preserves_constants(module: &Module, op: OpId) -> bool {
-    match &module.ops[op].kind {
-        OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Slice(_) => true,
-        // These are the user's and must stay single.
-        OpKind::ShardingConstraint(_) | OpKind::Reshard(_) | OpKind::PropagationBarrier { .. } => false,
-        _ => super::schedule::is_elementwise(module, op),
+fn is_named_computation(module: &Module, op: OpId) -> bool {
+    matches!(module.ops[op].kind, OpKind::NamedComputation(_))
+}
+
+/// Every operation under a region, an operation before those of its regions, but none in a named computation.
+fn own_ops(module: &Module, region: RegionId) -> Vec<OpId> {
+    let mut out = Vec::new();
+    let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
+    while let Some((region, at)) = stack.pop() {
+        let Some(&op) = module.regions[region].ops.get(at) else { continue };
+        out.push(op);
+        stack.push((region, at + 1));
+        if !is_named_computation(module, op) {
+            stack.extend(module.ops[op].regions.iter().rev().map(|&r| (r, 0)));
+        }
     }
+    out
 }
 
 /// Makes copies of one original that have the same sharding one operation again.
@@ -217,35 +296,14 @@ pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
         return;
     }
     type Key = (OpId, SmallVec<[ValueId; 3]>, Option<ShardingId>);
-    let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
-    let mut replaced = ValueMap::new();
     let mut is_original: SecondaryMap<OpId, bool> = SecondaryMap::new();
     for original in copies.original.values().filter_map(|o| o.expand()) {
         is_original[original] = true;
     }
-    // Regions are visited with an operation before those nested in it, so a copy comes before its uses.
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut kept = Vec::with_capacity(ops.len());
-        for op in ops {
-            for operand in &mut module.ops[op].operands {
-                *operand = replaced.get(*operand);
-            }
-            let data = &module.ops[op];
-            let original = copies.original[op].expand().or(is_original[op].then_some(op));
-            if let (Some(original), [result]) = (original, data.results.as_slice()) {
-                let key = (original, data.operands.clone(), module.shardings.of(*result));
-                let same = *first.entry(key).or_insert(op);
-                if same != op {
-                    let to = module.ops[same].results[0];
-                    replaced.insert(*result, to);
-                    continue;
-                }
-            }
-            regions.extend(&data.regions);
-            kept.push(op);
-        }
-        module.regions[region].ops = kept;
-    }
+    merge_same(module, body, |module, _, op| -> Option<Key> {
+        let data = &module.ops[op];
+        let original = copies.original[op].expand().or(is_original[op].then_some(op))?;
+        let &result = data.results.first()?;
+        Some((original, data.operands.clone(), module.shardings.of(result)))
+    });
 }

@@ -5,9 +5,55 @@
 //! freedom, and its other uses read the constrained value instead.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, Uses, ValueDef, ValueId};
+use shardc_ir::{
+    Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, Uses, ValueDef,
+    ValueId,
+};
 
-use super::flow::{Holder, Parents};
+use super::flow::owns_results;
+use crate::places::Places;
+
+/// What says that data flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The operations themselves: loops, branches, barriers and computations.
+    Implied,
+    /// `sdy.data_flow_edge` operations, and nothing else.
+    Edges,
+}
+
+/// Applies every constraint under these function bodies to its operand.
+pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) {
+    let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
+    if !ops.iter().any(|&op| is_constraint(module, op)) {
+        return;
+    }
+    let mut applier = Applier {
+        flow,
+        places: Places::new(module),
+        uses: LiveUses { at_start: module.uses(), changed: FxHashMap::default() },
+        layout: Layout::new(module, bodies),
+    };
+    for op in ops {
+        match &module.ops[op].kind {
+            &OpKind::ShardingConstraint(sharding) => applier.constraint(module, op, sharding),
+            OpKind::ManualComputation(spec) => {
+                let shardings = spec.in_shardings.clone();
+                applier.manual(module, op, &shardings);
+            }
+            _ => {}
+        }
+    }
+    applier.layout.finish(module);
+}
+
+fn is_constraint(module: &Module, op: OpId) -> bool {
+    is_sharding_constraint(module, op) || matches!(module.ops[op].kind, OpKind::ManualComputation(_))
+}
+
+fn is_sharding_constraint(module: &Module, op: OpId) -> bool {
+    matches!(module.ops[op].kind, OpKind::ShardingConstraint(_))
+}
 
 /// Uses of values while operands are being replaced.
 struct LiveUses {
@@ -39,163 +85,207 @@ impl LiveUses {
     }
 }
 
-/// Applies every constraint under a function body to its operand.
-pub(super) fn apply(module: &mut Module, body: RegionId, parents: &mut Parents) {
-    if !module.walk(body).iter().any(|&op| is_constraint(module, op)) {
-        return;
-    }
-    let mut uses = LiveUses { at_start: module.uses(), changed: FxHashMap::default() };
-    for op in regions_first(module, body) {
-        match &module.ops[op].kind {
-            &OpKind::ShardingConstraint(sharding) => {
-                let Some(&input) = module.ops[op].operands.first() else { continue };
-                replace_after_chain(module, parents, &mut uses, op, input);
-                if !should_apply(module, parents, &uses, input, sharding) {
-                    continue;
-                }
-                if matches!(parents.holder(module, input), Holder::Flow(_)) {
-                    let result = module.ops[op].results[0];
-                    move_after(module, parents, op, input);
-                    uses.replace(module, input, result, |_, user| user != op);
-                } else {
-                    module.shardings.set(input, Some(sharding));
-                }
+/// Where operations stand while some move to right after where a value is made. The regions are put in order at the
+/// end, at once.
+struct Layout {
+    region: SecondaryMap<OpId, PackedOption<RegionId>>,
+    /// The place in the region, from 1 on; of what moved, that of what it stands behind, and how far.
+    place: SecondaryMap<OpId, (u32, u32)>,
+    at_start: FxHashMap<RegionId, Vec<OpId>>,
+    after: FxHashMap<OpId, Vec<OpId>>,
+    /// Regions that lose or gain operations.
+    changed: Vec<RegionId>,
+}
+
+impl Layout {
+    fn new(module: &Module, bodies: &[RegionId]) -> Self {
+        let mut out = Layout {
+            region: SecondaryMap::new(),
+            place: SecondaryMap::new(),
+            at_start: FxHashMap::default(),
+            after: FxHashMap::default(),
+            changed: Vec::new(),
+        };
+        for region in bodies.iter().flat_map(|&body| module.regions_under(body)) {
+            for (at, &op) in module.regions[region].ops.iter().enumerate() {
+                out.region[op] = region.into();
+                out.place[op] = (at as u32 + 1, 0);
             }
+        }
+        out
+    }
+
+    /// Moves an operation to right after where a value is made. Nothing has moved that makes the value.
+    fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
+        let (region, at, behind) = match module.values[value].def {
+            ValueDef::Arg(region, _) => (region, 0, self.at_start.entry(region).or_default()),
+            ValueDef::Result(def, _) => {
+                let Some(region) = self.region[def].expand() else { return };
+                (region, self.place[def].0, self.after.entry(def).or_default())
+            }
+        };
+        // The last one comes closest.
+        self.place[op] = (at, u32::MAX - behind.len() as u32);
+        behind.push(op);
+        self.changed.extend(self.region[op].expand());
+        self.changed.push(region);
+        self.region[op] = region.into();
+    }
+
+    fn is_before(&self, a: OpId, b: OpId) -> bool {
+        self.region[a] == self.region[b] && self.place[a] < self.place[b]
+    }
+
+    fn finish(mut self, module: &mut Module) {
+        self.changed.sort_unstable();
+        self.changed.dedup();
+        for region in self.changed {
+            let old = std::mem::take(&mut module.regions[region].ops);
+            let mut new = Vec::with_capacity(old.len());
+            new.extend(self.at_start.remove(&region).unwrap_or_default().into_iter().rev());
+            for op in old {
+                if self.place[op].1 == 0 {
+                    new.push(op);
+                }
+                new.extend(self.after.remove(&op).unwrap_or_default().into_iter().rev());
+            }
+            module.regions[region].ops = new;
+        }
+    }
+}
+
+struct Applier {
+    flow: Flow,
+    places: Places,
+    uses: LiveUses,
+    layout: Layout,
+}
+
+impl Applier {
+    fn constraint(&mut self, module: &mut Module, op: OpId, sharding: ShardingId) {
+        let (Some(&input), Some(&result)) = (module.ops[op].operands.first(), module.ops[op].results.first())
+        else {
+            return;
+        };
+        self.replace_after_chain(module, op, input);
+        if !self.should_apply(module, input, sharding) {
+            return;
+        }
+        if self.flows(module, input) {
+            self.layout.move_after(module, op, input);
+            self.stand_in(module, input, op, result, sharding);
+        } else {
+            self.places.set(module, input, sharding);
+        }
+    }
+
+    fn manual(&mut self, module: &mut Module, op: OpId, shardings: &[ShardingId]) {
+        for (i, &sharding) in shardings.iter().enumerate() {
+            let Some(&input) = module.ops[op].operands.get(i) else { continue };
+            if !self.should_apply(module, input, sharding) {
+                continue;
+            }
+            if !self.flows(module, input) {
+                self.places.set(module, input, sharding);
+                continue;
+            }
+            let ty = module.values[input].ty;
+            let new = module.add_op(OpKind::ShardingConstraint(sharding), &[input], &[ty], &[]);
+            (module.ops[new].span, module.ops[new].loc) = (module.ops[op].span, module.ops[op].loc);
+            let result = module.ops[new].results[0];
+            self.layout.move_after(module, new, input);
+            self.stand_in(module, input, new, result, sharding);
+            self.uses.changed.entry(input).or_default().push((new, 0));
+        }
+    }
+
+    /// All others that read `input` read a constraint's result instead.
+    fn stand_in(
+        &mut self,
+        module: &mut Module,
+        input: ValueId,
+        constraint: OpId,
+        result: ValueId,
+        sharding: ShardingId,
+    ) {
+        self.uses.replace(module, input, result, |_, user| user != constraint);
+        // What is pending does not propagate.
+        let given = module.shardings.get(sharding);
+        if !given.unreduced.is_empty() {
+            let pending = TensorSharding {
+                unreduced: given.unreduced.clone(),
+                reduction: given.reduction,
+                ..TensorSharding::open(given.mesh, module.rank(input))
+            };
+            let pending = module.shardings.intern(pending);
+            self.places.set(module, input, pending);
+        }
+    }
+
+    /// Whether `input` is to get the sharding of a constraint on it.
+    fn should_apply(&self, module: &mut Module, input: ValueId, sharding: ShardingId) -> bool {
+        if self.places.owner(module, input).is_none()
+            || self.places.get(module, input).is_some()
+            || module.shardings.get(sharding).dims.iter().any(|d| d.open)
+        {
+            return false;
+        }
+        !self.uses.of(input).iter().any(|&(op, i)| match &module.ops[op].kind {
+            OpKind::ShardingConstraint(other) => *other != sharding,
             OpKind::ManualComputation(spec) => {
-                let shardings = spec.in_shardings.clone();
-                let operands = module.ops[op].operands.clone();
-                for (&input, &sharding) in operands.iter().zip(&shardings) {
-                    if !should_apply(module, parents, &uses, input, sharding) {
-                        continue;
-                    }
-                    if matches!(parents.holder(module, input), Holder::Flow(_)) {
-                        let ty = module.values[input].ty;
-                        let new = module.add_op(OpKind::ShardingConstraint(sharding), &[input], &[ty], &[]);
-                        (module.ops[new].span, module.ops[new].loc) =
-                            (module.ops[op].span, module.ops[op].loc);
-                        let result = module.ops[new].results[0];
-                        module.shardings.set(result, Some(sharding));
-                        move_after(module, parents, new, input);
-                        uses.replace(module, input, result, |_, user| user != new);
-                        uses.changed.entry(input).or_default().push((new, 0));
-                    } else {
-                        module.shardings.set(input, Some(sharding));
-                    }
-                }
+                spec.in_shardings.get(i as usize).is_some_and(|&other| other != sharding)
             }
-            _ => {}
+            _ => false,
+        })
+    }
+
+    /// Whether a value shares its sharding with others that data flows to.
+    fn flows(&self, module: &Module, value: ValueId) -> bool {
+        if module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_))) {
+            return true;
+        }
+        match self.flow {
+            Flow::Edges => self.places.owner(module, value).is_some_and(|v| self.places.edge(v).is_some()),
+            Flow::Implied => match module.values[value].def {
+                ValueDef::Result(op, _) => owns_results(&module.ops[op].kind),
+                ValueDef::Arg(region, _) => self.places.parent(region).is_some(),
+            },
         }
     }
-}
 
-fn is_constraint(module: &Module, op: OpId) -> bool {
-    matches!(module.ops[op].kind, OpKind::ShardingConstraint(_) | OpKind::ManualComputation(_))
-}
+    /// Where constraints follow each other and nothing else reads the values between them, later uses of the first
+    /// operand read the last constraint's result.
+    fn replace_after_chain(&mut self, module: &mut Module, head: OpId, input: ValueId) {
+        let Some(tail) = self.chain_tail(module, head, input) else { return };
+        let Some(region) = self.layout.region[tail].expand() else { return };
+        let to_function = self.places.parent(region).is_none();
+        let result = module.ops[tail].results[0];
+        let layout = &self.layout;
+        self.uses.replace(module, input, result, |module, user| {
+            let leaves = to_function && matches!(module.ops[user].kind, OpKind::Return);
+            user != head && !leaves && layout.is_before(tail, user)
+        });
+    }
 
-/// Every operation under a region, those of its regions before it.
-fn regions_first(module: &Module, region: RegionId) -> Vec<OpId> {
-    // A walk with each operation after its regions is the mirror of one with it before them, last to first.
-    let mut out = Vec::new();
-    let mut stack: Vec<OpId> = module.regions[region].ops.clone();
-    while let Some(op) = stack.pop() {
-        out.push(op);
-        for &nested in &module.ops[op].regions {
-            stack.extend(&module.regions[nested].ops);
+    fn chain_tail(&self, module: &mut Module, head: OpId, input: ValueId) -> Option<OpId> {
+        if module.def_op(input).is_some_and(|op| is_sharding_constraint(module, op))
+            || self.places.get(module, input).is_some()
+        {
+            return None;
         }
-    }
-    out.reverse();
-    out
-}
-
-/// Whether `input` is to get the sharding of a constraint on it.
-fn should_apply(
-    module: &Module,
-    parents: &Parents,
-    uses: &LiveUses,
-    input: ValueId,
-    sharding: ShardingId,
-) -> bool {
-    let holder = match parents.holder(module, input) {
-        Holder::Own => input,
-        Holder::Flow(owner) => owner,
-        Holder::None => return false,
-    };
-    if module.shardings.of(holder).is_some() || module.shardings.get(sharding).dims.iter().any(|d| d.open) {
-        return false;
-    }
-    !uses.of(input).iter().any(|&(op, i)| match &module.ops[op].kind {
-        OpKind::ShardingConstraint(other) => *other != sharding,
-        OpKind::ManualComputation(spec) => {
-            spec.in_shardings.get(i as usize).is_some_and(|&other| other != sharding)
+        let module = &*module;
+        let other_constraint = |value: ValueId| {
+            self.uses.of(value).iter().any(|&(op, _)| op != head && is_constraint(module, op))
+        };
+        if other_constraint(input) {
+            return None;
         }
-        _ => false,
-    })
-}
-
-/// Where constraints follow each other and nothing else reads the values between them, later uses of the first
-/// operand read the last constraint's result.
-fn replace_after_chain(
-    module: &mut Module,
-    parents: &Parents,
-    uses: &mut LiveUses,
-    head: OpId,
-    input: ValueId,
-) {
-    let Some(tail) = chain_tail(module, parents, uses, head, input) else { return };
-    let Some(region) = parents.region(tail) else { return };
-    let ops = &module.regions[region].ops;
-    let Some(at) = ops.iter().position(|&op| op == tail) else { return };
-    let after: std::collections::HashSet<OpId> = ops[at + 1..].iter().copied().collect();
-    let to_function = parents.parent(region).is_none();
-    let result = module.ops[tail].results[0];
-    uses.replace(module, input, result, |module, user| {
-        let leaves = to_function && matches!(module.ops[user].kind, OpKind::Return);
-        user != head && !leaves && after.contains(&user)
-    });
-}
-
-fn chain_tail(
-    module: &Module,
-    parents: &Parents,
-    uses: &LiveUses,
-    head: OpId,
-    input: ValueId,
-) -> Option<OpId> {
-    let is_sharding_constraint = |op: OpId| matches!(module.ops[op].kind, OpKind::ShardingConstraint(_));
-    if module.def_op(input).is_some_and(is_sharding_constraint) {
-        return None;
-    }
-    let holder = match parents.holder(module, input) {
-        Holder::Flow(owner) => owner,
-        Holder::Own | Holder::None => input,
-    };
-    let other_constraint =
-        |value: ValueId| uses.of(value).iter().any(|&(op, _)| op != head && is_constraint(module, op));
-    if module.shardings.of(holder).is_some() || other_constraint(input) {
-        return None;
-    }
-    let mut tail = head;
-    while let [(next, _)] = *uses.of(module.ops[tail].results[0])
-        && is_sharding_constraint(next)
-    {
-        tail = next;
-    }
-    (tail != head && !other_constraint(module.ops[tail].results[0])).then_some(tail)
-}
-
-/// Moves an operation to right after where a value is made.
-fn move_after(module: &mut Module, parents: &mut Parents, op: OpId, value: ValueId) {
-    if let Some(region) = parents.region(op) {
-        module.regions[region].ops.retain(|&o| o != op);
-    }
-    let (region, at) = match module.values[value].def {
-        ValueDef::Arg(region, _) => (region, 0),
-        ValueDef::Result(def, _) => {
-            let Some(region) = parents.region(def) else { return };
-            let at = module.regions[region].ops.iter().position(|&o| o == def);
-            (region, at.map_or(0, |at| at + 1))
+        let mut tail = head;
+        while let [(next, _)] = *self.uses.of(module.ops[tail].results[0])
+            && is_sharding_constraint(module, next)
+        {
+            tail = next;
         }
-    };
-    module.regions[region].ops.insert(at, op);
-    parents.set_region(op, region);
+        (tail != head && !other_constraint(module.ops[tail].results[0])).then_some(tail)
+    }
 }

@@ -5,13 +5,11 @@
 //! visit is a look-up.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{
-    AxisRef, Class, Diagnostic, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId,
-};
+use shardc_ir::{AxisRef, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, Strategy};
-use super::graph::{Boundary, FUNC_RESULT_DIRECTION, Graph, NONE, Node};
+use super::graph::{Boundary, Graph, NONE, Node};
 use super::projection::Projection;
 use super::schedule::Profile;
 use super::{PropagateReport, Step, manual};
@@ -156,37 +154,10 @@ impl<'m> Engine<'m> {
         self.set(slot, sharding, None);
     }
 
-    /// Gives all members of each sharding group the sharding of the first that has one.
-    pub(super) fn join_groups(&mut self) {
-        for members in &self.graph.group_members {
-            let get = |slot: &u32| {
-                let id = self.shardings[*slot as usize];
-                (id != NONE).then(|| (id, self.module.shardings.get(ShardingId::new(id as usize))))
-            };
-            let says_nothing = |s: &TensorSharding| {
-                s.replicated.is_empty() && s.dims.iter().all(|d| d.open && d.axes.is_empty())
-            };
-            let mut found = members.iter().filter_map(get).filter(|(_, s)| !says_nothing(s));
-            let Some((first, sharding)) = found.next() else { continue };
-            if found.any(|(_, other)| other != sharding) {
-                self.report.warnings.push(Diagnostic::warning(
-                    Class::InvalidInput,
-                    "SH0803",
-                    "members of a sharding group have different shardings; the group has no effect on those",
-                ));
-            }
-            for &slot in members {
-                if self.shardings[slot as usize] == NONE {
-                    self.shardings[slot as usize] = first;
-                }
-            }
-        }
-    }
-
     /// Carries shardings between what the function returns and its results.
     fn func_results(&mut self, strategy: Strategy) {
         let graph = self.graph;
-        let profile = Profile::All(FUNC_RESULT_DIRECTION);
+        let profile = Profile::All(Direction::Both);
         for result in &graph.func_results {
             let slots = [result.value, result.result];
             let ids = slots.map(|slot| self.shardings[slot as usize]);
@@ -231,7 +202,13 @@ impl<'m> Engine<'m> {
         let mut projection = Projection::new(mesh, &rule.rule, old.iter().copied());
         let factors = &rule.rule.factors;
         let direction = |f: usize| -> Direction { profile.direction(factors[f].kind, factors[f].blocked) };
-        let context = Context { mesh, factors, direction: &direction, elementwise: rule.elementwise };
+        let context = Context {
+            mesh,
+            factors,
+            direction: &direction,
+            elementwise: rule.elementwise,
+            conservative: rule.conservative,
+        };
         let changed = context.propagate(strategy, &mut projection);
         let mut new: SmallVec<[(u32, TensorSharding); 3]> = SmallVec::new();
         for (i, mapping) in rule.rule.tensors().enumerate() {

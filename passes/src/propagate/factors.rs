@@ -37,6 +37,8 @@ pub(super) struct Context<'a> {
     /// Which way each factor propagates.
     pub(super) direction: &'a dyn Fn(usize) -> Direction,
     pub(super) elementwise: bool,
+    /// Whether parts of axes stay where they are.
+    pub(super) conservative: bool,
 }
 
 impl Context<'_> {
@@ -150,7 +152,7 @@ impl Context<'_> {
     fn truncate(&self, axes: &mut Axes, keep: impl Fn(AxisRef, i64) -> Option<AxisRef>) {
         let mut before = 1;
         for i in 0..axes.len() {
-            match keep(axes[i], before) {
+            match keep(axes[i], before).filter(|axis| !self.conservative || axis.sub.is_none()) {
                 Some(axis) if axis == axes[i] => before *= self.mesh.axis_size(axis),
                 Some(axis) => {
                     axes[i] = axis;

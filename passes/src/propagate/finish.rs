@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpKind, PackedOption, RegionId,
-    ShardingId, TensorSharding, ValueId,
+    AxisList, DYNAMIC, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind, PackedOption,
+    RegionId, ShardingId, TensorSharding, ValueDef, ValueId,
 };
 
 use super::axes::{gcd, part, pre};
-use super::flow::while_args;
+use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE};
 use super::manual;
 
@@ -73,31 +73,96 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    write_ops(module, body, true);
+    write_ops(module, body);
 }
 
-/// Gives values that something reached their sharding, as open as it is.
-pub(super) fn write_open(
+/// Gives values and results that something reached their sharding, as open as it is, where each holds it. All others
+/// stay as they were.
+pub(super) fn write_changed(
     module: &mut Module,
-    func: FuncId,
-    body: RegionId,
+    main: Option<FuncId>,
     graph: &Graph,
+    given: &[u32],
     shardings: &[u32],
 ) {
-    let found = |slot: usize| (shardings[slot] != NONE).then(|| ShardingId::new(shardings[slot] as usize));
+    let changed = |slot: usize| {
+        (shardings[slot] != given[slot] && shardings[slot] != NONE)
+            .then(|| ShardingId::new(shardings[slot] as usize))
+    };
+    let parents = Parents::of_module(module);
     for (slot, value) in graph.values.iter().enumerate() {
-        if let (Some(value), Some(id)) = (*value, found(slot)) {
+        let (Some(value), Some(id)) = (*value, changed(slot)) else { continue };
+        match module.values[value].def {
+            ValueDef::Result(op, i) => write_result(module, op, i as usize, value, id),
+            ValueDef::Arg(region, i) => match parents.parent(region) {
+                Some(op) => write_arg(module, op, i as usize, id),
+                None => module.shardings.set(value, Some(id)),
+            },
+        }
+    }
+    let Some(func) = main else { return };
+    let results = module.funcs[func].results.len();
+    for result in &graph.func_results {
+        if let Some(id) = changed(result.result as usize) {
+            let i = result.result as usize - (graph.values.len() - results);
+            let list = &mut module.funcs[func].res_shardings;
+            list.resize(results, PackedOption::default());
+            list[i] = id.into();
+        }
+    }
+}
+
+fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: ShardingId) {
+    let types: Vec<usize> = module.ops[op].results.iter().map(|&v| module.rank(v)).collect();
+    let open = open_like(module, id, &types);
+    match &mut module.ops[op].kind {
+        OpKind::DataFlowEdge(sharding) => *sharding = Some(id),
+        OpKind::ManualComputation(spec) => {
+            if let Some(sharding) = spec.out_shardings.get_mut(i) {
+                *sharding = id;
+            }
+        }
+        OpKind::NamedComputation(spec) => {
+            if let Some(sharding) = spec.out_shardings.get_or_insert(open).get_mut(i) {
+                *sharding = id;
+            }
+        }
+        kind => {
+            match kind {
+                OpKind::ShardingConstraint(sharding) | OpKind::Reshard(sharding) => *sharding = id,
+                OpKind::MeshCollective(spec) => spec.out = id,
+                _ => {}
+            }
             module.shardings.set(value, Some(id));
         }
     }
-    let results = module.funcs[func].results.len();
-    for result in &graph.func_results {
-        let i = result.result as usize - (graph.values.len() - results);
-        let list = &mut module.funcs[func].res_shardings;
-        list.resize(results, PackedOption::default());
-        list[i] = found(result.result as usize).into();
+}
+
+/// An argument of a region that holds what an operand does.
+fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
+    match module.ops[op].kind.clone() {
+        OpKind::ManualComputation(mut spec) => {
+            if let Some(outside) = manual::outside(module, &spec, i, id) {
+                spec.in_shardings[i] = outside;
+                module.ops[op].kind = OpKind::ManualComputation(spec);
+            }
+        }
+        OpKind::NamedComputation(mut spec) => {
+            let types: Vec<usize> = module.ops[op].operands.iter().map(|&v| module.rank(v)).collect();
+            let open = open_like(module, id, &types);
+            if let Some(sharding) = spec.in_shardings.get_or_insert(open).get_mut(i) {
+                *sharding = id;
+            }
+            module.ops[op].kind = OpKind::NamedComputation(spec);
+        }
+        _ => {}
     }
-    write_ops(module, body, false);
+}
+
+/// Open shardings of these ranks, on the mesh of another one.
+fn open_like(module: &mut Module, id: ShardingId, ranks: &[usize]) -> Vec<ShardingId> {
+    let mesh = module.shardings.get(id).mesh;
+    ranks.iter().map(|&rank| module.shardings.intern(TensorSharding::open(mesh, rank))).collect()
 }
 
 /// See [`keep_dividing_axes`](super::keep_dividing_axes).
@@ -123,9 +188,21 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
         }
     }
     for op in module.walk(body) {
-        let OpKind::ManualComputation(spec) = &module.ops[op].kind else { continue };
-        let mut spec = spec.clone();
         let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
+        let mut spec = match &module.ops[op].kind {
+            OpKind::ManualComputation(spec) => spec.clone(),
+            OpKind::Call { .. } => {
+                for result in results {
+                    if let Some(id) = module.shardings.of(result) {
+                        let shape = shape(module, result);
+                        let id = divide(module, id, &shape);
+                        module.shardings.set(result, Some(id));
+                    }
+                }
+                continue;
+            }
+            _ => continue,
+        };
         let sides =
             operands.iter().zip(&mut spec.in_shardings).chain(results.iter().zip(&mut spec.out_shardings));
         for (&value, id) in sides {
@@ -138,7 +215,7 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
 
 /// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
 /// they have done their work.
-fn write_ops(module: &mut Module, body: RegionId, finished: bool) {
+fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
     let ops = module.walk(body);
     for &op in &ops {
@@ -171,15 +248,12 @@ fn write_ops(module: &mut Module, body: RegionId, finished: bool) {
                     let inside = args.get(i).and_then(|&v| module.shardings.of(v));
                     if let Some(found) = inside.and_then(|inside| manual::outside(module, &spec, i, inside)) {
                         let sharding = module.shardings.get(found);
-                        *id = match finished {
-                            true => module.shardings.intern(sharding.closed()),
-                            false => found,
-                        };
+                        *id = module.shardings.intern(sharding.closed());
                     }
                 }
                 module.ops[op].kind = OpKind::ManualComputation(Box::new(new));
             }
-            OpKind::ShardingGroup { .. } => has_groups = finished,
+            OpKind::ShardingGroup { .. } => has_groups = true,
             _ => {}
         }
     }
@@ -212,24 +286,34 @@ fn evenly_split(
     found: &TensorSharding,
     user: Option<&TensorSharding>,
     shape: &[i64],
-    whole_axes: bool,
+    only_whole_axes: bool,
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
     let mut out = found.clone();
+    if shape.contains(&DYNAMIC) {
+        return out;
+    }
     for (d, (dim, &n)) in out.dims.iter_mut().zip(shape).enumerate() {
         let given = user.and_then(|u| u.dims.get(d));
         if given.is_some_and(|g| g.axes == dim.axes) {
             continue;
         }
         if n % mesh.axes_size(&dim.axes) != 0 {
-            dim.axes = dividing(mesh, dim, n);
+            (dim.axes, dim.priority) = (dividing(mesh, dim, n), None);
         }
-        if whole_axes && dim.open {
-            let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
-            dim.axes.truncate(whole);
+        if only_whole_axes {
+            whole_axes(dim);
         }
     }
     out
+}
+
+/// Of a dimension that the user left open, keeps the axes before the first part of an axis.
+pub(crate) fn whole_axes(dim: &mut DimSharding) {
+    if dim.open {
+        let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
+        dim.axes.truncate(whole);
+    }
 }
 
 /// The longest major part of a dimension's axes that divides its size.

@@ -3,9 +3,9 @@
 //! All values that a piece of data has on its way through a `while` share one sharding: the result, and the
 //! arguments of both regions. That sharding belongs to the *owner*, the result. What flows in (the operand, what
 //! the body returns) are the *sources*. `case` and `if` results, `optimization_barrier` results and both sides of
-//! a manual computation are owners in the same way.
+//! a manual or named computation are owners in the same way.
 
-use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
+use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
 use smallvec::SmallVec;
 
 /// The operation that each region belongs to; none for the body of a function.
@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
     of_op: SecondaryMap<OpId, PackedOption<RegionId>>,
+    /// The function that a region is the body of.
+    func: SecondaryMap<RegionId, PackedOption<FuncId>>,
 }
 
 /// Which value holds a value's sharding.
@@ -30,17 +32,38 @@ impl Parents {
     /// The parents of what is under a function body.
     pub(super) fn new(module: &Module, body: RegionId) -> Self {
         let mut out = Parents::default();
+        out.add(module, body);
+        out
+    }
+
+    /// The parents of everything in a module.
+    pub(super) fn of_module(module: &Module) -> Self {
+        let mut out = Parents::default();
+        for (id, func) in &module.funcs {
+            if let Some(body) = func.body {
+                out.func[body] = id.into();
+                out.add(module, body);
+            }
+        }
+        out
+    }
+
+    fn add(&mut self, module: &Module, body: RegionId) {
         let mut stack = vec![body];
         while let Some(region) = stack.pop() {
             for &op in &module.regions[region].ops {
-                out.of_op[op] = region.into();
+                self.of_op[op] = region.into();
                 for &nested in &module.ops[op].regions {
-                    out.of_region[nested] = op.into();
+                    self.of_region[nested] = op.into();
                     stack.push(nested);
                 }
             }
         }
-        out
+    }
+
+    /// The function that a region is the body of; `None` for other regions, and where only one function is looked at.
+    pub(super) fn func(&self, region: RegionId) -> Option<FuncId> {
+        self.func[region].expand()
     }
 
     /// The operation that a region belongs to.
@@ -51,11 +74,6 @@ impl Parents {
     /// The region that an operation stands in.
     pub(super) fn region(&self, op: OpId) -> Option<RegionId> {
         self.of_op[op].expand()
-    }
-
-    /// An operation stands in another region now.
-    pub(super) fn set_region(&mut self, op: OpId, region: RegionId) {
-        self.of_op[op] = region.into();
     }
 
     /// Which value holds the sharding of `value`.
@@ -74,7 +92,7 @@ impl Parents {
                     OpKind::While => {
                         module.ops[op].results.get(i as usize).map_or(Holder::None, |&v| Holder::Flow(v))
                     }
-                    OpKind::ManualComputation(_) => Holder::Flow(value),
+                    kind if owns_args(kind) => Holder::Flow(value),
                     _ => Holder::None,
                 },
             },
@@ -86,7 +104,7 @@ impl Parents {
         let data = &module.ops[op];
         match &data.kind {
             OpKind::While | OpKind::OptimizationBarrier => data.results.get(i).copied(),
-            OpKind::ManualComputation(_) => module.regions[*data.regions.first()?].args.get(i).copied(),
+            kind if owns_args(kind) => module.regions[*data.regions.first()?].args.get(i).copied(),
             OpKind::Return => {
                 let region = self.region(op)?;
                 let parent = &module.ops[self.parent(region)?];
@@ -110,7 +128,13 @@ pub(super) fn owns_results(kind: &OpKind) -> bool {
             | OpKind::If
             | OpKind::OptimizationBarrier
             | OpKind::ManualComputation(_)
+            | OpKind::NamedComputation(_)
     )
+}
+
+/// Whether the arguments of an operation's region get what its operands hold, each with a sharding of its own.
+pub(super) fn owns_args(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_))
 }
 
 /// What flows into result `i` of an operation whose results are owners.
@@ -127,7 +151,7 @@ pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[V
             .chain(data.regions.get(1).and_then(|&r| returned(r)))
             .collect(),
         OpKind::OptimizationBarrier => data.operands.get(i).copied().into_iter().collect(),
-        OpKind::Case | OpKind::If | OpKind::ManualComputation(_) => {
+        OpKind::Case | OpKind::If | OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => {
             data.regions.iter().filter_map(|&r| returned(r)).collect()
         }
         _ => SmallVec::new(),

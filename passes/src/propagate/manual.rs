@@ -38,15 +38,20 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
     module.shardings.intern(held).index() as u32
 }
 
+/// A sharding outside as what is inside of the computation sees it.
+pub(crate) fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
+    let inside = without_axes(module.shardings.get(outside), |axis| is_manual(spec, axis));
+    module.shardings.intern(inside)
+}
+
 /// The sharding inside of argument `i`, before propagation.
-pub(super) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
-    let outside = module.shardings.get(*spec.in_shardings.get(i)?);
-    let inside = without_axes(outside, |axis| is_manual(spec, axis));
-    Some(module.shardings.intern(inside))
+pub(crate) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
+    let outside = *spec.in_shardings.get(i)?;
+    Some(without_manual_axes(module, spec, outside))
 }
 
 /// The sharding outside of argument `i` whose sharding inside is given.
-pub(super) fn outside(
+pub(crate) fn outside(
     module: &mut Module,
     spec: &ManualSpec,
     i: usize,

@@ -9,7 +9,7 @@
 //! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
 //! every value that can have a sharding has one, closed.
 
-mod axes;
+pub(crate) mod axes;
 mod constants;
 mod constraints;
 mod engine;
@@ -17,17 +17,22 @@ mod factors;
 mod finish;
 mod flow;
 mod graph;
-mod manual;
+mod groups;
+pub(crate) mod manual;
 mod prepare;
 mod priority;
-mod projection;
+pub(crate) mod projection;
 mod schedule;
 
 pub(crate) use axes::overlaps;
 pub use factors::Strategy;
+pub(crate) use finish::whole_axes;
+pub(crate) use groups::check as check_groups;
+pub(crate) use manual::inside;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
+use crate::{calls, shardings};
 use engine::Engine;
 use factors::Direction;
 use flow::Parents;
@@ -37,12 +42,14 @@ use schedule::{LEVELS, Profile};
 /// How to propagate. The default is what users of Shardy get.
 #[derive(Clone, Debug)]
 pub struct PropagateOptions {
-    /// How conflicts within an operation are treated.
-    pub strategy: Strategy,
+    /// How conflicts within an operation are treated; each in turn, to a fixed point.
+    pub strategies: &'static [Strategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
     /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
     pub user_priority: bool,
+    /// Whether axes are carried whole or not at all, and not along what may not divide.
+    pub conservative: bool,
     /// Whether to record where each axis came from ([`PropagateReport::steps`]).
     pub provenance: bool,
 }
@@ -50,9 +57,10 @@ pub struct PropagateOptions {
 impl Default for PropagateOptions {
     fn default() -> Self {
         PropagateOptions {
-            strategy: Strategy::Aggressive,
+            strategies: &[Strategy::Aggressive],
             op_priority: true,
             user_priority: true,
+            conservative: false,
             provenance: false,
         }
     }
@@ -117,55 +125,80 @@ pub fn propagate_func(
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     prepare::check(module, func, body)?;
-    prepare::drop_trivial_axes(module, func, body);
-    let copies = constants::split(module, body);
+    drop_size_one_axes(module, func);
+    let copies = constants::split(module, func, body, &mut constants::Known::default());
     manual::name_all_manual_axes(module, body);
-    let mut parents = Parents::new(module, body);
-    constraints::apply(module, body, &mut parents);
-    let (graph, given, shardings, report) = run(module, func, body, &parents, options);
-    finish::write_back(module, func, body, &graph, &given, &shardings);
+    constraints::apply(module, &[body], constraints::Flow::Implied);
+    let parents = Parents::new(module, body);
+    let solved = solve(module, &Scope::Func(func, body), parents, options);
+    finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
     constants::merge(module, body, &copies);
-    Ok(report)
+    Ok(solved.report)
 }
 
-/// Propagation alone, for those who study it: no preparation of constants and constraints, and afterwards only
-/// values that something reached have a sharding, open where more could be added.
+/// Propagation alone, in all functions of a module at once, as Shardy's passes do it. Data flows between functions and
+/// through regions where edges (`sdy.data_flow_edge`, `sdy.func_data_flow_edge`) say so, and nowhere else. What nothing
+/// reaches stays as it was; what something reaches is as open afterwards as more could be added.
+///
+/// Results take part for `main`, or for the only function.
 ///
 /// # Errors
-/// As [`propagate_func`].
-pub fn propagate_only(
+/// A sharding does not fit its tensor or mesh, or the shape of a tensor is not static.
+pub fn propagate_module(
     module: &mut Module,
-    func: FuncId,
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
-    let body = body_of(module, func)?;
-    prepare::check(module, func, body)?;
-    let parents = Parents::new(module, body);
-    let (graph, _, shardings, report) = run(module, func, body, &parents, options);
-    finish::write_open(module, func, body, &graph, &shardings);
-    Ok(report)
+    for (func, data) in &module.funcs {
+        if let Some(body) = data.body {
+            prepare::check(module, func, body)?;
+            prepare::check_shapes(module, body)?;
+        }
+    }
+    let only = || module.funcs.keys().next().filter(|_| module.funcs.len() == 1);
+    let main = module.func_names.get("main").copied().or_else(only);
+    let main = main.and_then(|func| Some((func, module.funcs[func].body?)));
+    let parents = Parents::of_module(module);
+    let solved = solve(module, &Scope::Module(main), parents, options);
+    finish::write_changed(
+        module,
+        main.map(|(func, _)| func),
+        &solved.graph,
+        &solved.given,
+        &solved.shardings,
+    );
+    if options.user_priority {
+        priority::forget_of_results(module);
+    }
+    Ok(solved.report)
 }
 
 /// Takes axes of size one out of every sharding of a function.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::drop_trivial_axes(module, func, body);
+    if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
+        shardings::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
     }
 }
 
-/// Copies constants and broadcasts of scalars for each of their uses.
-pub fn split_constants(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        constants::split(module, body);
+/// Copies constants and broadcasts of scalars for each of their uses, in every function.
+///
+/// # Errors
+/// A function calls itself, or a call names no function.
+pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    calls::check_calls(module)?;
+    let mut known = constants::Known::default();
+    for func in calls::callees_first(module) {
+        if let Some(body) = module.funcs[func].body {
+            constants::split(module, func, body, &mut known);
+        }
     }
+    Ok(())
 }
 
-/// Sharding constraints give their sharding to their operand, where nothing contradicts.
-pub fn apply_sharding_constraints(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        let mut parents = Parents::new(module, body);
-        constraints::apply(module, body, &mut parents);
-    }
+/// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
+/// where `sdy.data_flow_edge` operations say so.
+pub fn apply_sharding_constraints(module: &mut Module) {
+    let bodies: Vec<RegionId> = module.bodies().collect();
+    constraints::apply(module, &bodies, constraints::Flow::Edges);
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
@@ -177,9 +210,7 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
 
 /// Closes every dimension of every sharding of a function; priorities and replicated axes go.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    if let Some(body) = module.funcs[func].body {
-        prepare::map_shardings(module, func, body, &|_, sharding| sharding.closed());
-    }
+    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the
@@ -197,19 +228,60 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     })
 }
 
+/// What takes part.
+enum Scope {
+    /// A function without calls, where data flows as operations imply.
+    Func(FuncId, RegionId),
+    /// All functions, with the results of one, where data flows along edges.
+    Module(Option<(FuncId, RegionId)>),
+}
+
+impl Scope {
+    fn parents(&self, module: &Module) -> Parents {
+        match *self {
+            Scope::Func(_, body) => Parents::new(module, body),
+            Scope::Module(_) => Parents::of_module(module),
+        }
+    }
+
+    /// The graph, and the sharding that each slot starts from.
+    fn graph(&self, module: &mut Module, parents: &Parents, conservative: bool) -> (Graph, Vec<u32>) {
+        let (graph, main) = match *self {
+            Scope::Func(func, body) => {
+                (Graph::of_func(module, func, body, parents, conservative), Some(func))
+            }
+            Scope::Module(main) => {
+                (Graph::of_module(module, main, parents, conservative), main.map(|(func, _)| func))
+            }
+        };
+        let given = prepare::initial_shardings(module, main, &graph, parents);
+        (graph, given)
+    }
+}
+
 /// Shardings of slots, with those that they started from.
-fn run(
-    module: &mut Module,
-    func: FuncId,
-    body: RegionId,
-    parents: &Parents,
-    options: &PropagateOptions,
-) -> (Graph, Vec<u32>, Vec<u32>, PropagateReport) {
-    let graph = Graph::new(module, func, body, parents);
-    let given = prepare::initial_shardings(module, func, &graph, parents);
-    let mut engine = Engine::new(module, &graph, given.clone());
+struct Solved {
+    graph: Graph,
+    given: Vec<u32>,
+    shardings: Vec<u32>,
+    report: PropagateReport,
+}
+
+fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &PropagateOptions) -> Solved {
+    let (mut graph, mut given) = scope.graph(module, &parents, options.conservative);
+    let mut shardings = given.clone();
+    let conflicts = groups::join(module, &graph, &mut shardings);
+    let mut warnings = Vec::new();
+    if !conflicts.is_empty() {
+        warnings = groups::open(module, &parents, &conflicts);
+        (graph, given) = scope.graph(module, &scope.parents(module), options.conservative);
+        shardings.clone_from(&given);
+        // What disagreed is behind constraints now, which are open.
+        groups::join(module, &graph, &mut shardings);
+    }
+    let mut engine = Engine::new(module, &graph, shardings);
     engine.provenance = options.provenance;
-    engine.join_groups();
+    engine.report.warnings = warnings;
     let priorities = priority::begin(&mut engine, options.user_priority);
     run_levels(&mut engine, options);
     for level in &priorities {
@@ -217,16 +289,18 @@ fn run(
         run_levels(&mut engine, options);
     }
     let Engine { shardings, report, .. } = engine;
-    (graph, given, shardings, report)
+    Solved { graph, given, shardings, report }
 }
 
 fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
     let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
     for level in levels {
-        engine.run(options.strategy, &|node| match node.class {
-            schedule::Class::Fixed(direction) => Profile::All(direction),
-            class if options.op_priority => class.profile(level),
-            _ => Profile::All(Direction::Both),
-        });
+        for &strategy in options.strategies {
+            engine.run(strategy, &|node| match node.class {
+                schedule::Class::Fixed(direction) => Profile::All(direction),
+                class if options.op_priority => class.profile(level),
+                _ => Profile::All(Direction::Both),
+            });
+        }
     }
 }

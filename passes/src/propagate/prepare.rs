@@ -1,14 +1,13 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
-use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, ValueDef, ValueId,
+    AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span,
+    TensorSharding, Type, ValueDef, ValueId,
 };
 
-use super::flow::{Holder, Parents};
+use super::flow::Parents;
 use super::graph::{Graph, NONE};
-use super::manual;
+use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
@@ -53,50 +52,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
-    check_groups(module, body, &ops, &mut errors);
+    errors.extend(groups::check(module, &[body]));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// Values of one sharding group have one shape, and are in the same manual computation if in any.
-fn check_groups(module: &Module, body: RegionId, ops: &[OpId], errors: &mut Vec<Diagnostic>) {
-    let groups: Vec<(OpId, i64)> = ops
-        .iter()
-        .filter_map(|&op| match module.ops[op].kind {
-            OpKind::ShardingGroup { id } => Some((op, id)),
-            _ => None,
-        })
-        .collect();
-    if groups.is_empty() {
-        return;
-    }
-    let parents = Parents::new(module, body);
-    let manual = |op: OpId| {
-        let mut at = op;
-        loop {
-            let parent = parents.region(at).and_then(|region| parents.parent(region))?;
-            if matches!(module.ops[parent].kind, OpKind::ManualComputation(_)) {
-                return Some(parent);
-            }
-            at = parent;
-        }
-    };
-    let mut first: FxHashMap<i64, OpId> = FxHashMap::default();
-    for (op, id) in groups {
-        let other = *first.entry(id).or_insert(op);
-        let shape = |op: OpId| module.ops[op].operands.first().map(|&v| module.shape(v));
-        let what = if shape(op) != shape(other) {
-            "have different shapes"
-        } else if manual(op) != manual(other) {
-            "are inside and outside of a manual computation"
-        } else {
-            continue;
-        };
-        errors.push(
-            Diagnostic::invalid("SH0804", format!("values of sharding group {id} {what}"))
-                .at(module.ops[op].span)
-                .note(module.ops[other].span, "another value of the group"),
-        );
-    }
 }
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {
@@ -141,86 +98,59 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     Ok(())
 }
 
-/// Takes axes of size one out of every sharding: they split nothing and would only stand in the way.
-pub(super) fn drop_trivial_axes(module: &mut Module, func: FuncId, body: RegionId) {
-    if module.meshes.values().all(|mesh| mesh.axes.values().all(|&n| n != 1)) {
-        return;
-    }
-    map_shardings(module, func, body, &|meshes, sharding| {
-        let mesh = &meshes[sharding.mesh];
-        let keep = |axes: &AxisList| -> AxisList {
-            axes.iter().copied().filter(|&a: &AxisRef| !mesh.is_trivial(a)).collect()
-        };
-        let mut out = sharding.clone();
-        for dim in &mut out.dims {
-            dim.axes = keep(&dim.axes);
-            if dim.axes.is_empty() && !dim.open {
-                dim.priority = None;
-            }
-        }
-        out.replicated = keep(&out.replicated);
-        out.unreduced = keep(&out.unreduced);
-        out.tidied()
-    });
-}
-
-type Meshes = shardc_ir::PrimaryMap<shardc_ir::MeshId, Mesh>;
-
-/// Replaces every sharding of a function.
-pub(super) fn map_shardings(
-    module: &mut Module,
-    func: FuncId,
-    body: RegionId,
-    map: &dyn Fn(&Meshes, &TensorSharding) -> TensorSharding,
-) {
-    let mut known: FxHashMap<ShardingId, ShardingId> = FxHashMap::default();
-    let mut change = |module: &mut Module, id: ShardingId| {
-        *known.entry(id).or_insert_with(|| {
-            let new = map(&module.meshes, module.shardings.get(id));
-            module.shardings.intern(new)
-        })
+/// Checks that the shape of every tensor is static, and that there are no tuples: factors have sizes.
+pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let wrong = |&(_, value): &(OpId, ValueId)| match module.types.get(module.values[value].ty) {
+        Type::Tensor(tensor) => !tensor.is_static(),
+        Type::Tuple(_) => true,
+        _ => false,
     };
     let ops = module.walk(body);
-    let mut values: Vec<ValueId> = module.regions[body].args.clone();
-    for &op in &ops {
-        values.extend(&module.ops[op].results);
-        for &region in &module.ops[op].regions {
-            values.extend(&module.regions[region].args);
+    let mut results = ops.iter().flat_map(|&op| module.ops[op].results.iter().map(move |&value| (op, value)));
+    match results.find(wrong) {
+        None => Ok(()),
+        Some((op, value)) => {
+            let what = match module.tensor(value) {
+                Some(_) => "a tensor whose shape is not static",
+                None => "a tuple",
+            };
+            Err(vec![
+                Diagnostic::unsupported(
+                    "SH0805",
+                    format!(
+                        "{} makes {what}, and nothing propagates through such",
+                        module.ops[op].kind.name()
+                    ),
+                )
+                .at(module.ops[op].span)
+                .hint("give every tensor a static shape, and name each item of a tuple on its own"),
+            ])
         }
     }
-    for value in values {
-        if let Some(id) = module.shardings.of(value) {
-            let new = change(module, id);
-            module.shardings.set(value, Some(new));
+}
+
+/// A sharding without axes of size one: they split nothing and would only stand in the way.
+pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
+    let mesh = &module.meshes[sharding.mesh];
+    let keep = |axes: &AxisList| -> AxisList {
+        axes.iter().copied().filter(|&a: &AxisRef| !mesh.is_trivial(a)).collect()
+    };
+    let mut out = sharding.clone();
+    for dim in &mut out.dims {
+        dim.axes = keep(&dim.axes);
+        if dim.axes.is_empty() && !dim.open {
+            dim.priority = None;
         }
     }
-    for i in 0..module.funcs[func].res_shardings.len() {
-        if let Some(id) = module.funcs[func].res_shardings[i].expand() {
-            let new = change(module, id);
-            module.funcs[func].res_shardings[i] = PackedOption::from(new);
-        }
-    }
-    for op in ops {
-        match module.ops[op].kind.clone() {
-            OpKind::ShardingConstraint(id) => {
-                module.ops[op].kind = OpKind::ShardingConstraint(change(module, id));
-            }
-            OpKind::Reshard(id) => module.ops[op].kind = OpKind::Reshard(change(module, id)),
-            OpKind::ManualComputation(mut spec) => {
-                for id in spec.in_shardings.iter_mut().chain(&mut spec.out_shardings) {
-                    *id = change(module, *id);
-                }
-                module.ops[op].kind = OpKind::ManualComputation(spec);
-            }
-            _ => {}
-        }
-    }
+    out.replicated = keep(&out.replicated);
+    out.unreduced = keep(&out.unreduced);
+    out.tidied()
 }
 
 /// The sharding that each slot starts with.
 pub(super) fn initial_shardings(
     module: &mut Module,
-    func: FuncId,
+    main: Option<FuncId>,
     graph: &Graph,
     parents: &Parents,
 ) -> Vec<u32> {
@@ -232,23 +162,30 @@ pub(super) fn initial_shardings(
             ValueDef::Result(op, i) => match &module.ops[op].kind {
                 OpKind::ShardingConstraint(given) | OpKind::Reshard(given) => id = Some(*given),
                 OpKind::MeshCollective(collective) => id = Some(collective.out),
+                OpKind::DataFlowEdge(given) => id = given.or(id),
                 OpKind::ManualComputation(spec) => id = spec.out_shardings.get(i as usize).copied(),
+                OpKind::NamedComputation(spec) => {
+                    id = spec.out_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
                 _ => {}
             },
-            ValueDef::Arg(region, i) => {
-                if let (Holder::Flow(_), Some(op)) = (parents.holder(module, value), parents.parent(region))
-                    && let OpKind::ManualComputation(spec) = &module.ops[op].kind
-                {
+            ValueDef::Arg(region, i) => match parents.parent(region).map(|op| &module.ops[op].kind) {
+                Some(OpKind::ManualComputation(spec)) => {
                     let spec = spec.clone();
                     id = manual::inside(module, &spec, i as usize);
                 }
-            }
+                Some(OpKind::NamedComputation(spec)) => {
+                    id = spec.in_shardings.as_ref().and_then(|list| list.get(i as usize).copied());
+                }
+                _ => {}
+            },
         }
         if let Some(id) = id {
             out[slot] = id.index() as u32;
         }
     }
     for result in &graph.func_results {
+        let Some(func) = main else { break };
         let first = graph.values.len() - module.funcs[func].results.len();
         let given = module.funcs[func].res_shardings.get(result.result as usize - first);
         if let Some(id) = given.and_then(|id| id.expand()) {

@@ -3,7 +3,7 @@
 //! A dimension with priority `n > 0` is empty and closed, and its axes replicated, until all with lower numbers
 //! have propagated.
 
-use shardc_ir::{AxisList, DimSharding, EntityRef, ShardingId, TensorSharding};
+use shardc_ir::{AxisList, DimSharding, EntityRef, Module, ShardingId, TensorSharding};
 
 use super::engine::Engine;
 use super::graph::NONE;
@@ -46,6 +46,20 @@ pub(super) fn begin(engine: &mut Engine<'_>, wait: bool) -> Vec<Level> {
     }
     levels.sort_by_key(|level| level.priority);
     levels
+}
+
+/// Drops the priorities of functions' results: those that took part have done so.
+pub(super) fn forget_of_results(module: &mut Module) {
+    for func in module.funcs.values_mut() {
+        for id in &mut func.res_shardings {
+            let Some(given) = id.expand().map(|id| module.shardings.get(id)) else { continue };
+            if given.dims.iter().any(|d| d.priority.is_some()) {
+                let mut plain = given.clone();
+                plain.dims.iter_mut().for_each(|d| d.priority = None);
+                *id = module.shardings.intern(plain).into();
+            }
+        }
+    }
 }
 
 impl Level {

@@ -12,36 +12,36 @@ use crate::rule::{Factor, ShardingRule, TensorMapping};
 
 /// How one tensor is split along one factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct FactorSharding {
-    pub(super) axes: Axes,
+pub(crate) struct FactorSharding {
+    pub(crate) axes: Axes,
     /// Axes of the dimension that no factor can take.
-    pub(super) overflow: Axes,
-    pub(super) closed: bool,
+    pub(crate) overflow: Axes,
+    pub(crate) closed: bool,
     /// Whether this is the last factor of its dimension.
-    pub(super) minor_most: bool,
+    pub(crate) minor_most: bool,
 }
 
 /// One tensor's sharding on factors.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TensorFactors {
+pub(crate) struct TensorFactors {
     /// One entry per factor of the rule; `None` for those that the tensor does not have.
-    pub(super) factors: SmallVec<[Option<FactorSharding>; 6]>,
-    pub(super) replicated: AxisList,
-    pub(super) unreduced: AxisList,
-    pub(super) reduction: ReductionKind,
+    pub(crate) factors: SmallVec<[Option<FactorSharding>; 6]>,
+    pub(crate) replicated: AxisList,
+    pub(crate) unreduced: AxisList,
+    pub(crate) reduction: ReductionKind,
 }
 
 /// All operands and results of an operation on its factors.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Projection {
+pub(crate) struct Projection {
     /// Operands, then results.
-    pub(super) tensors: SmallVec<[TensorFactors; 4]>,
-    pub(super) num_operands: usize,
+    pub(crate) tensors: SmallVec<[TensorFactors; 4]>,
+    pub(crate) num_operands: usize,
 }
 
 impl Projection {
     /// Projects shardings (operands, then results; `None` is open) on the factors of a rule.
-    pub(super) fn new<'a>(
+    pub(crate) fn new<'a>(
         mesh: &Mesh,
         rule: &ShardingRule,
         shardings: impl Iterator<Item = Option<&'a TensorSharding>>,
@@ -54,11 +54,11 @@ impl Projection {
         Projection { tensors, num_operands: rule.operands.len() }
     }
 
-    pub(super) fn operands(&self) -> &[TensorFactors] {
+    pub(crate) fn operands(&self) -> &[TensorFactors] {
         &self.tensors[..self.num_operands]
     }
 
-    pub(super) fn results(&self) -> &[TensorFactors] {
+    pub(crate) fn results(&self) -> &[TensorFactors] {
         &self.tensors[self.num_operands..]
     }
 }
@@ -144,7 +144,7 @@ impl TensorFactors {
     }
 
     /// The sharding of the tensor that these factor shardings make.
-    pub(super) fn sharding(
+    pub(crate) fn sharding(
         &self,
         mesh: &Mesh,
         mesh_id: MeshId,
@@ -178,7 +178,7 @@ impl TensorFactors {
     }
 
     /// Replaces the axes of a factor by a longer list that they are a prefix of; tells whether it did.
-    pub(super) fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
+    pub(crate) fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
         let Some(sharding) = &mut self.factors[factor] else { return false };
         let longer = prefix_of(&sharding.axes, axes) == Prefix::Strict;
         if longer {

@@ -1,6 +1,6 @@
 //! Products that contract dimensions: `dot_general` and `convolution`.
 
-use shardc_ir::{ConvSpec, DotSpec, Module, OpId};
+use shardc_ir::{ConvSpec, DimList, DotSpec, Module, OpId, RaggedDotSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rule::{FactorKind, ShardingRule};
@@ -35,8 +35,13 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
 
 /// Groups and batch pass through, the input features are contracted. A spatial dimension of the input may be
 /// split by windows (with an exchange at the borders) or, where the window is wide, within the window; the
-/// larger of the two is the major factor.
-pub(super) fn convolution(module: &Module, op: OpId, spec: &ConvSpec) -> Option<ShardingRule> {
+/// larger of the two is the major factor. A conservative rule leaves spatial dimensions alone.
+pub(super) fn convolution(
+    module: &Module,
+    op: OpId,
+    spec: &ConvSpec,
+    conservative: bool,
+) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let out = result_shape(module, op, 0)?;
     let (in_batch, in_feature) = (spec.input.a as usize, spec.input.b as usize);
@@ -51,7 +56,7 @@ pub(super) fn convolution(module: &Module, op: OpId, spec: &ConvSpec) -> Option<
     rule.operand(0, in_batch, factor).result(0, out_batch, factor);
 
     let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial).zip(&spec.output.spatial);
-    for ((&l, &r), &o) in spatial {
+    for ((&l, &r), &o) in spatial.filter(|_| !conservative) {
         let (l, r, o) = (l as usize, r as usize, o as usize);
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
@@ -83,6 +88,53 @@ pub(super) fn convolution(module: &Module, op: OpId, spec: &ConvSpec) -> Option<
     if features > 1 {
         let factor = rule.factor(features, FactorKind::PassThrough);
         rule.operand(1, k_out, factor).result(0, out_feature, factor);
+    }
+    Some(rule.finish())
+}
+
+/// A product in which groups of the ragged dimension have products of their own. Where a group begins depends on the
+/// sizes of all before it, so the ragged dimension and the groups are needed whole. The groups are a dimension of the
+/// right operand, or, where the ragged dimension is contracted, the first one of the result.
+pub(super) fn ragged_dot(module: &Module, op: OpId, spec: &RaggedDotSpec) -> Option<ShardingRule> {
+    let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let sizes = operand_shape(module, op, 2)?;
+    let is_in = |list: &DimList, dim: usize| list.contains(&(dim as u32));
+    let kind = |dim: usize, otherwise: FactorKind| {
+        if is_in(&spec.lhs_ragged, dim) { FactorKind::NeedReplication } else { otherwise }
+    };
+    let mut rule = RuleBuilder::new(module, op);
+    let groups = rule.factor(sizes.last().copied().unwrap_or(1), FactorKind::NeedReplication);
+    rule.operand(2, sizes.len().saturating_sub(1), groups);
+    let mut out = 0;
+    if spec.lhs_ragged.iter().any(|&d| spec.lhs_contract.contains(&d)) {
+        rule.result(0, out, groups);
+        out += 1;
+    }
+    for &dim in &spec.rhs_group {
+        rule.operand(1, dim as usize, groups);
+    }
+    for (&l, &r) in spec.lhs_batch.iter().zip(&spec.rhs_batch) {
+        let factor = rule.factor(size(lhs, l as usize), kind(l as usize, FactorKind::PassThrough));
+        rule.operand(0, l as usize, factor).operand(1, r as usize, factor).result(0, out, factor);
+        out += 1;
+    }
+    for (dim, &n) in lhs.iter().enumerate() {
+        if !is_in(&spec.lhs_batch, dim) && !is_in(&spec.lhs_contract, dim) {
+            let factor = rule.factor(n, kind(dim, FactorKind::PassThrough));
+            rule.operand(0, dim, factor).result(0, out, factor);
+            out += 1;
+        }
+    }
+    for (dim, &n) in rhs.iter().enumerate() {
+        if ![&spec.rhs_batch, &spec.rhs_contract, &spec.rhs_group].iter().any(|list| is_in(list, dim)) {
+            let factor = rule.factor(n, FactorKind::PassThrough);
+            rule.operand(1, dim, factor).result(0, out, factor);
+            out += 1;
+        }
+    }
+    for (&l, &r) in spec.lhs_contract.iter().zip(&spec.rhs_contract) {
+        let factor = rule.factor(size(lhs, l as usize), kind(l as usize, FactorKind::Reduction));
+        rule.operand(0, l as usize, factor).operand(1, r as usize, factor);
     }
     Some(rule.finish())
 }

@@ -1,13 +1,33 @@
 //! Custom calls whose meaning is known.
 
-use shardc_ir::{Module, OpId, OpKind};
+use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};
 
 use super::builder::{RuleBuilder, operand_shape, pointwise, result_shape, size};
+use super::linalg;
 use crate::rule::{FactorKind, ShardingRule};
 
-/// The rule of a custom call; `None` for one that shardc does not know.
-pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<ShardingRule> {
-    match target {
+/// What a custom call does, as far as its dimensions go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Each element of the results comes from the same place of the operands.
+    Pointwise,
+    Eigh,
+    Qr,
+    HouseholderProduct,
+    TopK,
+    ApproxTopK,
+    X64Combine,
+    /// The first dimensions are of a batch; the call works on the given number of others.
+    Batch {
+        inner: usize,
+    },
+    /// Nothing, or something that only the program can say.
+    Nothing,
+}
+
+/// What the call of this name does; `None` for one that shardc does not know.
+fn known(target: &str) -> Option<Known> {
+    Some(match target {
         "annotate_device_placement"
         | "Cholesky"
         | "CompactWyHelper"
@@ -25,15 +45,118 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
         | "_SPMDInternalOp_RotateRight"
         | "_SPMDInternalOp_MultiRotate"
         | "_SPMDInternalOp_MultiSlice"
-        | "_SPMDInternalOp_Wrap" => pointwise(module, op),
-        "Eigh" => eigh(module, op),
-        "Qr" | "QrDecompositionBlock" => qr(module, op),
-        "ProductOfElementaryHouseholderReflectors" => householder_product(module, op),
-        "mhlo.topk" => top_k(module, op),
-        "ApproxTopK" | "PartialReduce" => approx_top_k(module, op),
-        "X64Combine" => x64_combine(module, op),
+        | "_SPMDInternalOp_Wrap"
+        // Random bits from keys and counters of one shape.
+        | "cu_threefry2x32_ffi"
+        | "hip_threefry2x32_ffi" => Known::Pointwise,
+        "Eigh" => Known::Eigh,
+        "Qr" | "QrDecompositionBlock" => Known::Qr,
+        "ProductOfElementaryHouseholderReflectors" => Known::HouseholderProduct,
+        "mhlo.topk" => Known::TopK,
+        "ApproxTopK" | "PartialReduce" => Known::ApproxTopK,
+        "X64Combine" => Known::X64Combine,
+        "cu_lu_pivots_to_permutation" | "hip_lu_pivots_to_permutation" => Known::Batch { inner: 1 },
+        "tridiagonal_solve_perturbed_ffi" => Known::Batch { inner: 2 },
+        "sdy_testonly"
+        | "tpu_custom_call"
+        | "xla_python_cpu_callback"
+        | "xla_python_gpu_callback"
+        | "xla_ffi_python_cpu_callback"
+        | "xla_ffi_python_gpu_callback"
+        | "xla_ffi_partitioned_python_cpu_callback"
+        | "xla_ffi_partitioned_python_gpu_callback"
+        | "xla.debug.Log"
+        | "Sharding"
+        | "SPMDFullToShardShape"
+        | "SPMDShardToFullShape"
+        | "CustomSPMDPartitioning" => Known::Nothing,
+        _ if is_linear_algebra(target) => Known::Batch { inner: 2 },
+        _ => return None,
+    })
+}
+
+/// The names under which JAX calls LAPACK and its likes on matrices in a batch, by the interface that tells the
+/// callee all shapes.
+fn is_linear_algebra(target: &str) -> bool {
+    let families = ["lapack_", "cusolver_", "hipsolver_"];
+    let hybrid = ["cuhybrid_", "hiphybrid_"];
+    let sparse = ["cusparse_gtsv2_ffi", "hipsparse_gtsv2_ffi"];
+    (families.iter().any(|family| target.starts_with(family)) && target.ends_with("_ffi"))
+        || hybrid.iter().any(|family| target.starts_with(family))
+        || sparse.contains(&target)
+}
+
+/// The rule of a custom call; `None` for one that shardc does not know.
+pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<ShardingRule> {
+    let stated = stated_batch(&module.ops[op].attrs);
+    match known(target) {
+        Some(Known::Pointwise) => pointwise(module, op),
+        Some(Known::Eigh) => eigh(module, op),
+        Some(Known::Qr) => qr(module, op),
+        Some(Known::HouseholderProduct) => householder_product(module, op),
+        Some(Known::TopK) => linalg::top_k(module, op),
+        Some(Known::ApproxTopK) => approx_top_k(module, op),
+        Some(Known::X64Combine) => x64_combine(module, op),
+        Some(Known::Batch { inner }) => {
+            let rank = |i| operand_shape(module, op, i).map_or(0, <[i64]>::len);
+            let most = (0..module.ops[op].operands.len()).map(rank).max()?;
+            batch(module, op, stated.unwrap_or(most.saturating_sub(inner)))
+        }
+        Some(Known::Nothing) => None,
+        // XLA goes by the attribute where the call was registered as one that works on batches.
+        None => batch(module, op, stated?),
+    }
+}
+
+/// Whether shardc knows what a custom call of this name does, or knows that it cannot: calls of the host's code, and
+/// kernels of which the program says itself how they are split.
+#[must_use]
+pub fn is_known_target(target: &str) -> bool {
+    known(target).is_some()
+}
+
+/// How many dimensions in front the front end says to be of a batch.
+fn stated_batch(attrs: &AttrDict) -> Option<usize> {
+    let Some(Attr::Dict(frontend)) = attrs.get("mhlo.frontend_attributes") else { return None };
+    match frontend.get("num_batch_dims")? {
+        Attr::Str(text) => text.parse().ok(),
         _ => None,
     }
+}
+
+/// The first dimensions pass through all tensors that have more; the others are needed whole.
+fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
+    let data = &module.ops[op];
+    let operand = |i: usize| operand_shape(module, op, i).unwrap_or(&[]);
+    let result = |i: usize| result_shape(module, op, i).unwrap_or(&[]);
+    let (operands, results) = (0..data.operands.len(), 0..data.results.len());
+    let mut shapes = operands.clone().map(operand).chain(results.clone().map(result));
+    let sizes = shapes.find(|shape| shape.len() >= count)?.get(..count)?.to_vec();
+    let has = |shape: &[i64]| shape.len() >= count && shape[..count] == sizes[..];
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in sizes.iter().enumerate() {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        for i in operands.clone().filter(|&i| has(operand(i))) {
+            rule.operand(i, dim, factor);
+        }
+        for i in results.clone().filter(|&i| has(result(i))) {
+            rule.result(i, dim, factor);
+        }
+    }
+    let rest = |shape: &[i64]| if has(shape) { count..shape.len() } else { 0..shape.len() };
+    for i in operands {
+        for dim in rest(operand(i)) {
+            let factor = rule.factor(operand(i)[dim], FactorKind::NeedReplication);
+            rule.operand(i, dim, factor);
+        }
+    }
+    for i in results {
+        for dim in rest(result(i)) {
+            let factor = rule.factor(result(i)[dim], FactorKind::NeedReplication);
+            rule.result(i, dim, factor);
+        }
+    }
+    Some(rule.finish())
 }
 
 /// Matrix in; eigenvectors and eigenvalues out.
@@ -76,14 +199,6 @@ fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     }
     let factor = rule.factor(size(taus, row), FactorKind::NeedReplication);
     rule.operand(1, row, factor);
-    Some(rule.finish())
-}
-
-/// The dimension that is searched is needed whole.
-fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
-    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
-    let mut rule = RuleBuilder::new(module, op);
-    rule.pointwise_or(input, output, FactorKind::NeedReplication, true);
     Some(rule.finish())
 }
 

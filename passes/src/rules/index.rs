@@ -1,9 +1,9 @@
 //! Operations that compute addresses: `gather` and `scatter`.
 
-use shardc_ir::{DimList, GatherSpec, Module, OpId, ScatterSpec};
+use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, ReductionKind, ScatterSpec, ValueId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::reducer::collective_reduction;
+use crate::reducer::reduction_of;
 use crate::rule::{FactorKind, ShardingRule};
 
 /// What gather and scatter have in common: an indexed tensor, indices, and slices (the result of a gather, the
@@ -111,6 +111,18 @@ pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<Sha
     Some(rule.finish())
 }
 
+/// Whether updates that fall on one place are combined in a way that does not depend on their order.
+fn is_reduction(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let is_bool = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.dtype == DType::I1);
+    let kind = data.regions.first().and_then(|&region| reduction_of(module, region, data.results.len()));
+    match kind {
+        Some(ReductionKind::Add | ReductionKind::Mul | ReductionKind::Max | ReductionKind::Min) => true,
+        Some(ReductionKind::And | ReductionKind::Or) => data.results.iter().all(is_bool),
+        Some(ReductionKind::Xor) | None => false,
+    }
+}
+
 /// An indexed dimension passes through: each device writes what falls into its part. Splitting the updates
 /// needs a reduction over the results, so the combiner must be one that devices can do among themselves.
 pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<ShardingRule> {
@@ -125,11 +137,7 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
         indices_batching: &spec.scatter_indices_batching_dims,
         vector_dim: spec.index_vector_dim as usize,
     };
-    let batch = if collective_reduction(module, op).is_some() {
-        FactorKind::Reduction
-    } else {
-        FactorKind::NeedReplication
-    };
+    let batch = if is_reduction(module, op) { FactorKind::Reduction } else { FactorKind::NeedReplication };
     let mut rule = RuleBuilder::new(module, op);
     for IndexFactor { dims: [indexed, index, slice], size, kind, blocked } in indexing.factors(true, batch) {
         let factor = rule.blocked(size, kind, blocked);
@@ -144,6 +152,36 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
         if let Some(dim) = index {
             rule.operand(inputs, dim, factor);
         }
+    }
+    Some(rule.finish())
+}
+
+/// `torch_index_select`: slices of the operand along a dimension, where the index says.
+pub(super) fn torch_index_select(module: &Module, op: OpId, dim: i64, batch: i64) -> Option<ShardingRule> {
+    let (indexed, index) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
+    let from_end = |n: i64, rank: usize| usize::try_from(if n < 0 { n + rank as i64 } else { n }).ok();
+    let (dim, batch) = (from_end(dim, indexed.len())?, from_end(batch, index.len())?);
+    let mut rule = RuleBuilder::new(module, op);
+    let mut out = 0;
+    for (d, &n) in indexed.iter().enumerate() {
+        if d != dim {
+            let factor = rule.factor(n, FactorKind::PassThrough);
+            rule.operand(0, d, factor).result(0, out, factor);
+            if d < batch {
+                rule.operand(1, d, factor);
+            }
+            out += 1;
+            continue;
+        }
+        for (d, &n) in index.iter().enumerate().skip(batch) {
+            let factor = rule.factor(n, FactorKind::PassThrough);
+            rule.operand(1, d, factor).result(0, out, factor);
+            out += 1;
+        }
+        // Only the device that holds a slice contributes it.
+        let kind = if n == 1 { FactorKind::NeedReplication } else { FactorKind::Reduction };
+        let factor = rule.factor(n, kind);
+        rule.operand(0, d, factor);
     }
     Some(rule.finish())
 }

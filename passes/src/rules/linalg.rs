@@ -99,3 +99,18 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     rule.operand(0, contracted, factor).result(0, inner_dim, factor);
     Some(rule.finish())
 }
+
+/// The dimension that is searched is needed whole.
+pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    rule.pointwise_or(input, output, FactorKind::NeedReplication, true);
+    Some(rule.finish())
+}
+
+/// `chlo.top_k`. Shardings do not propagate through it in Shardy, which is what users see, but batches may be split.
+pub(super) fn chlo_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let mut rule = top_k(module, op)?;
+    rule.factors.iter_mut().for_each(|factor| factor.blocked = true);
+    Some(rule)
+}

@@ -5,31 +5,52 @@
 //! Shardy expect; `sdy.sharding_rule` on an operation overrides the table.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
-//! computations) and those without operands have no rule: what they do is not a relation of dimensions.
+//! computations), those without operands, and those whose regions may do anything with slices (`scan`, `composite`)
+//! have no rule: what they do is not a relation of dimensions.
 
+mod broadcast;
 mod builder;
 mod collective;
 mod contract;
 mod custom_call;
+mod dynamic;
 mod index;
+mod letters;
 mod linalg;
+mod norm;
 mod reduce;
 mod shape;
 mod text;
 
+pub use custom_call::is_known_target;
 pub use text::{RuleParseError, parse_rule};
 
-use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};
+use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RegionId};
 
-use crate::rule::ShardingRule;
+use crate::rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
 
 /// Name of the attribute by which a program gives an operation's rule itself.
 pub const SHARDING_RULE_ATTR: &str = "sdy.sharding_rule";
 
+/// What a rule may say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleOptions {
+    /// Whether nothing propagates along a dimension whose parts may not fit those of the other side: one that is
+    /// sliced, padded, concatenated, or covered by windows.
+    pub conservative: bool,
+}
+
 /// The sharding rule of an operation; `None` for one that has none.
 #[must_use]
 pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
+    rule_with(module, op, RuleOptions::default())
+}
+
+/// As [`rule_of`], with options.
+#[must_use]
+pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
+    let RuleOptions { conservative } = options;
     let data = &module.ops[op];
     if let Some(rule) = custom_rule(module, op, &data.attrs) {
         return Some(rule);
@@ -42,21 +63,25 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
         | OpKind::Clamp
         | OpKind::Convert
         | OpKind::ReducePrecision { .. }
+        | OpKind::Map { .. }
+        | OpKind::ConstantLike(_)
         | OpKind::ShardingConstraint(_) => pointwise(module, op),
         OpKind::BitcastConvert => shape::bitcast_convert(module, op),
-        OpKind::BroadcastInDim { dims } => shape::broadcast_in_dim(module, op, dims),
+        OpKind::BroadcastInDim { dims } => broadcast::broadcast_in_dim(module, op, dims),
+        OpKind::Broadcast { sizes } => broadcast::broadcast(module, op, sizes.len()),
+        OpKind::Broadcasting(spec) => broadcast::broadcasting(module, op, spec),
         OpKind::Reshape => shape::reshape(module, op),
         OpKind::Transpose { permutation } => shape::transpose(module, op, permutation),
         OpKind::Reverse { dims } => shape::reverse(module, op, dims),
-        OpKind::Slice(_) | OpKind::Pad(_) => shape::shifted(module, op),
+        OpKind::Slice(_) | OpKind::Pad(_) => shape::shifted(module, op, conservative),
         OpKind::DynamicSlice { .. } => shape::dynamic_slice(module, op),
         OpKind::DynamicUpdateSlice => shape::dynamic_update_slice(module, op),
-        OpKind::Concatenate { dim } => shape::concatenate(module, op, *dim as usize),
+        OpKind::Concatenate { dim } => shape::concatenate(module, op, *dim as usize, conservative),
         OpKind::DotGeneral(spec) => contract::dot_general(module, op, spec),
-        OpKind::Convolution(spec) => contract::convolution(module, op, spec),
+        OpKind::Convolution(spec) => contract::convolution(module, op, spec, conservative),
         OpKind::Reduce { dims } => reduce::reduce(module, op, dims),
-        OpKind::ReduceWindow(spec) => reduce::reduce_window(module, op, spec),
-        OpKind::SelectAndScatter(spec) => reduce::select_and_scatter(module, op, spec),
+        OpKind::ReduceWindow(spec) => reduce::reduce_window(module, op, spec, conservative),
+        OpKind::SelectAndScatter(spec) => reduce::select_and_scatter(module, op, spec, conservative),
         OpKind::Sort { dim, .. } => linalg::sort(module, op, dim.unwrap_or(-1)),
         OpKind::Gather(spec) => index::gather(module, op, spec),
         OpKind::Scatter(spec) => index::scatter(module, op, spec),
@@ -64,11 +89,24 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
         OpKind::Fft { length, .. } => linalg::fft(module, op, length.len()),
         OpKind::Cholesky { .. } => linalg::cholesky(module, op),
         OpKind::TriangularSolve(spec) => linalg::triangular_solve(module, op, spec),
+        OpKind::BatchNorm(kind, spec) => norm::batch_norm(module, op, *kind, *spec),
+        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => {
+            letters::rule(module, op, config, FactorKind::Reduction)
+        }
+        OpKind::RaggedDot(spec) => contract::ragged_dot(module, op, spec),
+        OpKind::TorchIndexSelect { dim, batch_dims } => {
+            index::torch_index_select(module, op, *dim, *batch_dims)
+        }
+        OpKind::TopK { .. } => linalg::chlo_top_k(module, op),
+        OpKind::Dynamic(kind) => dynamic::dynamic(module, op, kind, conservative),
+        OpKind::SetDimensionSize { dim } => dynamic::set_dimension_size(module, op, *dim as usize),
         OpKind::CustomCall(spec) => custom_rule(module, op, &spec.props)
             .or_else(|| custom_call::custom_call(module, op, &spec.target)),
-        OpKind::AllReduce(_) | OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_) => {
-            pointwise(module, op)
-        }
+        OpKind::AllReduce(_)
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::CollectiveReduce(_)
+        | OpKind::CrossReplicaSum(_) => pointwise(module, op),
         OpKind::AllGather { dim, .. } | OpKind::ReduceScatter { dim, .. } => {
             collective::replicated_dims(module, op, &[*dim as usize])
         }
@@ -93,16 +131,8 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
         | OpKind::ManualComputation(_)
         | OpKind::PropagationBarrier { .. }
         | OpKind::ShardingGroup { .. }
-        | OpKind::BatchNorm(..)
-        | OpKind::Map { .. }
         | OpKind::Rng(_)
-        | OpKind::Dynamic(_)
         | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::TorchIndexSelect { .. }
         | OpKind::UniformQuantize
         | OpKind::UniformDequantize
         | OpKind::Composite(_)
@@ -113,17 +143,22 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
         | OpKind::Outfeed { .. }
         | OpKind::Send(_)
         | OpKind::Recv(_)
-        | OpKind::CollectiveReduce(_)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
-        | OpKind::RaggedDot(_)
         | OpKind::Scan(_)
         | OpKind::DataFlowEdge(_)
         | OpKind::FuncDataFlowEdge
         | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => None,
+    }
+}
+
+/// Takes the rules that passes wrote off all operations under a function body. Those that the program gives stay.
+pub fn drop_written_rules(module: &mut Module, body: RegionId) {
+    for op in module.walk(body) {
+        let attrs = &mut module.ops[op].attrs;
+        let Some(attr) = attrs.get(SHARDING_RULE_ATTR) else { continue };
+        if !matches!(attr, Attr::Raw(text) if parse_rule(text).is_ok_and(|rule| rule.custom)) {
+            attrs.remove(SHARDING_RULE_ATTR);
+        }
     }
 }
 

@@ -26,18 +26,32 @@ pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<Sharding
 }
 
 /// A dimension may be split by windows; devices exchange what windows at the borders need.
-pub(super) fn reduce_window(module: &Module, op: OpId, spec: &WindowSpec) -> Option<ShardingRule> {
+pub(super) fn reduce_window(
+    module: &Module,
+    op: OpId,
+    spec: &WindowSpec,
+    conservative: bool,
+) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
-        let kind = if is_identity(spec, dim) { FactorKind::PassThrough } else { FactorKind::Permutation };
-        rule.everywhere(dim, n, kind);
+        let factor = if is_identity(spec, dim) {
+            rule.factor(n, FactorKind::PassThrough)
+        } else {
+            rule.blocked(n, FactorKind::Permutation, conservative)
+        };
+        rule.operands(dim, factor).results(dim, factor);
     }
     Some(rule.finish())
 }
 
 /// Operand and result share their dimensions; the source is needed whole where windows are not single elements.
-pub(super) fn select_and_scatter(module: &Module, op: OpId, spec: &WindowSpec) -> Option<ShardingRule> {
+pub(super) fn select_and_scatter(
+    module: &Module,
+    op: OpId,
+    spec: &WindowSpec,
+    conservative: bool,
+) -> Option<ShardingRule> {
     let (shape, source) = (result_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
@@ -45,9 +59,9 @@ pub(super) fn select_and_scatter(module: &Module, op: OpId, spec: &WindowSpec) -
             rule.everywhere(dim, n, FactorKind::PassThrough);
             continue;
         }
-        let factor = rule.factor(size(source, dim), FactorKind::NeedReplication);
+        let factor = rule.blocked(size(source, dim), FactorKind::NeedReplication, conservative);
         rule.operand(1, dim, factor);
-        let factor = rule.factor(n, FactorKind::Permutation);
+        let factor = rule.blocked(n, FactorKind::Permutation, conservative);
         rule.operand(0, dim, factor).result(0, dim, factor);
     }
     Some(rule.finish())

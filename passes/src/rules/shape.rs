@@ -22,26 +22,6 @@ pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule>
     Some(rule.finish())
 }
 
-/// An operand dimension of size one that repeats has nothing to do with the result's dimension.
-pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
-    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
-    let mut rule = RuleBuilder::new(module, op);
-    for (dim, &n) in output.iter().enumerate() {
-        let mut from = dims.iter().position(|&d| d as usize == dim);
-        if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
-            let factor = rule.factor(1, FactorKind::PassThrough);
-            rule.operand(0, repeated, factor);
-            from = None;
-        }
-        let factor = rule.factor(n, FactorKind::PassThrough);
-        if let Some(i) = from {
-            rule.operand(0, i, factor);
-        }
-        rule.result(0, dim, factor);
-    }
-    Some(rule.finish())
-}
-
 /// Result dimension `i` is operand dimension `permutation[i]`.
 pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Option<ShardingRule> {
     let input = operand_shape(module, op, 0)?;
@@ -65,10 +45,10 @@ pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<Shardin
 }
 
 /// `slice` and `pad`: where the size changes, elements shift by a distance known at compile time.
-pub(super) fn shifted(module: &Module, op: OpId) -> Option<ShardingRule> {
+pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
-    rule.pointwise_or(input, output, FactorKind::Permutation, false);
+    rule.pointwise_or(input, output, FactorKind::Permutation, conservative);
     Some(rule.finish())
 }
 
@@ -106,7 +86,12 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
 
 /// The joined dimension is one factor. Where every operand is a slice, or is cut from one tensor (as a roll is
 /// written), the elements only shift between devices.
-pub(super) fn concatenate(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
+pub(super) fn concatenate(
+    module: &Module,
+    op: OpId,
+    along: usize,
+    conservative: bool,
+) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let operands = &module.ops[op].operands;
     let before_slice = |v: ValueId| match module.def_op(v) {
@@ -125,7 +110,11 @@ pub(super) fn concatenate(module: &Module, op: OpId, along: usize) -> Option<Sha
     };
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {
-        rule.everywhere(dim, n, if dim == along { kind } else { FactorKind::PassThrough });
+        if dim != along {
+            rule.everywhere(dim, n, FactorKind::PassThrough);
+        } else if !conservative {
+            rule.everywhere(dim, n, kind);
+        }
     }
     Some(rule.finish())
 }

@@ -3,25 +3,46 @@
 //! A step here means what Shardy's pass of that name means, down to the order of what it prints. The compiler's own
 //! pipeline runs some of them and does without others: it inlines calls, and data flow it knows without operations.
 
+mod canonicalize;
+mod edges;
+mod edits;
 mod export;
 mod import;
+mod pipeline;
 mod propagation;
+mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
+use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
+
+/// Codes of warnings that are worth saying once, however many programs a file holds.
+pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
 
 /// The steps, by Shardy's names.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
-    [import::PASSES, propagation::PASSES, export::PASSES].into_iter().flatten()
+    [import::PASSES, propagation::PASSES, export::PASSES, pipeline::PASSES].into_iter().flatten()
 }
+
+/// The attribute of a function whose calls are in manual computations: the manual axes there.
+const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 
 const fn pass(
     name: &'static str,
     about: &'static str,
     run: fn(&mut Module, &PassContext) -> PassResult,
 ) -> Pass {
-    Pass { name, about, needs: "any verified module", options: &[], run }
+    pass_with(name, about, &[], run)
+}
+
+const fn pass_with(
+    name: &'static str,
+    about: &'static str,
+    options: &'static [PassOption],
+    run: fn(&mut Module, &PassContext) -> PassResult,
+) -> Pass {
+    Pass { name, about, needs: "any verified module", options, run }
 }
 
 fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {
@@ -31,7 +52,7 @@ fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {
     Ok(Vec::new())
 }
 
-fn each_body(module: &mut Module, step: fn(&mut Module, RegionId)) -> PassResult {
+fn each_body(module: &mut Module, step: impl Fn(&mut Module, RegionId)) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         step(module, body);
     }

@@ -54,9 +54,15 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     let mut texts: Vec<String> = Vec::new();
     let mut wrong: Vec<Diagnostic> = Vec::new();
     let mut failed = false;
+    let mut said_once: Vec<&str> = Vec::new();
     for (range, module) in programs {
         let mut warnings = Vec::new();
         let done = module.and_then(|module| through(module, &passes, &mut warnings));
+        warnings.retain(|warning| {
+            let again = said_once.contains(&warning.code);
+            said_once.extend(shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
+            !again
+        });
         if let Some(expect) = args.verify_diagnostics {
             // As MLIR does, what is as expected is printed too; a program that is refused leaves a gap.
             texts.push(match done {
@@ -87,10 +93,10 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             Err(error) => return Err(source.explain(&error)),
         }
     }
+    io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     if !wrong.is_empty() {
         return Err(source.explain(&Error::Diagnostics(wrong)));
     }
-    io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
     Ok(if failed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

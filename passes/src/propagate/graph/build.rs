@@ -1,0 +1,223 @@
+//! What both ways of making a graph share: rules, nodes, results of the function, groups.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueId};
+use smallvec::SmallVec;
+
+use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
+use crate::propagate::flow::Parents;
+use crate::propagate::schedule::{Class, is_elementwise};
+use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::rules::{RuleOptions, rule_with};
+
+/// A graph that is being made.
+pub(super) struct Build<'m> {
+    pub(super) module: &'m Module,
+    pub(super) parents: &'m Parents,
+    pub(super) graph: Graph,
+    conservative: bool,
+    rule_ids: FxHashMap<NodeRule, u32>,
+    /// Rules of elementwise operations whose tensors all have one shape, by type and number of operands.
+    pointwise: FxHashMap<(TypeId, usize), u32>,
+    /// Number of uses of each value.
+    pub(super) uses: SecondaryMap<ValueId, u32>,
+    /// The node of each operation with a rule, plus one.
+    pub(super) node_of_op: SecondaryMap<OpId, u32>,
+    /// The node that feeds each owner, plus one.
+    pub(super) flow_node: SecondaryMap<ValueId, u32>,
+}
+
+impl<'m> Build<'m> {
+    /// `ops` is everything that the graph is of.
+    pub(super) fn new(module: &'m Module, parents: &'m Parents, conservative: bool, ops: &[OpId]) -> Self {
+        let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+        for &op in ops {
+            for &v in &module.ops[op].operands {
+                uses[v] += 1;
+            }
+        }
+        Build {
+            module,
+            parents,
+            graph: Graph::default(),
+            conservative,
+            rule_ids: FxHashMap::default(),
+            pointwise: FxHashMap::default(),
+            uses,
+            node_of_op: SecondaryMap::new(),
+            flow_node: SecondaryMap::new(),
+        }
+    }
+
+    /// Gives a tensor a slot of its own.
+    pub(super) fn add_slot(&mut self, value: ValueId) {
+        if matches!(self.module.types.get(self.module.values[value].ty), Type::Tensor(_)) {
+            self.graph.values.push(Some(value));
+            self.graph.slot_of[value] = self.graph.values.len() as u32;
+        }
+    }
+
+    /// Lets a value share the slot of another one.
+    pub(super) fn share_slot(&mut self, value: ValueId, of: ValueId) {
+        self.graph.slot_of[value] = self.graph.slot_of[of];
+    }
+
+    /// Adds the node of an operation that has a rule.
+    pub(super) fn op(&mut self, op: OpId) {
+        let Some(rule) = self.rule(op) else { return };
+        let rule_data = &self.graph.rules[rule as usize].rule;
+        if rule_data.factors.is_empty() {
+            return;
+        }
+        let data = &self.module.ops[op];
+        let values = data.operands.iter().chain(&data.results);
+        let tensors: SmallVec<[u32; 8]> = values.map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
+        let class = Class::of(self.module, op, |i| self.uses[data.operands[i]] as usize);
+        self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
+    }
+
+    /// A node by which the sources flow into an owner.
+    pub(super) fn flow(
+        &mut self,
+        op: OpId,
+        owner: ValueId,
+        sources: &[ValueId],
+        single: bool,
+        boundary: Boundary,
+    ) {
+        let module = self.module;
+        let Some(tensor) = module.tensor(owner).filter(|t| t.is_static() && t.rank() > 0) else { return };
+        if sources.is_empty() || sources.iter().any(|&v| module.rank(v) != tensor.rank()) {
+            return;
+        }
+        let rule = self.identity(tensor, sources.len());
+        let tensors: SmallVec<[u32; 8]> =
+            sources.iter().chain([&owner]).map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
+        let node = self.node(op, rule, &tensors, Class::PassThrough { single }, boundary);
+        self.flow_node[owner] = node + 1;
+    }
+
+    fn node(&mut self, op: OpId, rule: u32, tensors: &[u32], class: Class, boundary: Boundary) -> u32 {
+        let first = self.graph.tensors.len() as u32;
+        self.graph.tensors.extend_from_slice(tensors);
+        self.graph.nodes.push(Node { rule, first, len: tensors.len() as u16, class, boundary, op });
+        (self.graph.nodes.len() - 1) as u32
+    }
+
+    fn intern(&mut self, rule: ShardingRule, elementwise: bool, conservative: bool) -> u32 {
+        let rules = &mut self.graph.rules;
+        let key = NodeRule { rule, elementwise, conservative };
+        *self.rule_ids.entry(key).or_insert_with_key(|key| {
+            rules.push(key.clone());
+            (rules.len() - 1) as u32
+        })
+    }
+
+    fn rule(&mut self, op: OpId) -> Option<u32> {
+        let module = self.module;
+        let data = &module.ops[op];
+        let is_tensor = |&v: &ValueId| module.tensor(v).is_some_and(TensorType::is_static);
+        if matches!(data.kind, OpKind::PropagationBarrier { .. }) {
+            let tensor = module.tensor(*data.results.first()?)?;
+            return Some(self.identity(tensor, 1));
+        }
+        let elementwise = is_elementwise(module, op);
+        if elementwise && data.results.len() == 1 && data.attrs.is_empty() {
+            // Most operations of a program are of this kind; their rule is known without making it.
+            let ty = module.values[data.results[0]].ty;
+            let shape = module.shape(data.results[0]);
+            if data.operands.iter().all(|&v| module.shape(v) == shape) {
+                if let Some(&rule) = self.pointwise.get(&(ty, data.operands.len())) {
+                    return Some(rule);
+                }
+                let tensor = module.tensor(data.results[0]).filter(|t| t.is_static())?;
+                let rule = self.intern(identity_rule(tensor, data.operands.len()), true, self.conservative);
+                self.pointwise.insert((ty, data.operands.len()), rule);
+                return Some(rule);
+            }
+        }
+        let rule = rule_with(module, op, RuleOptions { conservative: self.conservative })?;
+        let shapes_known =
+            data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.tensor(*v).is_none());
+        if !shapes_known || rule.operands.len() + rule.results.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        Some(self.intern(rule, elementwise, self.conservative))
+    }
+
+    fn identity(&mut self, tensor: &TensorType, operands: usize) -> u32 {
+        self.intern(identity_rule(tensor, operands), false, false)
+    }
+
+    pub(super) fn func_results(&mut self, func: FuncId, body: RegionId) {
+        let module = self.module;
+        let Some(ret) = module.terminator(body) else { return };
+        for i in 0..module.funcs[func].results.len() {
+            let result = self.graph.values.len() as u32;
+            self.graph.values.push(None);
+            let Some(&value) = module.ops[ret].operands.get(i) else { continue };
+            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            let rule = self.identity(tensor, 1);
+            let value = self.graph.slot_of[value].wrapping_sub(1);
+            if value != NONE {
+                self.graph.func_results.push(FuncResult { value, result, rule });
+            }
+        }
+    }
+
+    /// Values that are in one group, directly or through values that are in two groups, share a sharding.
+    pub(super) fn groups(&mut self, ops: &[OpId]) {
+        let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
+        fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
+            while let Some(&up) = leader.get(&id).filter(|&&up| up != id) {
+                id = up;
+            }
+            id
+        }
+        let mut of_slot: FxHashMap<u32, i64> = FxHashMap::default();
+        let mut members: Vec<(i64, u32)> = Vec::new();
+        for &op in ops {
+            let data = &self.module.ops[op];
+            let (OpKind::ShardingGroup { id }, Some(&value)) = (&data.kind, data.operands.first()) else {
+                continue;
+            };
+            let Some(slot) = self.graph.slot(value) else { continue };
+            leader.entry(*id).or_insert(*id);
+            let group = *of_slot.entry(slot).or_insert(*id);
+            let (a, b) = (find(&leader, group), find(&leader, *id));
+            leader.insert(a.max(b), a.min(b));
+            members.push((*id, slot));
+        }
+        let mut groups: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        for (id, slot) in members {
+            if seen.insert(slot) {
+                groups.entry(find(&leader, id)).or_default().push(slot);
+            }
+        }
+        for group in groups.into_values() {
+            let index = self.graph.group_members.len() as u32;
+            self.graph.groups.extend(group.iter().map(|&slot| (slot, index)));
+            self.graph.group_members.push(group);
+        }
+    }
+}
+
+/// All tensors have the same dimensions.
+fn identity_rule(tensor: &TensorType, operands: usize) -> ShardingRule {
+    let mapping = || TensorMapping {
+        dims: (0..tensor.rank()).map(|d| SmallVec::from_slice(&[d as FactorIndex])).collect(),
+    };
+    ShardingRule {
+        factors: tensor
+            .shape
+            .iter()
+            .map(|&size| Factor { size, kind: FactorKind::PassThrough, blocked: false })
+            .collect(),
+        operands: (0..operands).map(|_| mapping()).collect(),
+        results: SmallVec::from_elem(mapping(), 1),
+        custom: false,
+    }
+}

@@ -1,0 +1,165 @@
+//! The program as propagation sees it: slots that hold shardings, and nodes that relate them.
+//!
+//! Values that share a sharding share a slot. A node is an operation with a sharding rule, or a point where data
+//! flows into a slot from a region, from outside of it, or from another function. Everything is in flat tables; a
+//! node's rule is shared by all nodes with the same rule.
+//!
+//! Where data flows is known in one of two ways, and the graph is the same afterwards:
+//!
+//! * `implied`: one function without calls; what `while` and its like do with their operands is known from what they
+//!   are. The compiler's own way.
+//! * `edges`: all functions of a module; data flows where an `sdy.data_flow_edge` or `sdy.func_data_flow_edge` says
+//!   so, and nowhere else. Shardy's way.
+
+mod build;
+mod edges;
+mod implied;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{FuncId, Module, OpId, RegionId, SecondaryMap, ValueId};
+
+use super::flow::Parents;
+use super::schedule::Class;
+use crate::rule::ShardingRule;
+use build::Build;
+use edges::Edges;
+
+/// No slot, node or sharding.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// How the sharding of a manual computation's value differs inside and outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Boundary {
+    /// Inside and outside are the same: no manual computation.
+    No,
+    /// The slot is argument `i` inside; its node sees it as operand `i` outside.
+    Enter(OpId, u32),
+    /// The slot is result `i` outside; its node sees it inside.
+    Leave(OpId, u32),
+}
+
+/// An operation or a point where data flows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    /// Index in [`Graph::rules`].
+    pub(super) rule: u32,
+    /// First of its tensors in [`Graph::tensors`]: operands, then results.
+    pub(super) first: u32,
+    pub(super) len: u16,
+    pub(super) class: Class,
+    pub(super) boundary: Boundary,
+    pub(super) op: OpId,
+}
+
+/// A rule and what else decides how it propagates.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NodeRule {
+    pub(super) rule: ShardingRule,
+    pub(super) elementwise: bool,
+    /// Whether axes are carried whole or not at all.
+    pub(super) conservative: bool,
+}
+
+/// Where the function returns: a value's slot and the slot of the function's result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FuncResult {
+    pub(super) value: u32,
+    pub(super) result: u32,
+    pub(super) rule: u32,
+}
+
+/// See the module documentation.
+#[derive(Default)]
+pub(super) struct Graph {
+    slot_of: SecondaryMap<ValueId, u32>,
+    /// The value that each slot is for; `None` for function results, which come last.
+    pub(super) values: Vec<Option<ValueId>>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) tensors: Vec<u32>,
+    pub(super) rules: Vec<NodeRule>,
+    pub(super) func_results: Vec<FuncResult>,
+    notify_first: Vec<u32>,
+    notify: Vec<u32>,
+    /// The sharding group of each slot that is in one.
+    pub(super) groups: FxHashMap<u32, u32>,
+    /// Members of each group, in order.
+    pub(super) group_members: Vec<Vec<u32>>,
+}
+
+impl Graph {
+    /// The slot of a value.
+    pub(super) fn slot(&self, value: ValueId) -> Option<u32> {
+        Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
+    }
+
+    /// The nodes to visit again when a slot changes, in order.
+    pub(super) fn notify(&self, slot: u32) -> &[u32] {
+        let at = slot as usize;
+        &self.notify[self.notify_first[at] as usize..self.notify_first[at + 1] as usize]
+    }
+
+    /// The tensors of a node: operands, then results.
+    pub(super) fn tensors_of(&self, node: &Node) -> &[u32] {
+        &self.tensors[node.first as usize..][..usize::from(node.len)]
+    }
+
+    /// The graph of a function without calls.
+    pub(super) fn of_func(
+        module: &Module,
+        func: FuncId,
+        body: RegionId,
+        parents: &Parents,
+        conservative: bool,
+    ) -> Self {
+        let ops = module.walk(body);
+        let mut build = Build::new(module, parents, conservative, &ops);
+        build.slots_of_func(body, &ops);
+        build.region(body);
+        build.func_results(func, body);
+        build.groups(&ops);
+        build.notifications_of_func(&ops);
+        build.graph
+    }
+
+    /// The graph of all functions of a module, with what flows along edges. The results of `main` alone take part.
+    pub(super) fn of_module(
+        module: &Module,
+        main: Option<(FuncId, RegionId)>,
+        parents: &Parents,
+        conservative: bool,
+    ) -> Self {
+        let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
+        let mut build = Build::new(module, parents, conservative, &ops);
+        let edges = Edges::new(module, &ops, &build.uses);
+        build.slots_of_module(&edges, &ops);
+        for &op in &ops {
+            build.op_or_edge(&edges, op);
+        }
+        if let Some((func, body)) = main {
+            build.func_results(func, body);
+        }
+        build.groups(&ops);
+        build.notifications_of_module(&edges);
+        build.graph
+    }
+
+    /// Sets for each slot the nodes to visit again: from (slot, node), in the order of each slot.
+    fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
+        let slots = self.values.len();
+        let mut first = vec![0u32; slots + 1];
+        for &(slot, _) in pairs.clone() {
+            first[slot as usize + 1] += 1;
+        }
+        for i in 0..slots {
+            first[i + 1] += first[i];
+        }
+        let mut next = first.clone();
+        let mut notify = vec![NONE; first[slots] as usize];
+        for &(slot, node) in pairs {
+            notify[next[slot as usize] as usize] = node;
+            next[slot as usize] += 1;
+        }
+        self.notify_first = first;
+        self.notify = notify;
+    }
+}

@@ -1,0 +1,173 @@
+//! Sharding groups before propagation: what they ask of their members, and what those have in common.
+//!
+//! Propagation gives all members of a group each change of one of them. So they start with one sharding: that of the
+//! first that says anything. Where two say different things neither is dropped: each member is read through an open
+//! constraint from there on, and the constraints are the group.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{
+    Class, Diagnostic, EntityRef, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueDef,
+    ValueId,
+};
+
+use super::flow::Parents;
+use super::graph::{Graph, NONE};
+
+/// Checks that the values of each group under these function bodies have one shape, and are in the same manual
+/// computation if in any. One error for each group that is wrong.
+pub(crate) fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    let mut first: FxHashMap<i64, (OpId, Option<OpId>)> = FxHashMap::default();
+    let mut wrong: FxHashSet<i64> = FxHashSet::default();
+    for &body in bodies {
+        let mut ops = module.walk_inner_first(body);
+        ops.retain(|&op| matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
+        if ops.is_empty() {
+            continue;
+        }
+        let parents = Parents::new(module, body);
+        for op in ops {
+            let OpKind::ShardingGroup { id } = module.ops[op].kind else { continue };
+            let around = manual_around(module, &parents, op);
+            let (other, other_around) = *first.entry(id).or_insert((op, around));
+            let shape = |op: OpId| module.ops[op].operands.first().map(|&v| module.shape(v));
+            let what = if shape(op) != shape(other) {
+                "have different shapes"
+            } else if around != other_around {
+                "are inside and outside of a manual computation"
+            } else {
+                continue;
+            };
+            if wrong.insert(id) {
+                let message = format!("values of sharding group {id} {what}");
+                let error = Diagnostic::invalid("SH0804", message).at(module.ops[op].span);
+                errors.push(error.note(module.ops[other].span, "another value of the group"));
+            }
+        }
+    }
+    errors
+}
+
+/// The innermost manual computation that an operation is in.
+fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
+    let mut at = op;
+    loop {
+        let parent = parents.region(at).and_then(|region| parents.parent(region))?;
+        if matches!(module.ops[parent].kind, OpKind::ManualComputation(_)) {
+            return Some(parent);
+        }
+        at = parent;
+    }
+}
+
+/// A group whose members disagree.
+pub(super) struct Conflict {
+    /// The operations that put values into it.
+    ops: Vec<OpId>,
+    /// The sharding of the first member that has one.
+    first: ShardingId,
+}
+
+/// Gives the members of each group one sharding; returns the groups where that is not possible.
+pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<Conflict> {
+    let mut conflicts = Vec::new();
+    for members in &graph.group_members {
+        let get = |&slot: &u32| {
+            let id = shardings[slot as usize];
+            (id != NONE).then(|| (id, module.shardings.get(ShardingId::new(id as usize))))
+        };
+        let mut found = members.iter().filter_map(get).filter(|(_, sharding)| !says_nothing(sharding));
+        let Some((first, sharding)) = found.next() else { continue };
+        if found.any(|(_, other)| other != sharding) {
+            let in_group = |&op: &OpId| {
+                let value = module.ops[op].operands.first();
+                value.and_then(|&v| graph.slot(v)).is_some_and(|slot| members.contains(&slot))
+            };
+            let ops = module.bodies().flat_map(|body| module.walk(body));
+            let ops = ops.filter(|&op| matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
+            conflicts.push(Conflict {
+                ops: ops.filter(in_group).collect(),
+                first: ShardingId::new(first as usize),
+            });
+            continue;
+        }
+        for &slot in members {
+            shardings[slot as usize] = first;
+        }
+    }
+    conflicts
+}
+
+fn says_nothing(sharding: &TensorSharding) -> bool {
+    sharding.replicated.is_empty()
+        && sharding.unreduced.is_empty()
+        && sharding.dims.iter().all(|d| d.open && d.axes.is_empty())
+}
+
+/// Reads the members of groups that disagree through open constraints; returns warnings.
+pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[Conflict]) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for conflict in conflicts {
+        let mut done: Vec<ValueId> = Vec::new();
+        for &op in &conflict.ops {
+            let Some(&value) = module.ops[op].operands.first() else { continue };
+            if done.contains(&value) {
+                continue;
+            }
+            if done.is_empty() {
+                warnings.push(warning(module, parents, op, value));
+            }
+            let mesh = module.shardings.get(conflict.first).mesh;
+            let sharding = module.shardings.intern(TensorSharding::open(mesh, module.rank(value)));
+            done.push(constrain(module, parents, value, sharding));
+        }
+    }
+    warnings
+}
+
+fn warning(module: &Module, parents: &Parents, op: OpId, value: ValueId) -> Diagnostic {
+    let OpKind::ShardingGroup { id } = module.ops[op].kind else {
+        return Diagnostic::warning(Class::InvalidInput, "SH0803", "a sharding group has no number");
+    };
+    let text = format!(
+        "values of sharding group {id} have different shardings; \
+         they keep them, and what reads them shares a sharding of its own"
+    );
+    let span = match module.values[value].def {
+        ValueDef::Result(def, _) => module.ops[def].span,
+        ValueDef::Arg(region, _) => match (parents.parent(region), owner_of(module, region)) {
+            (Some(op), _) => module.ops[op].span,
+            (None, Some(span)) => span,
+            (None, None) => module.ops[op].span,
+        },
+    };
+    Diagnostic::warning(Class::InvalidInput, "SH0803", text).at(span)
+}
+
+fn owner_of(module: &Module, body: RegionId) -> Option<shardc_ir::Span> {
+    module.funcs.values().find(|func| func.body == Some(body)).map(|func| func.span)
+}
+
+/// Puts a constraint right behind a value, which all others read in its place.
+fn constrain(module: &mut Module, parents: &Parents, value: ValueId, sharding: ShardingId) -> ValueId {
+    let uses = module.uses().of(value).to_vec();
+    let ty = module.values[value].ty;
+    let op = module.add_op(OpKind::ShardingConstraint(sharding), &[value], &[ty], &[]);
+    let result = module.ops[op].results[0];
+    for (user, i) in uses {
+        module.ops[user].operands[i as usize] = result;
+    }
+    let (region, at) = match module.values[value].def {
+        ValueDef::Arg(region, _) => (Some(region), 0),
+        ValueDef::Result(def, _) => {
+            (module.ops[op].span, module.ops[op].loc) = (module.ops[def].span, module.ops[def].loc);
+            let region = parents.region(def);
+            let at = region.and_then(|r| module.regions[r].ops.iter().position(|&o| o == def));
+            (region, at.map_or(0, |at| at + 1))
+        }
+    };
+    if let Some(region) = region {
+        module.regions[region].ops.insert(at, op);
+    }
+    result
+}

@@ -1,0 +1,57 @@
+//! Operations of which operands say what attributes say elsewhere, and those about sizes of dimensions.
+//!
+//! Factors have sizes, so the shapes of results must be known all the same.
+
+use shardc_ir::{DynamicOp, Module, OpId, TensorType};
+
+use super::builder::{RuleBuilder, operand_shape, result_shape};
+use super::{broadcast, contract, index, shape};
+use crate::rule::{FactorKind, ShardingRule};
+
+/// The rule of the operation whose attributes would say the same.
+pub(super) fn dynamic(
+    module: &Module,
+    op: OpId,
+    kind: &DynamicOp,
+    conservative: bool,
+) -> Option<ShardingRule> {
+    let data = &module.ops[op];
+    let mut values = data.operands.iter().chain(&data.results);
+    if !values.all(|&v| module.tensor(v).is_some_and(TensorType::is_static)) {
+        return None;
+    }
+    match kind {
+        DynamicOp::Reshape => shape::reshape(module, op),
+        DynamicOp::BroadcastInDim(spec) => broadcast::broadcast_in_dim(module, op, &spec.dims),
+        DynamicOp::Iota { .. } => None,
+        DynamicOp::Pad | DynamicOp::RealSlice => moved(module, op),
+        DynamicOp::Gather(spec) => index::gather(module, op, spec),
+        DynamicOp::Convolution(spec) => contract::convolution(module, op, spec, conservative),
+    }
+}
+
+/// Elements move by distances that are not known, so nothing propagates along dimensions that change.
+fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, (&n, &m)) in input.iter().zip(output).enumerate() {
+        let factor = if n == m {
+            rule.factor(n, FactorKind::PassThrough)
+        } else {
+            rule.blocked(n, FactorKind::NeedReplication, true)
+        };
+        rule.operand(0, dim, factor).result(0, dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// The dimension whose size is said is needed whole.
+pub(super) fn set_dimension_size(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
+    let shape = operand_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let kind = if dim == along { FactorKind::NeedReplication } else { FactorKind::PassThrough };
+        rule.everywhere(dim, n, kind);
+    }
+    Some(rule.finish())
+}

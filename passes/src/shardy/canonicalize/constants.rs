@@ -1,0 +1,94 @@
+//! Constants come first, each once.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId,
+};
+
+use super::super::walk::inner_first;
+use crate::forward::Forward;
+
+/// What makes two constants one.
+type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
+
+/// Moves `stablehlo.constant`s to the front of the function body or computation around them and lets equal ones with
+/// equal shardings be one. `sdy.constant`s stay: they are there so that each use has its own.
+pub(super) fn hoist(module: &mut Module, body: RegionId) {
+    let mut scopes: FxHashMap<RegionId, Vec<OpId>> = FxHashMap::default();
+    let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
+    let mut forward = Forward::default();
+    let mut gone: Vec<OpId> = Vec::new();
+    let mut in_front: SecondaryMap<OpId, bool> = SecondaryMap::new();
+    let place = places(module, body);
+    for op in inner_first(module, body) {
+        let Some(&(region, at, scope)) = place.get(&op) else { continue };
+        let data = &module.ops[op];
+        let (OpKind::Constant(dense), &[result]) = (&data.kind, data.results.as_slice()) else { continue };
+        if matches!(data.attrs.get(SPELLING_ATTR), Some(Attr::Str(name)) if &**name == "sdy.constant") {
+            continue;
+        }
+        let key = (scope, dense.clone(), module.values[result].ty, module.shardings.of(result));
+        if let Some(&same) = first.get(&key) {
+            forward.set(result, module.ops[same].results[0]);
+            gone.push(op);
+            continue;
+        }
+        first.insert(key, op);
+        let front = scopes.entry(scope).or_default();
+        // What stands at the front, or behind one that does, is in its place.
+        let follows =
+            at == 0 || module.regions[region].ops.get(at - 1).is_some_and(|before| in_front[*before]);
+        in_front[op] = true;
+        match follows && region == scope {
+            true => front.push(op),
+            false => {
+                front.insert(0, op);
+                gone.push(op);
+            }
+        }
+    }
+    if gone.is_empty() {
+        return;
+    }
+    for op in module.walk(body) {
+        forward.rewrite(&mut module.ops[op].operands);
+    }
+    place_in_front(module, body, &scopes, gone);
+}
+
+fn place_in_front(
+    module: &mut Module,
+    body: RegionId,
+    scopes: &FxHashMap<RegionId, Vec<OpId>>,
+    gone: Vec<OpId>,
+) {
+    let mut moved = gone;
+    moved.extend(scopes.values().flatten());
+    moved.sort_unstable();
+    let mut regions = vec![body];
+    while let Some(region) = regions.pop() {
+        let mut ops = std::mem::take(&mut module.regions[region].ops);
+        ops.retain(|op| moved.binary_search(op).is_err());
+        regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
+        let mut all = scopes.get(&region).cloned().unwrap_or_default();
+        all.extend(ops);
+        module.regions[region].ops = all;
+    }
+}
+
+/// The region that each constant stands in, its number there, and the region around it that sees nothing from outside.
+fn places(module: &Module, body: RegionId) -> FxHashMap<OpId, (RegionId, usize, RegionId)> {
+    let mut out = FxHashMap::default();
+    let mut stack = vec![(body, body)];
+    while let Some((region, scope)) = stack.pop() {
+        for (i, &op) in module.regions[region].ops.iter().enumerate() {
+            let data = &module.ops[op];
+            let closed = matches!(data.kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_));
+            stack.extend(data.regions.iter().map(|&r| (r, if closed { r } else { scope })));
+            if matches!(data.kind, OpKind::Constant(_)) {
+                out.insert(op, (region, i, scope));
+            }
+        }
+    }
+    out
+}

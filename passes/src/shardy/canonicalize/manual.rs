@@ -1,0 +1,83 @@
+//! Manual computations that do nothing, or take what they do not use.
+
+use shardc_ir::{ManualSpec, Module, OpId, OpKind, RegionId, ValueDef};
+
+use super::super::edits::Cursor;
+use super::Round;
+
+impl Round<'_> {
+    /// Simplifies a manual computation.
+    pub(super) fn manual(&mut self, op: OpId, spec: &ManualSpec) {
+        let Some(&body) = self.module.ops[op].regions.first() else { return };
+        if self.drop_unused(op, spec, body) || !self.is_redundant(spec) {
+            return;
+        }
+        let args = self.module.regions[body].args.clone();
+        let operands = self.module.ops[op].operands.clone();
+        for (&arg, &operand) in args.iter().zip(&operands) {
+            self.forward.set(arg, operand);
+        }
+        let mut returned = Vec::new();
+        let mut at = Cursor::Before(op);
+        for inner in std::mem::take(&mut self.module.regions[body].ops) {
+            if matches!(self.module.ops[inner].kind, OpKind::Return) {
+                returned = self.module.ops[inner].operands.iter().map(|&v| self.forward.get(v)).collect();
+            } else {
+                self.edits.insert(&mut at, inner);
+            }
+        }
+        for (&result, value) in self.module.ops[op].results.clone().iter().zip(returned) {
+            self.forward.set(result, value);
+        }
+        self.gone[op] = true;
+        self.changed = true;
+    }
+
+    /// Takes operands away that the body does not use; tells whether there were any.
+    fn drop_unused(&mut self, op: OpId, spec: &ManualSpec, body: RegionId) -> bool {
+        let args = self.module.regions[body].args.clone();
+        let used: Vec<bool> = args.iter().map(|&v| self.uses_of(v) > 0).collect();
+        if used.iter().all(|&used| used) {
+            return false;
+        }
+        for (i, operand) in self.module.ops[op].operands.clone().into_iter().enumerate() {
+            if !used[i] {
+                let count = self.uses_of(operand).saturating_sub(1);
+                self.count[shardc_ir::EntityRef::index(operand)] = count;
+            }
+        }
+        let mut spec = spec.clone();
+        keep(&mut spec.in_shardings, &used);
+        let mut operands = self.module.ops[op].operands.to_vec();
+        keep(&mut operands, &used);
+        self.module.ops[op].operands = operands.into();
+        self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
+        keep_args(self.module, body, &used);
+        self.changed = true;
+        true
+    }
+
+    /// Whether its manual axes are one device.
+    fn is_redundant(&self, spec: &ManualSpec) -> bool {
+        let Some(&first) = spec.in_shardings.iter().chain(&spec.out_shardings).next() else { return true };
+        let mesh = &self.module.meshes[self.module.shardings.get(first).mesh];
+        spec.manual_axes
+            .iter()
+            .all(|&axis| mesh.axes.get_index(usize::from(axis.axis)).is_some_and(|(_, &n)| n == 1))
+    }
+}
+
+fn keep<T>(list: &mut Vec<T>, used: &[bool]) {
+    let mut used = used.iter();
+    list.retain(|_| used.next().copied().unwrap_or(true));
+}
+
+/// Keeps the arguments of a region that are used.
+fn keep_args(module: &mut Module, region: RegionId, used: &[bool]) {
+    let data = &mut module.regions[region];
+    keep(&mut data.args, used);
+    keep(&mut data.arg_locs, used);
+    for (i, &arg) in data.args.iter().enumerate() {
+        module.values[arg].def = ValueDef::Arg(region, i as u32);
+    }
+}

@@ -1,0 +1,73 @@
+//! `sdy-insert-func-call-reshards`: the results of a call are sharded as the function gives them, and reshards after
+//! the call make of them what their uses want.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, TensorSharding};
+
+use crate::forward::Forward;
+use crate::places::{self, equivalent};
+
+/// Inserts reshards after calls.
+pub(super) fn insert(module: &mut Module) {
+    for body in module.bodies().collect::<Vec<_>>() {
+        insert_in(module, body);
+    }
+}
+
+fn insert_in(module: &mut Module, body: RegionId) {
+    let mut forward = Forward::default();
+    let mut after: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
+    for op in module.walk(body) {
+        forward.rewrite(&mut module.ops[op].operands);
+        let new = reshards(module, op, &mut forward);
+        if !new.is_empty() {
+            after.insert(op, new);
+        }
+    }
+    if after.is_empty() {
+        return;
+    }
+    let mut regions = vec![body];
+    while let Some(region) = regions.pop() {
+        let mut ops = Vec::new();
+        for op in std::mem::take(&mut module.regions[region].ops) {
+            regions.extend(&module.ops[op].regions);
+            ops.push(op);
+            ops.extend(after.remove(&op).unwrap_or_default());
+        }
+        module.regions[region].ops = ops;
+    }
+}
+
+/// Reshards of the results of a call, in the order in which they stand: the last result's first.
+fn reshards(module: &mut Module, call: OpId, forward: &mut Forward) -> Vec<OpId> {
+    let OpKind::Call { callee } = &module.ops[call].kind else { return Vec::new() };
+    let Some(&func) = module.func_names.get(callee) else { return Vec::new() };
+    let results = module.ops[call].results.clone();
+    let wanted: Vec<Option<ShardingId>> =
+        (0..results.len()).map(|i| places::result_sharding(module, call, i)).collect();
+    let whole = |module: &mut Module, id: ShardingId| {
+        let like = module.shardings.get(id);
+        let whole = TensorSharding::replicated(like.mesh, like.rank());
+        module.shardings.intern(whole)
+    };
+    let given = match places::of_results(module, func) {
+        Some(given) => given,
+        None => wanted.iter().flatten().map(|&id| whole(module, id)).collect(),
+    };
+    let mut out = Vec::new();
+    for ((&result, given), wanted) in results.iter().zip(given).zip(wanted) {
+        module.shardings.set(result, Some(given));
+        if equivalent(module, Some(given), wanted) {
+            continue;
+        }
+        let target = wanted.unwrap_or_else(|| whole(module, given));
+        let ty = module.values[result].ty;
+        let reshard = module.add_op(OpKind::Reshard(target), &[result], &[ty], &[]);
+        (module.ops[reshard].span, module.ops[reshard].loc) = (module.ops[call].span, module.ops[call].loc);
+        forward.set(result, module.ops[reshard].results[0]);
+        out.push(reshard);
+    }
+    out.reverse();
+    out
+}

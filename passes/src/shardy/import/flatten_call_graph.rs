@@ -1,0 +1,25 @@
+//! One function for each call.
+
+use std::collections::HashSet;
+
+use shardc_ir::{FuncId, Module};
+
+use crate::calls::{callee_of, callees_first, calls_in, check_calls, give_own_callee};
+use crate::pipeline::PassResult;
+use crate::symbols::FreshNames;
+
+/// Every call but the first of a function calls a copy of it.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    check_calls(module)?;
+    let mut names = FreshNames::default();
+    let mut called: HashSet<FuncId> = HashSet::new();
+    for caller in callees_first(module) {
+        for call in calls_in(module, caller) {
+            let Some(callee) = callee_of(module, call) else { continue };
+            if !called.insert(callee) {
+                give_own_callee(module, call, &mut names);
+            }
+        }
+    }
+    Ok(Vec::new())
+}

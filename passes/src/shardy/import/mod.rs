@@ -1,0 +1,72 @@
+//! Steps before propagation.
+
+mod batching;
+mod constants;
+mod data_flow_edges;
+mod edges;
+mod flatten_call_graph;
+mod func_calls;
+mod func_data_flow_edges;
+mod func_to_call;
+mod lift_meshes;
+mod manual_axes;
+mod pre_order_funcs;
+mod sharding_groups;
+mod size_one_axes;
+
+pub(super) use func_calls::MANY_CALLS;
+
+use super::pass;
+use crate::pipeline::Pass;
+use crate::propagate;
+use crate::symbols::drop_unused_funcs;
+
+pub(super) const PASSES: &[Pass] = &[
+    pass("symbol-dce", "drop functions that nothing public names", |m, _| {
+        drop_unused_funcs(m, None);
+        Ok(Vec::new())
+    }),
+    pass("sdy-lift-inlined-meshes", "give each mesh one name", |m, _| lift_meshes::run(m)),
+    pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
+    Pass {
+        options: &[func_calls::ADD_EDGES],
+        ..pass("sdy-import-func-calls", "turn calls into named computations", |m, context| {
+            func_calls::run(m, context.options.is_on(func_calls::ADD_EDGES))
+        })
+    },
+    pass("sdy-pre-order-funcs", "put callers before those that they call", |m, _| pre_order_funcs::run(m)),
+    pass(
+        "sdy-propagate-sharding-from-func-to-call",
+        "give calls the shardings of the function's results",
+        |m, _| func_to_call::run(m),
+    ),
+    pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
+        data_flow_edges::run(m)
+    }),
+    pass("sdy-add-func-data-flow-edges", "put an edge where values flow into or out of functions", |m, _| {
+        func_data_flow_edges::run(m)
+    }),
+    pass(
+        "sdy-sharding-group-import",
+        "join sharding groups that share a value, and number them anew",
+        |m, _| sharding_groups::run(m),
+    ),
+    pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
+        propagate::apply_sharding_constraints(m);
+        Ok(Vec::new())
+    }),
+    pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
+        constants::run(m)
+    }),
+    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| size_one_axes::run(m)),
+    pass(
+        "sdy-manual-axes-cleanup",
+        "name every manual axis at the boundary of manual computations",
+        |m, _| manual_axes::run(m),
+    ),
+    pass(
+        "sdy-explicit-gather-scatter-batching",
+        "make batching dimensions of those that indices only count",
+        |m, _| batching::run(m),
+    ),
+];

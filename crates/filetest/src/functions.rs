@@ -1,8 +1,8 @@
 //! A file test of a pass, function by function: one that fails hides no other.
 //!
-//! Each program of the file (apart by [`MARK`], where `-split-input-file` is given) is run by itself; what is printed
-//! is checked [block](crate::blocks) by block. A program without labels is one test, and so is one whose errors are
-//! checked by `-verify-diagnostics`.
+//! Where the file does not pass as it is, each of its programs (apart by [`MARK`], where `-split-input-file` is given) is
+//! run by itself; what is printed is checked [block](crate::blocks) by block. A program without labels is one test. What
+//! is said of a program as a whole, as by `-verify-diagnostics`, is said of each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -29,6 +29,7 @@ pub struct Function {
 
 /// A `RUN:` line, cut before FileCheck.
 struct Run<'a> {
+    line: &'a str,
     command: &'a str,
     /// FileCheck's part of the line, and the prefixes of its check lines.
     check: Option<(&'a str, Vec<String>)>,
@@ -45,13 +46,17 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
+        // As it is meant to be run; only where that fails is there more to find out.
+        let file = checker.write("program.mlir", text)?;
+        let passed = checker.bash(&substitute(run.line, &file, scratch), None)?.is_ok();
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
             // What is said of a line is said of that line of the file.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
-            for (label, outcome) in checker.program(&padded, &run)? {
+            let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };
+            for (label, outcome) in outcomes {
                 let so_far = match label {
                     Some((line, name)) => {
                         &mut all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) }).outcome
@@ -64,7 +69,6 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
             }
         }
     }
-    // What is said of a program as a whole is said of each of its functions.
     for (number, outcome) in whole {
         let functions = all.range_mut((number, 0)..(number + 1, 0));
         let labelled = functions.fold(0, |count, (_, function)| {
@@ -89,12 +93,27 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     Ok(all.into_values().map(numbered).collect())
 }
 
+impl Run<'_> {
+    fn blocks<'p>(&self, program: &'p str) -> Blocks<'p> {
+        self.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default()
+    }
+
+    /// The functions of a program of a file that passed.
+    fn all_passed(&self, program: &str) -> Vec<Outcome> {
+        let blocks = self.blocks(program).blocks;
+        if blocks.is_empty() {
+            return vec![(None, Ok(()))];
+        }
+        blocks.into_iter().map(|block| (Some((block.label, block.name)), Ok(()))).collect()
+    }
+}
+
 fn parse(run: &str) -> Run<'_> {
     let split = run.contains("-split-input-file");
     let Some((command, check)) =
         run.rsplit_once('|').filter(|(_, check)| check.trim().starts_with("FileCheck"))
     else {
-        return Run { command: run, check: None, split };
+        return Run { line: run, command: run, check: None, split };
     };
     let words = check.split_whitespace();
     let lists = words.filter_map(|word| {
@@ -105,7 +124,7 @@ fn parse(run: &str) -> Run<'_> {
     if prefixes.is_empty() {
         prefixes.push("CHECK".to_owned());
     }
-    Run { command, check: Some((check.trim(), prefixes)), split }
+    Run { line: run, command, check: Some((check.trim(), prefixes)), split }
 }
 
 struct Checker<'a> {
@@ -121,8 +140,7 @@ impl Checker<'_> {
         let file = self.write("program.mlir", program)?;
         let printed = self.scratch.join("printed");
         let said = self.bash(&substitute(run.command, &file, self.scratch), Some(&printed))?;
-        let blocks =
-            run.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default();
+        let blocks = run.blocks(program);
         let ran = said.map_err(|said| format!("{said}{}", fs::read_to_string(&printed).unwrap_or_default()));
         let label = |block: &Block| Some((block.label, block.name.clone()));
         let Some((check, _)) = run.check.as_ref().filter(|_| ran.is_ok() && blocks.checks()) else {

@@ -11,6 +11,13 @@ pub struct Span {
     pub end: u32,
 }
 
+impl Default for Span {
+    /// [`Span::NONE`].
+    fn default() -> Self {
+        Span::NONE
+    }
+}
+
 impl Span {
     /// No place in the text: the item was made by a builder or a pass.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };

@@ -111,6 +111,10 @@ pub struct Func {
     pub res_shardings: Vec<PackedOption<ShardingId>>,
     /// Location of each parameter, where given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
+    /// Where the source text names each parameter; empty if that is not known.
+    pub arg_spans: Vec<Span>,
+    /// Where the source text gives the type of each result; empty if that is not known.
+    pub res_spans: Vec<Span>,
     /// Other attributes of the function.
     pub attrs: AttrDict,
     /// Where it stands in the source text.
@@ -126,6 +130,8 @@ pub struct MeshPlace {
     pub funcs_above: u32,
     /// Number of meshes and of what is kept as text above it.
     pub others_above: u32,
+    /// Where its name stands.
+    pub span: Span,
     /// The location that the text gives it, if any.
     pub loc: PackedOption<LocId>,
 }
@@ -167,6 +173,20 @@ pub struct Module {
     pub resources: Option<Box<str>>,
     /// The location that the text gives the module, if any.
     pub loc: PackedOption<LocId>,
+}
+
+impl Func {
+    /// Where parameter `i` stands in the source text; the function where that is not known.
+    #[must_use]
+    pub fn arg_span(&self, i: usize) -> Span {
+        self.arg_spans.get(i).copied().unwrap_or(self.span)
+    }
+
+    /// Where result `i` stands in the source text; the function where that is not known.
+    #[must_use]
+    pub fn res_span(&self, i: usize) -> Span {
+        self.res_spans.get(i).copied().unwrap_or(self.span)
+    }
 }
 
 impl Module {

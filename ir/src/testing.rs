@@ -92,6 +92,8 @@ pub(crate) fn func(module: &mut Module, name: &str, body: RegionId) -> FuncId {
         params,
         results,
         arg_locs: Vec::new(),
+        arg_spans: Vec::new(),
+        res_spans: Vec::new(),
         attrs: AttrDict::new(),
         span: Span::NONE,
         loc: PackedOption::default(),

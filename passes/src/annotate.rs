@@ -512,6 +512,8 @@ mod tests {
             res_attrs: Vec::new(),
             res_shardings: Vec::new(),
             arg_locs: locs.to_vec(),
+            arg_spans: Vec::new(),
+            res_spans: Vec::new(),
             attrs: shardc_ir::AttrDict::new(),
             span: Span::NONE,
             loc: PackedOption::default(),

@@ -1,13 +1,13 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, Class, Diagnostic, FuncId, Mesh, Module, Severity, Shape, ShardingId, SpmdMode, TensorSharding,
-    TensorType, TypeId,
+    Attr, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
+    TensorSharding, TensorType, TypeId,
 };
 
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::plan;
+use crate::plan::{Gather, plan_with_gathers};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -61,18 +61,15 @@ pub struct Partitioned {
 /// program that each device runs.
 ///
 /// # Errors
-/// See [`plan`](plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
+/// See [`plan`](crate::plan::plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
 /// would otherwise be a warning.
 pub fn partition(
     module: &mut Module,
     func: FuncId,
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
-    let Some(body) = module.funcs[func].body else {
-        return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
-    };
-    sweep(module, body);
-    let mut warnings = plan(module, func)?;
+    let gathers = planned(module, func)?;
+    let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
     if options.strict && !warnings.is_empty() {
         for warning in &mut warnings {
             warning.severity = Severity::Error;
@@ -80,13 +77,35 @@ pub fn partition(
         }
         return Err(warnings);
     }
+    Ok(Partitioned { interface: finished(module, func, options.mode)?, warnings })
+}
+
+/// The first half: the propagated module is swept and planned. Returns what is gathered without being asked for.
+pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
+    sweep(module, body);
+    plan_with_gathers(module, func)
+}
+
+/// The second half: a planned module becomes the program of each device.
+pub(crate) fn finished(
+    module: &mut Module,
+    func: FuncId,
+    mode: SpmdMode,
+) -> Result<Interface, Vec<Diagnostic>> {
+    let body = body_of(module, func)?;
     merge_reductions(module, body);
     sweep(module, body);
     lower_reshards(module, body)?;
-    let interface = interface(module, func, options.mode)?;
-    localize(module, func, options.mode)?;
+    let interface = interface(module, func, mode)?;
+    localize(module, func, mode)?;
     sweep(module, body);
-    Ok(Partitioned { interface, warnings })
+    Ok(interface)
+}
+
+fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
+    let missing = || vec![Diagnostic::invalid("SH0301", "the entry function has no body")];
+    module.funcs[func].body.ok_or_else(missing)
 }
 
 /// The interface of a planned function.
@@ -141,7 +160,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
 }
 
 /// The name that the program gives parameter `i`: that of its location.
-fn arg_name(module: &Module, func: &shardc_ir::Func, i: usize) -> Option<String> {
+pub(crate) fn arg_name(module: &Module, func: &shardc_ir::Func, i: usize) -> Option<String> {
     let loc = func.arg_locs.get(i)?.expand()?;
     match module.locs.get(loc) {
         shardc_ir::Loc::Name { name, .. } => Some(name.to_string()),

@@ -44,7 +44,7 @@ pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
 }
 
 /// Whether argument `i` gives its memory to a result.
-fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
+pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
     module.funcs[func]
         .arg_attrs
         .get(i)
@@ -84,6 +84,13 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
         dim.priority = Some(1);
     }
     module.shardings.intern(sharding)
+}
+
+/// Whether one partition of a program is to be had rather than another, each told by its number of warnings and its
+/// [`cost`].
+#[must_use]
+pub fn is_better(one: (usize, u64), other: (usize, u64)) -> bool {
+    one.0 <= other.0 && one.1 < other.1
 }
 
 /// How often a loop is taken to run where nothing says so.

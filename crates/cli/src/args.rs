@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use shardc::passes::units::parse_bytes;
 
 /// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
 #[derive(Debug, Parser)]
@@ -28,6 +29,13 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  shardc propagate step.mlir -o annotated.mlir\n  \
         shardc propagate step.mlir --emit-gspmd -o for_gspmd.mlir")]
     Propagate(PropagateArgs),
+    /// Warn of annotations that are right, but cost memory or communication, or do nothing
+    #[command(after_help = "Examples:\n  shardc lint step.mlir\n  \
+        shardc lint step.mlir --deny all --allow large-unsharded-parameter\n  \
+        shardc lint plain.mlir --mesh data=4,model=2 --spec arg0=data,- --min-bytes 64KiB --format json\n  \
+        shardc lint --list\n\n\
+        Exit code: 0 nothing or warnings only, 1 a denied rule found something or the program was refused, 2 wrong usage.")]
+    Lint(LintArgs),
     /// Run a program on one device and partitioned on many, and compare every output
     #[command(after_help = "Example:\n  shardc verify step.mlir --seed 7")]
     Verify(VerifyArgs),
@@ -59,6 +67,13 @@ pub(crate) enum Command {
 pub(crate) struct InputArgs {
     /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
     pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) annotations: AnnotationArgs,
+}
+
+/// How a program without annotations is annotated.
+#[derive(Args, Debug)]
+pub(crate) struct AnnotationArgs {
     /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
@@ -132,6 +147,49 @@ pub(crate) struct PropagateArgs {
     /// Where the annotated program goes; - for the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LintArgs {
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    #[arg(required_unless_present = "list")]
+    pub(crate) input: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) annotations: AnnotationArgs,
+    /// A rule whose findings are errors, by name or code, or all; may be given several times
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// A rule that is left out, by name or code, or all
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// What is smaller is not worth a warning, where a rule is about bytes
+    #[arg(long, value_name = "BYTES", default_value = "1MiB", value_parser = number_of_bytes)]
+    pub(crate) min_bytes: u64,
+    /// How many findings of one rule are shown
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) max: usize,
+    /// Format of the findings
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Show the rules, and do nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// How findings are shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Each under its line of the program
+    Text,
+    /// One JSON object
+    Json,
+}
+
+fn number_of_bytes(text: &str) -> Result<u64, String> {
+    parse_bytes(text).ok_or_else(|| "expected a number of bytes, as in 4096, 64KiB or 1.5MiB".to_owned())
 }
 
 /// Which plugin runs the program.

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use shardc::{Compiler, Diagnostic, Error, Module, Output, Stage};
 
-use crate::args::{HowArgs, InputArgs, Mode};
+use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
 use crate::progress::Progress;
 
 /// A program, as text or bytecode, and what to call it in messages.
@@ -29,7 +29,7 @@ impl Source {
     }
 
     /// The text that diagnostics point into; empty where the program is not text.
-    fn text(&self) -> Cow<'_, str> {
+    pub(crate) fn text(&self) -> Cow<'_, str> {
         if shardc::is_bytecode(&self.bytes) {
             Cow::Borrowed("")
         } else {
@@ -100,13 +100,13 @@ fn write_stdout(bytes: &[u8]) -> Result<()> {
 }
 
 /// The compiler that the options describe.
-pub(crate) fn compiler(input: &InputArgs, how: Option<&HowArgs>) -> Result<Compiler> {
+pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> Result<Compiler> {
     let shown = |e: Error| usage(e.render("<command line>", "", color()));
     let mut compiler = Compiler::new();
-    if let Some(mesh) = &input.mesh {
+    if let Some(mesh) = &annotations.mesh {
         compiler = compiler.mesh(mesh).map_err(shown)?;
     }
-    for spec in &input.spec {
+    for spec in &annotations.spec {
         let (target, spec) = spec
             .rsplit_once('=')
             .ok_or_else(|| usage(format!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-")))?;
@@ -137,7 +137,7 @@ pub(crate) struct Job {
 
 /// Reads and partitions the input; warnings are shown.
 pub(crate) fn partition(input: &InputArgs, how: &HowArgs) -> Result<Job> {
-    let compiler = compiler(input, Some(how))?;
+    let compiler = compiler(&input.annotations, Some(how))?;
     let source = Source::read(&input.input)?;
     let mut progress = Progress::start();
     progress.stage(Stage::Read.as_str());

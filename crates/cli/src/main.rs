@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Partition(args) => commands::partition::run(&args),
         Command::Propagate(args) => commands::propagate::run(&args),
+        Command::Lint(args) => commands::lint::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Compile(args) => commands::compile::run(&args),

@@ -1,5 +1,7 @@
 //! Tables for people: columns as wide as they need to be, numbers to the right.
 
+pub(crate) use shardc::passes::units::bytes_text as bytes;
+
 /// Rows of cells under headings; columns whose heading begins with `>` are right-aligned.
 pub(crate) struct Table {
     right: Vec<bool>,
@@ -37,16 +39,4 @@ impl std::fmt::Display for Table {
         }
         Ok(())
     }
-}
-
-/// Bytes as people read them: `1.5 MiB`.
-pub(crate) fn bytes(n: u64) -> String {
-    let mut value = n as f64;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 1024.0 {
-            return if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") };
-        }
-        value /= 1024.0;
-    }
-    format!("{value:.1} TiB")
 }

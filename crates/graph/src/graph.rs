@@ -224,6 +224,8 @@ impl Graph {
             res_attrs,
             res_shardings: vec![PackedOption::default(); values.len()],
             arg_locs: self.locs,
+            arg_spans: Vec::new(),
+            res_spans: Vec::new(),
             attrs: AttrDict::new(),
             span: Span::NONE,
             loc: PackedOption::default(),

@@ -32,6 +32,8 @@ fn func(
         res_shardings: vec![PackedOption::default(); results.len()],
         results,
         arg_locs: Vec::new(),
+        arg_spans: Vec::new(),
+        res_spans: Vec::new(),
         attrs: AttrDict::new(),
         span: Span::NONE,
         loc: PackedOption::default(),

@@ -4,9 +4,10 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
+use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
-use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
+use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -150,6 +151,36 @@ impl Compiler {
         Ok(imported)
     }
 
+    /// Looks for annotations that are right, but probably do not mean what they cost: large parameters left whole,
+    /// axes that split nothing, constraints that force reshards or change nothing, ... ([`LINTS`](crate::lint::LINTS)).
+    ///
+    /// ```
+    /// use shardc::{Compiler, lint::LintOptions};
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4, "model"=2]>
+    ///   func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<32x64xf32> {
+    ///     %0 = stablehlo.tanh %x : tensor<32x64xf32>
+    ///     return %0 : tensor<32x64xf32>
+    ///   }
+    /// "#;
+    /// let options = LintOptions::default().with_levels(&["uneven-split"], &["unused-mesh-axis"])?;
+    /// let report = Compiler::new().lint(Compiler::read(source)?, &options)?;
+    /// assert_eq!(report.findings[0].lint.name, "unused-mesh-axis");
+    /// assert!(report.findings[0].diagnostic.message.contains("axis \"model\" of mesh @mesh splits nothing"));
+    /// assert!(report.has_errors(), "that rule is denied");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Compiler::propagate`].
+    pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
+        let Propagated { module, warnings, entry } = self.import(module)?;
+        Ok(LintReport { warnings, ..lint(&module, entry, options)? })
+    }
+
     /// Checks, annotates and inlines.
     fn import(&self, mut module: Module) -> Result<Propagated, Error> {
         // The passes rely on what the verifier promises.
@@ -214,8 +245,10 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && other.warnings.len() <= best.warnings.len()
-                && cost(&other.module) < cost(&best.module)
+                && is_better(
+                    (other.warnings.len(), cost(&other.module)),
+                    (best.warnings.len(), cost(&best.module)),
+                )
             {
                 best = other;
             }

@@ -50,6 +50,8 @@ pub use shardc_stablehlo::{is_bytecode, render};
 pub use shardc_ir as ir;
 /// The passes.
 pub use shardc_passes as passes;
+/// Rules that warn of annotations which cost more than they should.
+pub use shardc_passes::lint;
 /// Plugins, devices and host arrays.
 #[cfg(feature = "runtime")]
 pub use shardc_runtime as runtime;

@@ -55,7 +55,7 @@ pub(super) fn check(report: &mut Report<'_>) {
     }
     for (id, mesh) in meshes {
         let Mesh { axes: _, device_ids: _, attrs: _ } = mesh;
-        let MeshPlace { funcs_above: _, others_above: _, loc } = mesh_places[id];
+        let MeshPlace { funcs_above: _, others_above: _, span: _, loc } = mesh_places[id];
         if !loc_ok(loc) {
             bad(format!("the location of {id}"));
         }
@@ -71,6 +71,8 @@ pub(super) fn check(report: &mut Report<'_>) {
             res_attrs: _,
             res_shardings,
             arg_locs,
+            arg_spans: _,
+            res_spans: _,
             attrs: _,
             span: _,
             loc,

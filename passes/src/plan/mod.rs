@@ -38,6 +38,23 @@ use crate::structure::{program_ops, program_regions};
 /// # Errors
 /// A construct that cannot be partitioned: several meshes, values on one named device, manual computations, collectives in the input, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
+}
+
+/// A gather that no annotation asks for: the operation cannot be done in parts.
+pub(crate) struct Gather {
+    /// The operation.
+    pub(crate) op: OpId,
+    /// What each device then has of the operand.
+    pub(crate) bytes: u64,
+    pub(crate) warning: Diagnostic,
+}
+
+/// As [`plan`], with the size of what is gathered.
+///
+/// # Errors
+/// As [`plan`].
+pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
@@ -167,7 +184,7 @@ struct Pass<'m> {
     mesh: &'m shardc_ir::Mesh,
     mesh_id: MeshId,
     planner: Planner<'m>,
-    warnings: Vec<Diagnostic>,
+    warnings: Vec<Gather>,
     errors: Vec<Diagnostic>,
 }
 
@@ -175,7 +192,7 @@ struct Pass<'m> {
 struct Decision {
     /// Shardings of the operands, then of the results as the operation makes them.
     shardings: SmallVec<[TensorSharding; 4]>,
-    warning: Option<Diagnostic>,
+    warning: Option<Gather>,
 }
 
 /// Values of one region that stand ready in another sharding.
@@ -427,7 +444,7 @@ impl Pass<'_> {
         op: OpId,
         rule: Option<(&ShardingRule, &[Split])>,
         required: &[TensorSharding],
-    ) -> Option<Diagnostic> {
+    ) -> Option<Gather> {
         let data = &self.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
             let (Some(from), Some(ty)) =
@@ -461,7 +478,7 @@ impl Pass<'_> {
             .at(data.span)
             .hint("shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather");
             warning.user_loc = self.module.user_loc(op);
-            return Some(warning);
+            return Some(Gather { op, bytes: u64::try_from(bytes).unwrap_or(0), warning });
         }
         None
     }

@@ -29,6 +29,7 @@ pub use factors::Strategy;
 pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
 pub(crate) use manual::inside;
+pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 

@@ -117,7 +117,7 @@ impl Profile {
 
 /// Whether each result element depends on the operand elements at the same place only. Constraints count too:
 /// they leave every element where it is.
-pub(super) fn is_elementwise(module: &Module, op: OpId) -> bool {
+pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     match &data.kind {
         OpKind::Unary(_)

@@ -7,6 +7,8 @@
 
 mod lower;
 mod search;
+mod traffic;
 
 pub use lower::lower_reshards;
 pub(crate) use search::{Planner, Step};
+pub(crate) use traffic::path_bytes;

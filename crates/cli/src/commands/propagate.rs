@@ -9,7 +9,7 @@ use crate::args::{Emit, PropagateArgs};
 use crate::io::{self, Source};
 
 pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
-    let compiler = io::compiler(&args.input, None)?;
+    let compiler = io::compiler(&args.input.annotations, None)?;
     let source = Source::read(&args.input.input)?;
     let propagated = Compiler::read(&source.bytes)
         .and_then(|module| compiler.propagate(module))

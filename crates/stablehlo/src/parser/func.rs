@@ -26,6 +26,8 @@ impl<'a> Parser<'a> {
             res_attrs: Vec::new(),
             res_shardings: Vec::new(),
             arg_locs: Vec::new(),
+            arg_spans: Vec::new(),
+            res_spans: Vec::new(),
             attrs: AttrDict::new(),
             span,
             loc: PackedOption::default(),
@@ -75,6 +77,7 @@ impl<'a> Parser<'a> {
             func.arg_attrs.push(attrs);
             shardings.push(sharding);
             locs.push(loc);
+            func.arg_spans.push(arg_span);
             if named {
                 args.push(ArgDecl { name, span: arg_span, ty, loc: PackedOption::default() });
             }
@@ -86,7 +89,9 @@ impl<'a> Parser<'a> {
         if self.eat("->") {
             if self.eat("(") {
                 self.list(")", |p| {
+                    let start = p.peek_pos();
                     let ty = p.ty()?;
+                    func.res_spans.push(p.span_from(start));
                     let mut attrs = NamedList::new();
                     p.opt_dict(&mut attrs)?;
                     let (attrs, sharding) = p.split_value_sharding(&attrs)?;
@@ -94,7 +99,9 @@ impl<'a> Parser<'a> {
                     Ok(())
                 })?;
             } else {
+                let start = self.peek_pos();
                 let ty = self.ty()?;
+                func.res_spans.push(self.span_from(start));
                 push_result(&mut func, ty, AttrDict::new(), None);
             }
         }

@@ -74,7 +74,8 @@ impl<'a> Parser<'a> {
         // Twice at one place: it was read ahead, before its turn.
         if !span.is_some() || self.symbols.get(name) != Some(&span) {
             self.define_symbol("mesh", name, span)?;
-            self.module.add_mesh(name, mesh);
+            let id = self.module.add_mesh(name, mesh);
+            self.module.mesh_places[id].span = span;
         }
         Ok(())
     }

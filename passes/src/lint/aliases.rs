@@ -1,0 +1,49 @@
+//! Donated arguments and the results that take their memory.
+
+use shardc_ir::{Attr, Class, Diagnostic};
+
+use super::Found;
+use super::subject::{Subject, local_bytes};
+use crate::units::bytes_text;
+
+/// Pairs whose shardings place data differently. Where also the sizes per device differ, the memory cannot be taken
+/// over at all.
+pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Found> {
+    let func = &subject.module.funcs[subject.func];
+    let mut out = Vec::new();
+    for (i, ty, sharding) in subject.args() {
+        let Some(&Attr::Int(result, _)) = func.arg_attrs.get(i).and_then(|a| a.get("tf.aliasing_output"))
+        else {
+            continue;
+        };
+        let pair = subject.results().find(|&(r, ..)| usize::try_from(result) == Ok(r));
+        let Some((r, result_ty, other)) = pair else { continue };
+        if sharding.same_placement(other) {
+            continue;
+        }
+        let (mesh, other_mesh) = (subject.mesh(sharding), subject.mesh(other));
+        let (given, taken) = (local_bytes(mesh, ty, sharding), local_bytes(other_mesh, result_ty, other));
+        let fits = sharding.local_shape(mesh, &ty.shape) == other.local_shape(other_mesh, &result_ty.shape);
+        let loss = if fits {
+            "a caller that feeds the result back in must reshard it".to_owned()
+        } else {
+            format!(
+                "the memory cannot be taken over, which costs {} per device",
+                bytes_text(taken.min(given))
+            )
+        };
+        let message = format!(
+            "{} is donated to result {r}, but is sharded {} and the result {}: {loss}",
+            subject.arg_text(i),
+            sharding.display(mesh),
+            other.display(other_mesh)
+        );
+        let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
+            .at(func.arg_span(i))
+            .note(func.res_span(r), "the result".to_owned())
+            .hint(format!("annotate the result like the argument: {}", sharding.display(mesh)));
+        warning.user_loc = subject.arg_loc(i);
+        out.push(Found { diagnostic: warning, bytes: if fits { 0 } else { taken.min(given) } });
+    }
+    out
+}

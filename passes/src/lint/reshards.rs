@@ -1,0 +1,230 @@
+//! Data that moves between devices: what constraints force, and what the program does not ask for.
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
+
+use super::Found;
+use super::subject::{Subject, count, whole_bytes};
+use crate::plan::Gather;
+use crate::propagate::is_elementwise;
+use crate::reshard::{Planner, path_bytes};
+use crate::structure::program_ops;
+use crate::units::bytes_text;
+
+/// Constraints that data must be moved for, at the constraint itself or where the elementwise operations before it
+/// begin to be sharded as it asks; one finding for each place in the user's program. What it takes to complete a
+/// pending sum would be sent in any case, and does not count.
+pub(super) fn by_constraints(subject: &Subject<'_>, _: &[Gather]) -> Vec<Found> {
+    let module = subject.module;
+    let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
+    let mut seen: FxHashSet<OpId> = FxHashSet::default();
+    let mut places: IndexMap<Place, Forced> = IndexMap::new();
+    for op in program_ops(module, subject.body) {
+        let (true, OpKind::Reshard(to)) = (subject.facts.is_constraint(op), &module.ops[op].kind) else {
+            continue;
+        };
+        for reshard in reshards_before(subject, op, *to, &mut seen) {
+            let Some((from, target, ty)) = sides(subject, reshard) else { continue };
+            let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
+            let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
+            let bytes = sent(target).saturating_sub(sent(&from.completed()));
+            let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
+            let place = match module.user_loc(op) {
+                Some(loc) => Place::User(loc),
+                None => Place::Kind(module.values[operand].ty, *to),
+            };
+            let forced =
+                places.entry(place).or_insert(Forced { op, reshard, times: 0, bytes: 0, each: bytes });
+            forced.times += 1;
+            forced.bytes = forced.bytes.saturating_add(bytes);
+        }
+    }
+    let large = places.into_values().filter(|forced| forced.bytes >= subject.options.min_bytes);
+    large.filter_map(|forced| constraint(subject, &forced)).collect()
+}
+
+/// The constraint itself, or the reshards into its sharding that only elementwise operations separate from it; each
+/// is given once in a program.
+fn reshards_before(
+    subject: &Subject<'_>,
+    constraint: OpId,
+    to: ShardingId,
+    seen: &mut FxHashSet<OpId>,
+) -> Vec<OpId> {
+    const MAX_STEPS: usize = 32;
+    let module = subject.module;
+    let wanted = module.shardings.get(to);
+    let shape = module.ops[constraint].results.first().map_or(&[][..], |&v| module.shape(v));
+    let (mut found, mut todo) = (Vec::new(), vec![constraint]);
+    for _ in 0..MAX_STEPS {
+        let Some(op) = todo.pop() else { break };
+        let data = &module.ops[op];
+        if let OpKind::Reshard(_) = data.kind {
+            let differs = sides(subject, op).is_some_and(|(from, to, _)| !from.same_placement(to));
+            if differs {
+                if seen.insert(op) {
+                    found.push(op);
+                }
+                continue;
+            }
+        }
+        let operands = data.operands.iter().filter(|&&v| !subject.is_constant(v));
+        todo.extend(operands.filter_map(|&v| module.def_op(v)).filter(|&def| {
+            let data = &module.ops[def];
+            is_elementwise(module, def)
+                && !subject.facts.is_constraint(def)
+                && data.results.first().is_some_and(|&v| {
+                    module.shape(v) == shape
+                        && module.shardings.sharding_of(v).is_some_and(|s| s.same_placement(wanted))
+                })
+        }));
+    }
+    found
+}
+
+/// What a reshard goes from and to, and the type of its value, where that costs anything.
+fn sides<'a>(
+    subject: &Subject<'a>,
+    op: OpId,
+) -> Option<(&'a TensorSharding, &'a TensorSharding, &'a TensorType)> {
+    let module = subject.module;
+    let (OpKind::Reshard(to), &[operand]) = (&module.ops[op].kind, &*module.ops[op].operands) else {
+        return None;
+    };
+    let (from, to) = (module.shardings.sharding_of(operand)?, module.shardings.get(*to));
+    (from.mesh == to.mesh && !subject.is_constant(operand)).then_some((from, to, module.tensor(operand)?))
+}
+
+/// Constraints that are told together.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    User(String),
+    Kind(TypeId, ShardingId),
+}
+
+struct Forced {
+    /// The constraint.
+    op: OpId,
+    /// A reshard for it.
+    reshard: OpId,
+    times: usize,
+    bytes: u64,
+    each: u64,
+}
+
+fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Found> {
+    let module = subject.module;
+    let data = &module.ops[forced.op];
+    let (from, to, ty) = sides(subject, forced.reshard)?;
+    let mesh = subject.mesh(from);
+    let message = format!(
+        "the constraint {} forces a reshard of {ty} from {}: each device sends {}",
+        to.display(mesh),
+        from.display(mesh),
+        bytes_text(forced.each)
+    );
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
+    if forced.times > 1 {
+        let times = count(forced.times, "time");
+        warning = warning
+            .note(Span::NONE, format!("the program does so {times}: {} in all", bytes_text(forced.bytes)));
+    }
+    warning = warning.hint(format!(
+        "write {} if that will do, or annotate what the value is computed from so that it is split like this already",
+        from.completed().display(mesh)
+    ));
+    warning.user_loc = module.user_loc(forced.op);
+    Some(Found { diagnostic: warning, bytes: forced.bytes })
+}
+
+/// Values that the planner makes whole on every device for an operation that could have worked on parts: shardings
+/// that meet in it contradict. Not told are weights, which fully sharded training gathers by design; what a constraint
+/// asks for; what a function returns as annotated; and what [`for_operations`] tells.
+pub(super) fn to_whole(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> {
+    let module = subject.module;
+    let ops = program_ops(module, subject.body);
+    let uses = module.uses();
+    let needed: FxHashSet<OpId> = gathers.iter().map(|gather| gather.op).collect();
+    let mut kinds: IndexMap<(TypeId, &str), (OpId, Option<OpId>, usize)> = IndexMap::new();
+    for op in ops {
+        let data = &module.ops[op];
+        let (OpKind::Reshard(to), [operand], [result]) = (&data.kind, &*data.operands, &*data.results) else {
+            continue;
+        };
+        let (Some(from), Some(ty)) = (module.shardings.sharding_of(*operand), module.tensor(*operand)) else {
+            continue;
+        };
+        let to = module.shardings.get(*to);
+        if subject.facts.is_constraint(op)
+            || from.is_unsplit()
+            || !to.is_unsplit()
+            || whole_bytes(ty) < subject.options.min_bytes.max(1)
+            || subject.is_from_argument(*operand)
+        {
+            continue;
+        }
+        let readers = uses.of(*result);
+        if !readers.is_empty() && readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return))
+        {
+            continue;
+        }
+        let reader = readers.first().map(|&(op, _)| op);
+        if reader.is_some_and(|op| needed.contains(&op)) {
+            continue;
+        }
+        let name = reader.map_or("", |op| module.ops[op].kind.name());
+        kinds.entry((module.values[*operand].ty, name)).or_insert((op, reader, 0)).2 += 1;
+    }
+    kinds.into_values().filter_map(|(op, reader, times)| whole(subject, op, reader, times)).collect()
+}
+
+fn whole(subject: &Subject<'_>, op: OpId, reader: Option<OpId>, times: usize) -> Option<Found> {
+    let module = subject.module;
+    let data = &module.ops[op];
+    let operand = *data.operands.first()?;
+    let (from, ty) = (module.shardings.sharding_of(operand)?, module.tensor(operand)?);
+    let mesh = subject.mesh(from);
+    let bytes = whole_bytes(ty);
+    let maker = module.def_op(operand).map_or("an argument", |op| module.ops[op].kind.name());
+    let purpose = reader.map_or_else(String::new, |op| format!(" for {}", module.ops[op].kind.name()));
+    let message = format!(
+        "the result of {maker}, {ty}, is split {} and gathered whole on every device{purpose}: {}",
+        from.display(mesh),
+        bytes_text(bytes)
+    );
+    let shown = reader.unwrap_or(op);
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(module.ops[shown].span);
+    if times > 1 {
+        warning = warning.note(Span::NONE, format!("the program does so {}", count(times, "time")));
+    }
+    warning = warning.hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
+    warning.user_loc = module.user_loc(shown);
+    Some(Found { diagnostic: warning, bytes })
+}
+
+/// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of
+/// operation.
+pub(super) fn for_operations(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> {
+    let mut places: IndexMap<&str, (&Gather, usize, u64)> = IndexMap::new();
+    for gather in gathers.iter().filter(|gather| gather.bytes >= subject.options.min_bytes) {
+        let kind = subject.module.ops[gather.op].kind.name();
+        let place = gather.warning.user_loc.as_deref().unwrap_or(kind);
+        let (largest, times, bytes) = places.entry(place).or_insert((gather, 0, 0));
+        if gather.bytes > largest.bytes {
+            *largest = gather;
+        }
+        *times += 1;
+        *bytes = bytes.saturating_add(gather.bytes);
+    }
+    let found = places.into_values().map(|(largest, times, bytes)| {
+        let mut diagnostic = largest.warning.clone();
+        if times > 1 {
+            let more = count(times - 1, "gather");
+            let text = format!("{more} more of this place or kind: {} in all", bytes_text(bytes));
+            diagnostic = diagnostic.note(Span::NONE, text);
+        }
+        Found { diagnostic, bytes }
+    });
+    found.collect()
+}

@@ -1,0 +1,159 @@
+//! One run of propagation and planning for all rules.
+
+use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable, SpmdMode};
+
+use super::redundant;
+use super::subject::{Facts, Subject};
+use super::{Check, Finding, Found, LINTS, Level, Lint, LintOptions, LintReport};
+use crate::partition::{finished, planned};
+use crate::propagate::{PropagateOptions, propagate};
+use crate::strategy::{Strategy, cost, is_better, prioritize, strategies};
+
+/// Looks at the function `func` of an annotated module whose calls are inlined.
+///
+/// A program that can be propagated but not planned is still looked at as far as it goes; the report says so.
+///
+/// # Errors
+/// The function has no body, or the annotations do not fit the program.
+pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<LintReport, Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else {
+        return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
+    };
+    let facts = Facts::new(module, body);
+    let subject = Subject { module, base: module, func, body, facts: &facts, options };
+    let strategies = strategies(module, func);
+    let run = Run { subject, compared: strategies.len() > 1 };
+    let mut best: Option<Attempt> = None;
+    for strategy in strategies {
+        match run.attempt(strategy) {
+            Ok(attempt) => {
+                let keep = best.as_ref().is_none_or(|best| attempt.is_better_than(best));
+                if keep {
+                    best = Some(attempt);
+                }
+            }
+            // What only another strategy cannot do is no error.
+            Err(errors) if best.is_none() => return Err(errors),
+            Err(_) => {}
+        }
+    }
+    let mut report = LintReport::default();
+    let Some(best) = best else { return Ok(report) };
+    let mut found = best.found;
+    report.notes.extend(best.not_planned);
+    for (lint, list) in LINTS.iter().zip(&mut found) {
+        if options.level(lint) == Level::Allow {
+            continue;
+        }
+        match lint.check {
+            Check::Annotated(check) => *list = check(&subject),
+            Check::Redundancy(check) => {
+                *list = check(&subject);
+                let (more, note) = redundant::constraints(&subject, best.strategy, &best.shardings);
+                list.extend(more);
+                report.notes.extend(note);
+            }
+            Check::Propagated(_) | Check::Planned(_) => {}
+        }
+        give(lint, std::mem::take(list), options, &mut report);
+    }
+    Ok(report)
+}
+
+struct Run<'a> {
+    subject: Subject<'a>,
+    /// Whether there are several strategies, of which the cheapest counts.
+    compared: bool,
+}
+
+/// What was found in one way to propagate.
+struct Attempt {
+    strategy: Strategy,
+    /// By rule.
+    found: Vec<Vec<Found>>,
+    /// The sharding of each value after propagation.
+    shardings: ShardingTable,
+    /// Number of warnings and cost of the partitioned program, where there is another to compare it with.
+    price: Option<(usize, u64)>,
+    /// Why the program could not be planned, if it could not.
+    not_planned: Option<String>,
+}
+
+impl Attempt {
+    fn is_better_than(&self, other: &Attempt) -> bool {
+        match (self.price, other.price) {
+            (Some(one), Some(other)) => is_better(one, other),
+            (one, other) => one.is_some() && other.is_none(),
+        }
+    }
+}
+
+impl Run<'_> {
+    fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
+        let Subject { base, func, options, .. } = self.subject;
+        let mut module = base.clone();
+        prioritize(&mut module, func, strategy);
+        propagate(&mut module, &PropagateOptions::default())?;
+        let is_on = |lint: &Lint| options.level(lint) != Level::Allow;
+        let mut found: Vec<Vec<Found>> = Vec::with_capacity(LINTS.len());
+        for lint in LINTS {
+            found.push(match lint.check {
+                Check::Propagated(check) if is_on(lint) => check(&self.at(&module)),
+                _ => Vec::new(),
+            });
+        }
+        let mut attempt =
+            Attempt { strategy, found, shardings: module.shardings.clone(), price: None, not_planned: None };
+        if !self.compared && !LINTS.iter().any(|lint| is_on(lint) && matches!(lint.check, Check::Planned(_)))
+        {
+            return Ok(attempt);
+        }
+        let gathers = match planned(&mut module, func) {
+            Ok(gathers) => gathers,
+            Err(errors) => {
+                attempt.not_planned = Some(not_planned(&errors));
+                return Ok(attempt);
+            }
+        };
+        for (lint, list) in LINTS.iter().zip(&mut attempt.found) {
+            if let Check::Planned(check) = lint.check
+                && is_on(lint)
+            {
+                *list = check(&self.at(&module), &gathers);
+            }
+        }
+        if self.compared && finished(&mut module, func, SpmdMode::default()).is_ok() {
+            attempt.price = Some((gathers.len(), cost(&module)));
+        }
+        Ok(attempt)
+    }
+
+    fn at<'m>(&'m self, module: &'m Module) -> Subject<'m> {
+        Subject { module, ..self.subject }
+    }
+}
+
+fn not_planned(errors: &[Diagnostic]) -> String {
+    let why = errors.first().map_or_else(String::new, |e| format!(": {} ({})", e.message, e.code));
+    let rules: Vec<&str> =
+        LINTS.iter().filter(|l| matches!(l.check, Check::Planned(_))).map(|l| l.name).collect();
+    format!("this program cannot be partitioned{why}; not looked for: {}", rules.join(", "))
+}
+
+/// Puts what a rule found into the report, the most bytes first, and the rest as a number.
+fn give(lint: &'static Lint, mut found: Vec<Found>, options: &LintOptions, report: &mut LintReport) {
+    // Stable: what is alike stays in the order of the program.
+    found.sort_by_key(|f| std::cmp::Reverse(f.bytes));
+    let more = found.len().saturating_sub(options.max_per_rule);
+    for Found { mut diagnostic, bytes } in found.into_iter().take(options.max_per_rule) {
+        diagnostic.code = lint.code;
+        diagnostic.severity = match options.level(lint) {
+            Level::Deny => Severity::Error,
+            Level::Allow | Level::Warn => Severity::Warning,
+        };
+        report.findings.push(Finding { lint, diagnostic, bytes });
+    }
+    if more > 0 {
+        report.notes.push(format!("{more} more of {} are not shown", lint.name));
+    }
+}

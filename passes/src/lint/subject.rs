@@ -1,0 +1,219 @@
+//! The program that rules look at, and what they all ask of it.
+
+use shardc_ir::{
+    AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap,
+    ShardingId, TensorSharding, TensorType, ValueDef, ValueId,
+};
+use smallvec::SmallVec;
+
+use super::LintOptions;
+use crate::partition::arg_name;
+use crate::sweep::is_pure;
+
+/// What is known of the annotated program, for all stages. Handles are the same in all of them.
+pub(super) struct Facts {
+    /// Values that are computed from constants alone.
+    constants: SecondaryMap<ValueId, bool>,
+    /// The operation that each region belongs to.
+    parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// Whether an operation is a sharding constraint of the user.
+    constraints: SecondaryMap<OpId, bool>,
+}
+
+impl Facts {
+    pub(super) fn new(module: &Module, body: RegionId) -> Facts {
+        let mut facts = Facts {
+            constants: SecondaryMap::new(),
+            parents: SecondaryMap::new(),
+            constraints: SecondaryMap::new(),
+        };
+        for op in module.walk(body) {
+            let data = &module.ops[op];
+            if is_pure(&data.kind)
+                && data.regions.is_empty()
+                && data.operands.iter().all(|&v| facts.constants[v])
+            {
+                data.results.iter().for_each(|&v| facts.constants[v] = true);
+            }
+            for &region in &data.regions {
+                facts.parents[region] = op.into();
+            }
+            facts.constraints[op] = matches!(data.kind, OpKind::ShardingConstraint(_));
+        }
+        facts
+    }
+
+    /// Whether an operation is a sharding constraint that the user wrote.
+    pub(super) fn is_constraint(&self, op: OpId) -> bool {
+        self.constraints[op]
+    }
+}
+
+/// A program at one stage.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    /// The program as it is now.
+    pub(super) module: &'a Module,
+    /// The program as it was annotated.
+    pub(super) base: &'a Module,
+    pub(super) func: FuncId,
+    pub(super) body: RegionId,
+    pub(super) facts: &'a Facts,
+    pub(super) options: &'a LintOptions,
+}
+
+impl Subject<'_> {
+    /// Arguments that are tensors of known shape, with their numbers and shardings.
+    pub(super) fn args(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
+        let args = self.module.regions[self.body].args.iter().enumerate();
+        args.filter_map(|(i, &arg)| {
+            let ty = self.module.tensor(arg).filter(|ty| ty.is_static())?;
+            Some((i, ty, self.module.shardings.sharding_of(arg)?))
+        })
+    }
+
+    /// Results that are tensors of known shape, with their numbers and shardings.
+    pub(super) fn results(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
+        let func = &self.module.funcs[self.func];
+        func.results.iter().enumerate().filter_map(|(i, &ty)| {
+            let ty = self.module.types.as_tensor(ty).filter(|ty| ty.is_static())?;
+            let id: ShardingId = func.res_shardings.get(i)?.expand()?;
+            Some((i, ty, self.module.shardings.get(id)))
+        })
+    }
+
+    pub(super) fn mesh(&self, sharding: &TensorSharding) -> &Mesh {
+        &self.module.meshes[sharding.mesh]
+    }
+
+    /// `argument 3 (params['w'])`.
+    pub(super) fn arg_text(&self, i: usize) -> String {
+        match arg_name(self.module, &self.module.funcs[self.func], i) {
+            Some(name) => format!("argument {i} ({name})"),
+            None => format!("argument {i}"),
+        }
+    }
+
+    /// The short name of an argument: the program's own, else its number.
+    pub(super) fn arg_name(&self, i: usize) -> String {
+        arg_name(self.module, &self.module.funcs[self.func], i).unwrap_or_else(|| format!("argument {i}"))
+    }
+
+    /// Whether a value is computed from constants alone, so that it costs nothing to have in any sharding.
+    pub(super) fn is_constant(&self, value: ValueId) -> bool {
+        if self.base.values.is_valid(value) {
+            return self.facts.constants[value];
+        }
+        // Passes make copies of constants, reshards, and new results of old operations.
+        let Some(op) = self.module.def_op(value) else { return false };
+        let data = &self.module.ops[op];
+        match self.base.ops.get(op) {
+            Some(old) => old.results.first().is_some_and(|&v| self.facts.constants[v]),
+            None if matches!(data.kind, OpKind::Reshard(_) | OpKind::ShardingConstraint(_)) => {
+                data.operands.first().is_some_and(|&v| self.is_constant(v))
+            }
+            None => true,
+        }
+    }
+
+    /// Where an argument comes from in the user's own program, if the module knows.
+    pub(super) fn arg_loc(&self, i: usize) -> Option<String> {
+        let loc = self.module.funcs[self.func].arg_locs.get(i)?.expand()?;
+        let (file, line, col) = self.module.locs.file_position(loc)?;
+        Some(format!("{file}:{line}:{col}"))
+    }
+
+    /// Whether an argument gives its memory to a result: a parameter or the state of an optimiser.
+    pub(super) fn is_updated(&self, i: usize) -> bool {
+        crate::strategy::is_updated(self.module, self.func, i)
+    }
+
+    /// Whether a value is an argument of the function, or a part or another form of one.
+    pub(super) fn is_from_argument(&self, value: ValueId) -> bool {
+        const MAX_STEPS: usize = 64;
+        let mut value = value;
+        for _ in 0..MAX_STEPS {
+            let (op, i) = match self.module.values[value].def {
+                ValueDef::Arg(region, i) => match self.facts.parents[region].expand() {
+                    None => return region == self.body,
+                    Some(op) if matches!(self.module.ops[op].kind, OpKind::While) => (op, i as usize),
+                    Some(_) => return false,
+                },
+                ValueDef::Result(op, i) => match self.module.ops[op].kind {
+                    OpKind::OptimizationBarrier => (op, i as usize),
+                    OpKind::Convert
+                    | OpKind::BitcastConvert
+                    | OpKind::ReducePrecision { .. }
+                    | OpKind::Transpose { .. }
+                    | OpKind::Reshape
+                    | OpKind::Slice(_)
+                    | OpKind::DynamicSlice { .. }
+                    | OpKind::ShardingConstraint(_)
+                    | OpKind::Reshard(_) => (op, 0),
+                    _ => return false,
+                },
+            };
+            match self.module.ops[op].operands.get(i) {
+                Some(&operand) => value = operand,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Bytes of a tensor of which a device holds this many elements along each dimension.
+pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
+    let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
+    elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
+}
+
+/// Bytes of a whole tensor.
+pub(super) fn whole_bytes(ty: &TensorType) -> u64 {
+    bytes_of(ty, &ty.shape)
+}
+
+/// Bytes of a tensor on one device.
+pub(super) fn local_bytes(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> u64 {
+    bytes_of(ty, &sharding.local_shape(mesh, &ty.shape))
+}
+
+/// A sharding that splits one dimension along one axis, as an annotation is written.
+pub(super) fn example(module: &Module, mesh: MeshId, rank: usize, dim: usize, axis: AxisRef) -> String {
+    let axes = [axis];
+    let dims = (0..rank).map(|d| DimSharding::closed(if d == dim { &axes } else { &[] }));
+    let sharding = TensorSharding::from_dims(mesh, dims);
+    format!("#sdy.sharding<@{}, {}>", module.mesh_name(mesh), sharding.display(&module.meshes[mesh]))
+}
+
+/// Axes and the dimensions that they divide.
+pub(super) fn candidates(mesh: &Mesh, shape: &[i64]) -> Vec<(AxisRef, SmallVec<[usize; 4]>)> {
+    let divided = |axis: AxisRef| {
+        let k = mesh.axis_size(axis);
+        (0..shape.len()).filter(|&d| shape[d] > 1 && shape[d] % k == 0).collect::<SmallVec<[usize; 4]>>()
+    };
+    let axes = mesh.all_axes().into_iter().filter(|&a| !mesh.is_trivial(a));
+    axes.map(|axis| (axis, divided(axis))).filter(|(_, dims)| !dims.is_empty()).collect()
+}
+
+/// [`candidates`] as text: `"data" divides dimension 0 and 1, "model" divides dimension 1`.
+pub(super) fn candidates_text(mesh: &Mesh, candidates: &[(AxisRef, SmallVec<[usize; 4]>)]) -> String {
+    let one = |(axis, dims): &(AxisRef, SmallVec<[usize; 4]>)| {
+        let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+        format!("\"{}\" divides dimension {}", mesh.axis_text(*axis), dims.join(" and "))
+    };
+    candidates.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The first few of a list, and how many more there are.
+pub(super) fn few(items: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 4;
+    let more = items.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = items.take(SHOWN).collect();
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+/// `1 argument`, `3 arguments`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

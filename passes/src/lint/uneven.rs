@@ -1,0 +1,147 @@
+//! Dimensions that are split into parts of different sizes.
+//!
+//! A device holds `ceil(n / k)` elements, so that some hold padding. At the program's boundary whoever feeds it must
+//! pad, and inside padding costs memory and work.
+
+use indexmap::IndexMap;
+use shardc_ir::{AxisList, Class, Diagnostic, Mesh, MeshId, OpId, Span, TensorSharding, TensorType, ValueId};
+
+use super::Found;
+use super::subject::{Subject, bytes_of, count, local_bytes};
+use crate::structure::program_ops;
+use crate::units::bytes_text;
+
+/// Splits of arguments and results that do not divide.
+pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Found> {
+    let func = &subject.module.funcs[subject.func];
+    let mut out = Vec::new();
+    for (i, ty, sharding) in subject.args() {
+        let what = subject.arg_text(i);
+        out.extend(parameter(subject, &what, func.arg_span(i), ty, sharding, subject.arg_loc(i)));
+    }
+    for (i, ty, sharding) in subject.results() {
+        out.extend(parameter(subject, &format!("result {i}"), func.res_span(i), ty, sharding, None));
+    }
+    out
+}
+
+fn parameter(
+    subject: &Subject<'_>,
+    what: &str,
+    span: Span,
+    ty: &TensorType,
+    sharding: &TensorSharding,
+    user_loc: Option<String>,
+) -> Option<Found> {
+    let mesh = subject.mesh(sharding);
+    let dim = uneven_dim(mesh, ty, sharding)?;
+    let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
+    let bytes = padding(mesh, ty, sharding);
+    let message = format!(
+        "dimension {dim} of {what}, {ty}, is split {}: {}",
+        axes_text(mesh, sharding.axes(dim)),
+        blocks_text(n, k),
+    );
+    let mut warning =
+        Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(match divisor_of(mesh, n) {
+            Some(axis) => {
+                format!("pad it to {} elements, or split that dimension along {axis}", n + (k - n % k))
+            }
+            None => format!("pad it to {} elements: no axis of the mesh divides {n}", n + (k - n % k)),
+        });
+    warning.user_loc = user_loc;
+    Some(Found { diagnostic: warning, bytes })
+}
+
+/// Splits inside the program that do not divide and pad much, one finding for each size and axes.
+pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
+    let module = subject.module;
+    let mut kinds: IndexMap<(i64, MeshId, &AxisList), Kind> = IndexMap::new();
+    for op in program_ops(module, subject.body) {
+        for &value in &module.ops[op].results {
+            if subject.is_constant(value) {
+                continue;
+            }
+            let (Some(ty), Some(sharding)) = (module.tensor(value), module.shardings.sharding_of(value))
+            else {
+                continue;
+            };
+            let mesh = subject.mesh(sharding);
+            let Some(dim) = uneven_dim(mesh, ty, sharding).filter(|_| ty.is_static()) else { continue };
+            let key = (ty.shape[dim], sharding.mesh, &sharding.dims[dim].axes);
+            let kind = kinds.entry(key).or_default();
+            kind.values += 1;
+            let bytes = padding(mesh, ty, sharding);
+            if kind.largest.is_none_or(|(_, _, _, most)| bytes > most) {
+                kind.largest = Some((op, value, dim, bytes));
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for ((n, mesh_id, axes), kind) in kinds {
+        let Some((op, value, dim, bytes)) = kind.largest else { continue };
+        if bytes < subject.options.min_bytes {
+            continue;
+        }
+        let (mesh, data) = (&module.meshes[mesh_id], &module.ops[op]);
+        let Some(ty) = module.tensor(value) else { continue };
+        let message = format!(
+            "dimension {dim} of the result of {}, {ty}, is split {}: {}, {} of padding per device here",
+            data.kind.name(),
+            axes_text(mesh, axes),
+            blocks_text(n, mesh.axes_size(axes)),
+            bytes_text(bytes),
+        );
+        let mut warning = Diagnostic::warning(Class::InvalidInput, "", message)
+            .at(data.span)
+            .hint("choose a size that divides, or constrain the value to axes that divide it");
+        if kind.values > 1 {
+            warning =
+                warning.note(Span::NONE, format!("{} more split like this", count(kind.values - 1, "value")));
+        }
+        warning.user_loc = module.user_loc(op);
+        out.push(Found { diagnostic: warning, bytes });
+    }
+    out
+}
+
+/// Values that are split in the same way.
+#[derive(Default)]
+struct Kind {
+    values: usize,
+    /// The operation, its result, the dimension and the bytes of padding, of the one that pads most.
+    largest: Option<(OpId, ValueId, usize, u64)>,
+}
+
+/// The first dimension, of more than one element, that its axes do not divide.
+fn uneven_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
+    (0..sharding.rank().min(ty.rank()))
+        .find(|&d| ty.shape[d] > 1 && ty.shape[d] % sharding.shards(mesh, d) != 0)
+}
+
+/// What a device holds more than its even share.
+fn padding(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> u64 {
+    let shards: i64 = (0..sharding.rank()).map(|d| sharding.shards(mesh, d)).product();
+    local_bytes(mesh, ty, sharding)
+        .saturating_sub(bytes_of(ty, &ty.shape) / u64::try_from(shards).unwrap_or(1).max(1))
+}
+
+fn axes_text(mesh: &Mesh, axes: &[shardc_ir::AxisRef]) -> String {
+    let names: Vec<String> = axes.iter().map(|&a| format!("\"{}\"", mesh.axis_text(a))).collect();
+    format!("{} ways along {}", mesh.axes_size(axes), names.join(" and "))
+}
+
+/// `126 elements in 8 parts of 16, 2 of padding (1.6%)`.
+fn blocks_text(n: i64, k: i64) -> String {
+    let block = n / k + i64::from(n % k > 0);
+    let all = block.saturating_mul(k);
+    let share = 100.0 * (all - n) as f64 / all as f64;
+    format!("{n} elements in {k} parts of {block}, {} of padding ({share:.1}%)", all - n)
+}
+
+/// The largest axis that divides a size, as text.
+fn divisor_of(mesh: &Mesh, n: i64) -> Option<String> {
+    let axes = mesh.all_axes().into_iter().filter(|&a| !mesh.is_trivial(a) && n % mesh.axis_size(a) == 0);
+    let largest = axes.max_by_key(|&a| mesh.axis_size(a))?;
+    Some(format!("\"{}\", which divides it", mesh.axis_name(largest)))
+}

@@ -1,0 +1,99 @@
+//! Large values that every device holds whole.
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+use shardc_ir::{Class, Diagnostic, OpId, OpKind, Span, TensorType};
+
+use super::Found;
+use super::subject::{Subject, count, whole_bytes};
+use crate::structure::{has_program_regions, program_ops};
+use crate::units::bytes_text;
+
+/// How many times [`LintOptions::min_bytes`](super::LintOptions::min_bytes) a value must have.
+const LARGE: u64 = 16;
+
+/// Values without a split, one finding for each type that loses a split which an operand has; where none does, one for
+/// each type. What is only computed from such values is counted. Not told are: constants; what a constraint asks for; arguments that
+/// are whole, what is as large as one of them (its gradient, its update) or made from it alone: the argument is told
+/// instead; and everything, if nothing is split at all.
+pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Found> {
+    let module = subject.module;
+    let ops = program_ops(module, subject.body);
+    let is_split = |value| module.shardings.sharding_of(value).is_some_and(|s| !s.is_unsplit());
+    let any_split = subject.args().any(|(_, _, s)| !s.is_unsplit())
+        || ops.iter().any(|&op| module.ops[op].results.iter().any(|&v| is_split(v)));
+    if !any_split {
+        return Vec::new();
+    }
+    let whole_args: FxHashSet<Option<i64>> =
+        subject.args().filter(|(_, _, s)| s.is_unsplit()).map(|(_, ty, _)| ty.num_elements()).collect();
+    let least = subject.options.min_bytes.saturating_mul(LARGE).max(1);
+    let mut kinds: IndexMap<&TensorType, (usize, Root)> = IndexMap::new();
+    for op in ops {
+        let data = &module.ops[op];
+        let asked = matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_));
+        if asked || has_program_regions(&data.kind) {
+            continue;
+        }
+        for &value in &data.results {
+            let (Some(ty), Some(sharding)) = (module.tensor(value), module.shardings.sharding_of(value))
+            else {
+                continue;
+            };
+            let large = ty.is_static() && sharding.is_unsplit() && whole_bytes(ty) >= least;
+            if !large
+                || subject.is_constant(value)
+                || whole_args.contains(&ty.num_elements())
+                || subject.is_from_argument(value)
+            {
+                continue;
+            }
+            let split_operand = data.operands.iter().position(|&v| is_split(v));
+            let root = Root { op, split_operand };
+            let (count, best) = kinds.entry(ty).or_insert((0, root));
+            *count += 1;
+            // Where the split is lost is the place to look at.
+            if best.split_operand.is_none() && split_operand.is_some() {
+                *best = root;
+            }
+        }
+    }
+    let any_root = kinds.values().any(|(_, root)| root.split_operand.is_some());
+    let (told, others): (Vec<_>, Vec<_>) =
+        kinds.iter().partition(|(_, (_, root))| root.split_operand.is_some() || !any_root);
+    let others: usize = others.iter().map(|(_, (num, _))| num).sum();
+    told.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
+}
+
+/// The operation that is shown.
+#[derive(Clone, Copy)]
+struct Root {
+    op: OpId,
+    /// The first of its operands that is split.
+    split_operand: Option<usize>,
+}
+
+fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, others: usize) -> Found {
+    let module = subject.module;
+    let data = &module.ops[root.op];
+    let bytes = whole_bytes(ty);
+    let message =
+        format!("the result of {}, {ty}, is whole on every device: {}", data.kind.name(), bytes_text(bytes));
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
+    let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
+    if let Some((i, sharding)) = split {
+        let text = sharding.display(subject.mesh(sharding));
+        warning = warning.note(Span::NONE, format!("its operand {i} is split {text}"));
+    }
+    if num > 1 {
+        warning = warning.note(Span::NONE, format!("{} more of this type", count(num - 1, "value")));
+    }
+    if others > 0 {
+        let text =
+            format!("{} of other types, computed from such, whole as well", count(others, "large value"));
+        warning = warning.note(Span::NONE, text);
+    }
+    warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or split the arguments that it is computed from");
+    warning.user_loc = module.user_loc(root.op);
+    Found { diagnostic: warning, bytes }
+}

@@ -1,0 +1,47 @@
+//! Numbers for people.
+
+/// Bytes as people read them: `1.5 MiB`.
+#[must_use]
+pub fn bytes_text(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+/// The number of bytes that a text means: `4096`, `64KiB`, `1.5 MiB`, `2GB`; units are powers of 1024, and may be
+/// written without `i` and `B`. `None` if it is not such a text.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = match unit.trim_end_matches('b').trim_end_matches('i') {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    let value = number.parse::<f64>().ok()? * 1024f64.powi(power);
+    (value < u64::MAX as f64).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_and_read() {
+        assert_eq!([0, 1023, 1536, 3 << 30].map(bytes_text), ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
+        let read = ["0", "4096", "1MiB", "1.5 kib", "2G", "7B"].map(parse_bytes);
+        assert_eq!(read, [0, 4096, 1 << 20, 1536, 2 << 30, 7].map(Some));
+        assert_eq!(["", "MiB", "1x", "1.2.3", "-1"].map(parse_bytes), [None; 5]);
+    }
+}

@@ -1,0 +1,16 @@
+// Data parallelism leaves every parameter whole: that is a strategy, told once, and only where it takes much memory.
+// RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
+// RUN: shardc lint %s --min-bytes 4KiB | FileCheck %s
+
+sdy.mesh @mesh = <["data"=8]>
+
+// SMALL: nothing to warn of
+// CHECK: warning[SH0901]: most parameters are whole on each of 8 devices: 2 arguments of 4.0 KiB or more take 8.0 MiB on each
+// CHECK: help: split them along the axis of the batch (FSDP): #sdy.sharding<@mesh, [{"data"}, {}]> on this one divides it by 8
+// CHECK: 1 warning
+func.func @main(%x: tensor<64x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                %v: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<64x1024xf32> {
+  %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x1024xf32>) -> tensor<64x1024xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<64x1024xf32>, tensor<1024x1024xf32>) -> tensor<64x1024xf32>
+  return %1 : tensor<64x1024xf32>
+}

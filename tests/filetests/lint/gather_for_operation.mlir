@@ -1,0 +1,18 @@
+// What an operation cannot do on parts: told where it is large, with the operation's own code.
+// RUN: shardc lint %s --min-bytes 0 --allow large-replicated-value | FileCheck %s
+// RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
+
+sdy.mesh @mesh = <["x"=4]>
+
+// CHECK: warning[SH0310]: stablehlo.sort needs dimension 0 of operand 0 whole on every device
+// CHECK: rule gather-for-operation
+// CHECK: 1 warning
+// SMALL: nothing to warn of
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %1 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

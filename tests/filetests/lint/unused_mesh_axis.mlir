@@ -1,0 +1,16 @@
+// An axis of more than one device that splits nothing; one of size one has nothing to split.
+// RUN: shardc lint %s | FileCheck %s
+// RUN: shardc lint %s --deny unused-mesh-axis | FileCheck %s --check-prefix=DENIED || true
+// RUN: shardc lint %s --allow unused-mesh-axis | FileCheck %s --check-prefix=ALLOWED
+
+// CHECK: warning[SH0902]: axis "model" of mesh @mesh splits nothing: each group of 2 devices along it does the same work
+// CHECK-NEXT: unused_mesh_axis.mlir:[[#@LINE+5]]:10
+// CHECK: rule unused-mesh-axis
+// CHECK: help: split a dimension of the batch or of the parameters along "model", or take the axis out of the mesh
+// DENIED: error[SH0902]
+// ALLOWED: nothing to warn of
+sdy.mesh @mesh = <["data"=4, "model"=2, "pipe"=1]>
+func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<32x64xf32> {
+  %0 = stablehlo.tanh %x : tensor<32x64xf32>
+  return %0 : tensor<32x64xf32>
+}

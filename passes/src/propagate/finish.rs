@@ -79,9 +79,7 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
-    let agreed = agree_on_aliases(module, func, body, graph, given);
-    write_ops(module, body);
-    agreed
+    agree_on_aliases(module, func, body, graph, given)
 }
 
 /// Where an argument and the result that takes its memory still differ, the one that is annotated decides; among
@@ -276,7 +274,7 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
 
 /// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
 /// they have done their work.
-fn write_ops(module: &mut Module, body: RegionId) {
+pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
     let ops = module.walk(body);
     for &op in &ops {

@@ -45,6 +45,7 @@ use engine::Engine;
 use factors::Direction;
 use flow::Parents;
 use graph::Graph;
+use prepare::Kinds;
 use schedule::{LEVELS, Profile};
 
 /// How to propagate. The default is what users of Shardy get.
@@ -119,17 +120,26 @@ pub fn propagate_func(
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
-    prepare::check(module, func, body)?;
+    let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
     let copies = constants::split(module, func, body, &mut constants::Known::default());
-    manual::name_all_manual_axes(module, body);
-    let applied = constraints::apply(module, &[body], constraints::Flow::Implied);
+    if kinds.manual {
+        manual::name_all_manual_axes(module, body);
+    }
+    let applied = if kinds.manual || kinds.constraints {
+        constraints::apply(module, &[body], constraints::Flow::Implied)
+    } else {
+        Vec::new()
+    };
     if options.debug.edges {
         debug::write_constraints(module, &applied);
     }
     let parents = Parents::new(module, body);
     let mut solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
     let agreed = finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    if kinds != Kinds::default() {
+        finish::write_ops(module, body);
+    }
     if let Some(provenance) = &mut solved.report.provenance {
         for (to, from, sharding) in agreed {
             provenance.donate(module, to, from, sharding);

@@ -11,8 +11,8 @@ use super::graph::{Graph, NONE};
 use super::provenance::{Annotation, Recorder, Subject};
 use super::{groups, manual};
 
-/// Checks that every sharding fits its tensor and its mesh.
-pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+/// Checks that every sharding fits its tensor and its mesh. Tells which kinds of operations there are.
+pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
         if let Err(what) = check_one(module, module.shardings.get(id), rank) {
@@ -31,9 +31,10 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             check(id, module.types.as_tensor(ty).map(|t| t.rank()), data.span);
         }
     }
-    let ops = module.walk(body);
-    for &op in &ops {
+    let mut kinds = Kinds::default();
+    for op in module.walk(body) {
         let data = &module.ops[op];
+        kinds.see(&data.kind);
         for &result in &data.results {
             if let Some(id) = module.shardings.of(result) {
                 check(id, rank(result), data.span);
@@ -54,8 +55,39 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => {}
         }
     }
-    errors.extend(groups::check(module, &[body]));
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if kinds.groups {
+        errors.extend(groups::check(module, &[body]));
+    }
+    if errors.is_empty() { Ok(kinds) } else { Err(errors) }
+}
+
+/// Kinds of operations that some steps are about: in a program without them those steps need not look for them.
+/// In large programs, going over all operations once more is what costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds {
+    /// Sharding groups.
+    pub(super) groups: bool,
+    /// Manual computations.
+    pub(super) manual: bool,
+    /// Sharding constraints.
+    pub(super) constraints: bool,
+    /// Named computations.
+    pub(super) named: bool,
+    /// Loops.
+    pub(super) loops: bool,
+}
+
+impl Kinds {
+    fn see(&mut self, kind: &OpKind) {
+        match kind {
+            OpKind::ShardingGroup { .. } => self.groups = true,
+            OpKind::ManualComputation(_) => self.manual = true,
+            OpKind::ShardingConstraint(_) => self.constraints = true,
+            OpKind::NamedComputation(_) => self.named = true,
+            OpKind::While => self.loops = true,
+            _ => {}
+        }
+    }
 }
 
 fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) -> Result<(), String> {

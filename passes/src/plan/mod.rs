@@ -12,8 +12,11 @@
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has whole operands and results, except those that pass values on (`while`, `case`,
 //!   `return`, ...), whose operands have the sharding of the value that they become.
+//! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
+//!   it lists, in which free axes divide evenly what each manual coordinate has.
 
 mod assign;
+mod manual;
 mod one_device;
 mod recompute;
 mod support;
@@ -28,6 +31,7 @@ use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
 use self::support::Split;
+use crate::manual::{Scope, is_manual_op, mesh_of};
 use crate::reshard::Planner;
 use crate::rule::ShardingRule;
 use crate::rules::rule_of;
@@ -36,7 +40,7 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: several meshes, values on one named device, manual computations, collectives in the input, calls (`SH03xx`).
+/// A construct that cannot be partitioned: several meshes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -67,6 +71,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         module,
         mesh: &mesh,
         mesh_id,
+        scope: None,
         planner: Planner::new(&mesh),
         warnings: Vec::new(),
         errors: Vec::new(),
@@ -87,13 +92,17 @@ fn the_mesh(module: &Module, body: RegionId) -> Result<MeshId, Box<Diagnostic>> 
         .into_iter()
         .flat_map(|r| module.regions[r].args.clone())
         .chain(program_ops(module, body).into_iter().flat_map(|o| module.ops[o].results.clone()));
-    for value in values {
-        let Some(sharding) = module.shardings.sharding_of(value) else { continue };
-        if sharding.is_unsplit() && sharding.unreduced.is_empty() {
-            continue;
-        }
+    let split = values.filter_map(|value| {
+        let sharding = module.shardings.sharding_of(value)?;
+        (!sharding.is_unsplit() || !sharding.unreduced.is_empty()).then_some(sharding.mesh)
+    });
+    let manual = program_ops(module, body).into_iter().filter_map(|op| match &module.ops[op].kind {
+        OpKind::ManualComputation(spec) => mesh_of(module, spec),
+        _ => None,
+    });
+    for id in split.chain(manual) {
         match used {
-            Some(mesh) if mesh == sharding.mesh || module.meshes[mesh] == module.meshes[sharding.mesh] => {}
+            Some(mesh) if mesh == id || module.meshes[mesh] == module.meshes[id] => {}
             Some(mesh) => {
                 return Err(Box::new(
                     Diagnostic::unsupported(
@@ -101,13 +110,13 @@ fn the_mesh(module: &Module, body: RegionId) -> Result<MeshId, Box<Diagnostic>> 
                         format!(
                             "values are sharded on two meshes, @{} and @{}",
                             module.mesh_name(mesh),
-                            module.mesh_name(sharding.mesh)
+                            module.mesh_name(id)
                         ),
                     )
                     .hint("annotate every tensor on one mesh"),
                 ));
             }
-            None => used = Some(sharding.mesh),
+            None => used = Some(id),
         }
     }
     used.or_else(|| module.meshes.keys().next()).ok_or_else(|| {
@@ -183,6 +192,8 @@ struct Pass<'m> {
     module: &'m mut Module,
     mesh: &'m shardc_ir::Mesh,
     mesh_id: MeshId,
+    /// The axes that are manual where the pass is; `None` outside of manual computations.
+    scope: Option<Scope>,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
     errors: Vec<Diagnostic>,
@@ -266,23 +277,15 @@ impl Pass<'_> {
                 let message = format!("the call of @{callee} was not inlined");
                 self.errors.push(Diagnostic::internal("SH0390", message).at(data.span));
             }
-            OpKind::ManualComputation(_)
-            | OpKind::AllReduce(_)
-            | OpKind::AllGather { .. }
-            | OpKind::ReduceScatter { .. }
-            | OpKind::AllToAll { .. }
-            | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_)
-            | OpKind::PartitionId
-            | OpKind::ReplicaId => {
-                self.errors.push(
-                    Diagnostic::unsupported(
-                        "SH0304",
-                        format!("{} in a program that is still to be partitioned", data.kind.name()),
-                    )
-                    .at(data.span)
-                    .hint("write the program for one device and annotate it; shardc inserts the collectives"),
-                );
+            OpKind::ManualComputation(spec) => {
+                let spec = (**spec).clone();
+                self.manual_computation(op, spec, ready, out);
+            }
+            kind if is_manual_op(kind) => {
+                if let Err(error) = self.check_manual_op(op) {
+                    self.errors.push(*error);
+                }
+                self.by_rule(op, ready, out);
             }
             OpKind::Constant(_) => self.whole(op, ready, out),
             _ => self.by_rule(op, ready, out),

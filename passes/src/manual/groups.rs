@@ -88,7 +88,11 @@ fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i
         return pairs.into_iter().map(|device| vec![device, device]).collect();
     }
     // The replicas of a group meet in all partitions together, or in each by itself.
-    if spec.crosses_partitions() { vec![all()] } else { all().into_iter().map(|device| vec![device]).collect() }
+    if spec.crosses_partitions() {
+        vec![all()]
+    } else {
+        all().into_iter().map(|device| vec![device]).collect()
+    }
 }
 
 /// Whether devices meet only where they agree along the free axes, and meet alike at each of the free coordinates.

@@ -2,8 +2,9 @@
 
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
-use super::{Gather, Pass, Ready, tidy};
-use crate::manual::{Scope, boundary_that_divides, device_groups, inside};
+use super::meshes::{on_mesh, tidy};
+use super::{Gather, Pass, Ready};
+use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of};
 
 impl Pass<'_> {
     pub(super) fn manual_computation(
@@ -13,6 +14,9 @@ impl Pass<'_> {
         ready: &mut Ready,
         out: &mut Vec<OpId>,
     ) {
+        if let Some(mesh) = mesh_of(self.module, &spec) {
+            spec.manual_axes = on_mesh(self.module, mesh, &spec.manual_axes, self.mesh_id);
+        }
         let scope = self.scope.clone().unwrap_or_default().enter(self.mesh, &spec);
         let (operands, results) = (self.module.ops[op].operands.clone(), self.module.ops[op].results.clone());
         self.boundary(op, &scope, &operands, &mut spec.in_shardings);

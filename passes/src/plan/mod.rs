@@ -17,6 +17,7 @@
 
 mod assign;
 mod manual;
+mod meshes;
 mod one_device;
 mod recompute;
 mod support;
@@ -30,8 +31,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
+use self::meshes::{common_mesh, tidy};
 use self::support::Split;
-use crate::manual::{Scope, is_manual_op, mesh_of};
+use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::ShardingRule;
 use crate::rules::rule_of;
@@ -40,7 +42,7 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: several meshes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -63,7 +65,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
     one_device::check(module, func, body)?;
-    let mesh_id = the_mesh(module, body).map_err(|e| vec![*e])?;
+    let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     close_shardings(module, body, mesh_id);
     let results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
@@ -83,47 +85,6 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     }
     set_result_shardings(&mut module.funcs[func], &results);
     Ok(warnings)
-}
-
-/// The one mesh that the program's shardings use.
-fn the_mesh(module: &Module, body: RegionId) -> Result<MeshId, Box<Diagnostic>> {
-    let mut used: Option<MeshId> = None;
-    let values = program_regions(module, body)
-        .into_iter()
-        .flat_map(|r| module.regions[r].args.clone())
-        .chain(program_ops(module, body).into_iter().flat_map(|o| module.ops[o].results.clone()));
-    let split = values.filter_map(|value| {
-        let sharding = module.shardings.sharding_of(value)?;
-        (!sharding.is_unsplit() || !sharding.unreduced.is_empty()).then_some(sharding.mesh)
-    });
-    let manual = program_ops(module, body).into_iter().filter_map(|op| match &module.ops[op].kind {
-        OpKind::ManualComputation(spec) => mesh_of(module, spec),
-        _ => None,
-    });
-    for id in split.chain(manual) {
-        match used {
-            Some(mesh) if mesh == id || module.meshes[mesh] == module.meshes[id] => {}
-            Some(mesh) => {
-                return Err(Box::new(
-                    Diagnostic::unsupported(
-                        "SH0302",
-                        format!(
-                            "values are sharded on two meshes, @{} and @{}",
-                            module.mesh_name(mesh),
-                            module.mesh_name(id)
-                        ),
-                    )
-                    .hint("annotate every tensor on one mesh"),
-                ));
-            }
-            None => used = Some(id),
-        }
-    }
-    used.or_else(|| module.meshes.keys().next()).ok_or_else(|| {
-        Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
-            "annotate it with sdy.mesh and sdy.sharding, or with --mesh \"data=4,model=2\" --spec ARG=data,-",
-        ))
-    })
 }
 
 /// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
@@ -146,17 +107,6 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         let id = module.shardings.intern(closed);
         module.shardings.set(value, Some(id));
     }
-}
-
-fn tidy(module: &Module, sharding: &TensorSharding, mesh: MeshId) -> TensorSharding {
-    let axes = &module.meshes[sharding.mesh];
-    let mut closed = sharding.closed();
-    closed.mesh = mesh;
-    for dim in &mut closed.dims {
-        dim.axes.retain(|a| !axes.is_trivial(*a));
-    }
-    closed.unreduced.retain(|a| !axes.is_trivial(*a));
-    closed.tidied()
 }
 
 /// The sharding that each result of the function must have: as annotated, else as the returned value has it.

@@ -277,9 +277,9 @@ impl Unroll<'_> {
     ) -> Res<()> {
         match kind {
             OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
-                let data = &self.module.ops[op];
-                let reduction =
-                    data.regions.first().and_then(|&r| reduction_of(self.module, r, data.results.len()));
+                // One computation of two elements, however many operands there are.
+                let region = self.module.ops[op].regions.first();
+                let reduction = region.and_then(|&r| reduction_of(self.module, r, 1));
                 let Some(reduction) = reduction else {
                     return Err(self.refuse("a collective that combines by more than one operation"));
                 };

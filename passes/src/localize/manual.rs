@@ -9,10 +9,12 @@ use crate::manual::device_groups;
 impl Localizer<'_> {
     /// A collective of the program: its groups name devices, in the way of the mode.
     pub(super) fn collective_of_program(&mut self, op: OpId) {
-        let groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
+        let mut groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
+        let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
+        groups.iter_mut().for_each(|group| group.resize(longest, -1));
         let takes_global_ids = matches!(
             self.module.ops[op].kind,
             OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. }

@@ -36,8 +36,8 @@ pub(crate) fn device_groups(
             "use all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute or collective_broadcast",
         ));
     };
-    if spec.mesh_axes.is_some() {
-        let message = format!("{name} with groups given by axes of a mesh");
+    if spec.mesh_axes.is_some() && spec.groups.is_empty() {
+        let message = format!("{name} with groups given by axes of a mesh that the program does not define");
         return Err(refused(message, "write the replica groups as lists of device numbers"));
     }
     let groups = named_devices(&data.kind, spec, mesh);
@@ -55,6 +55,17 @@ pub(crate) fn device_groups(
     if let Some(device) = met.iter().position(|&count| count != 1).filter(|_| all_meet) {
         let message = format!("device {device} is in {} groups of {name}", met[device]);
         return Err(refused(message, "each device of the mesh is in one replica group"));
+    }
+    let resizes = matches!(
+        data.kind,
+        OpKind::AllGather { .. } | OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. }
+    );
+    if resizes && groups.iter().any(|group| group.len() != groups[0].len()) {
+        let message = format!("{name} with groups of different sizes");
+        return Err(refused(
+            message,
+            "its result is of one size on all devices; let all groups be of one size",
+        ));
     }
     if !free_coordinates_are_alike(mesh, scope, &groups) {
         let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
@@ -79,8 +90,8 @@ fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i
     let names_partitions = spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids);
     // There is one replica, so that other numbers can only be meant for partitions.
     if (names_partitions && !spec.groups.is_empty()) || spec.groups.iter().flatten().any(|&id| id > 0) {
-        let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect();
-        return spec.groups.iter().map(real).collect();
+        let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();
+        return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
     if is_permute {
         // What the replica sends to itself stays in each partition.

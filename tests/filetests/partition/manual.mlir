@@ -3,7 +3,7 @@
 // RUN: shardc partition %s --spmd-mode partition -o - | FileCheck %s --check-prefixes=CHECK,PARTITION
 
 // CHECK: func.func @main(%arg0: tensor<4x4xf32>{{.*}}) -> (tensor<4x4xf32>
-// CHECK-NEXT: "stablehlo.all_reduce"(%arg0) <{
+// CHECK-NEXT: "stablehlo.all_reduce"(%arg0)
 // REPLICA-SAME: <{replica_groups = dense<{{\[}}[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>}>
 // PARTITION-SAME: channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{{\[}}[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, use_global_device_ids
 // REPLICA: stablehlo.replica_id

@@ -1,11 +1,14 @@
 //! Propagation beside Shardy's on every program of the corpus.
 //!
-//! Shardings of arguments, results and constraints must be equal. Those of values in between may differ; they are
-//! counted by class, and where they do, the program is partitioned once with ours and once with Shardy's: ours must not
-//! send more. What is expected to differ is listed in `tests/conformance/propagation.txt`.
+//! Shardings of arguments, results and constraints must be equal. Shardy's passes alone see less than Shardy sees in XLA,
+//! which expands CHLO and inlines calls before: a result that differs from theirs is right if XLA, compiling the same
+//! file with Shardy, shards it as we do. Values in between may differ; they are counted by class, and where they do, the
+//! program is partitioned once with our shardings and once with Shardy's: ours must not send more. What is expected to
+//! differ is listed in `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;
+mod xla;
 
 use std::{
     cmp::Reverse,
@@ -22,7 +25,7 @@ use shardc_passes::{
     inline::inline_calls,
     partition::{PartitionOptions, partition},
     propagate::{PropagateOptions, propagate},
-    strategy::cost,
+    strategy::bytes_sent,
 };
 use shardc_stablehlo::{PrintOptions, parse, print, render};
 
@@ -40,12 +43,17 @@ type Differences = Vec<(String, String)>;
 struct Outcome {
     /// Of arguments, results and constraints, and `bytes` where ours sends more.
     wrong: Differences,
+    /// Results that differ from those of Shardy's passes alone and are as XLA has them.
+    as_xla: usize,
     /// Number of values in between, and which of them differ by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with our shardings and with Shardy's, where values in between differ.
     costs: Option<Result<(u64, u64), String>>,
 }
+
+/// What of a program is wrong where one of its results is: this, and its number.
+const RESULT: &str = "result";
 
 /// What of a program is wrong where ours sends more.
 const BYTES: &str = "bytes";
@@ -87,7 +95,9 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
+    /// Programs that are equal to what Shardy's passes give, and ones that are so but for results that are as in XLA.
     equal: usize,
+    as_xla: Vec<String>,
     /// Programs that Shardy refuses, and programs that the planner does, with the reason.
     refused: Vec<String>,
     not_planned: Vec<String>,
@@ -110,7 +120,16 @@ impl Tally {
             Err(said) => return self.refused.push(format!("{name}: {said}")),
         };
         self.compared += 1;
-        self.equal += usize::from(outcome.wrong.iter().all(|(what, _)| what == BYTES));
+        if outcome.wrong.iter().all(|(what, _)| what == BYTES) && outcome.as_xla == 0 {
+            self.equal += 1;
+        }
+        if outcome.as_xla > 0 {
+            let others = match outcome.wrong.len() {
+                0 => String::new(),
+                n => format!(", {n} are not"),
+            };
+            self.as_xla.push(format!("{name}: {} results{others}", outcome.as_xla));
+        }
         self.values += outcome.values;
         for (class, different) in outcome.classes {
             let entry = self.classes.entry(class).or_default();
@@ -137,6 +156,8 @@ impl Tally {
     fn print(&self, verbose: bool) {
         let all = |lines: &[String]| lines.iter().for_each(|line| println!("   {line}"));
         println!("\narguments, results and constraints equal: {} of {} programs", self.equal, self.compared);
+        println!("others whose results are as XLA shards them with Shardy: {}", self.as_xla.len());
+        all(&self.as_xla);
         println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
         all(&self.unexpected);
         println!("programs that Shardy refuses: {}", self.refused.len());
@@ -191,6 +212,12 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let (ours_found, theirs_found) =
         (find(&module, Constraints::Numbered), find(&theirs, Constraints::Reshards));
     let mut wrong = boundary(&ours_found, &theirs_found);
+    let differences = wrong.len();
+    if wrong.iter().any(|(what, _)| what.starts_with(RESULT)) {
+        let same = xla::agreeing_results(peer, path, &module)?;
+        wrong.retain(|(what, _)| !same.iter().any(|i| *what == format!("{RESULT} {i}")));
+    }
+    let as_xla = differences - wrong.len();
     let (values, classes) = between(&module, &ours_found, &theirs_found);
     let mut costs = None;
     if !classes.is_empty() {
@@ -209,14 +236,14 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
         }
         costs = Some(both.map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)));
     }
-    Ok(Ok(Outcome { wrong, values, classes, costs }))
+    Ok(Ok(Outcome { wrong, as_xla, values, classes, costs }))
 }
 
 /// What differs of arguments, results and constraints.
 fn boundary(ours: &Found, theirs: &Found) -> Differences {
     let mut out = Vec::new();
     for (what, ours, theirs) in
-        [("argument", &ours.args, &theirs.args), ("result", &ours.results, &theirs.results)]
+        [("argument", &ours.args, &theirs.args), (RESULT, &ours.results, &theirs.results)]
     {
         if ours.len() != theirs.len() {
             out.push((what.to_owned(), format!("{} here, {} there", ours.len(), theirs.len())));
@@ -281,5 +308,5 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
 fn sent(mut module: Module) -> Result<u64, Vec<Diagnostic>> {
     let Some(entry) = module.entry() else { return Ok(0) };
     partition(&mut module, entry, &PartitionOptions::default())?;
-    Ok(cost(&module))
+    Ok(bytes_sent(&module))
 }

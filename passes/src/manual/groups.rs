@@ -56,17 +56,6 @@ pub(crate) fn device_groups(
         let message = format!("device {device} is in {} groups of {name}", met[device]);
         return Err(refused(message, "each device of the mesh is in one replica group"));
     }
-    let resizes = matches!(
-        data.kind,
-        OpKind::AllGather { .. } | OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. }
-    );
-    if resizes && groups.iter().any(|group| group.len() != groups[0].len()) {
-        let message = format!("{name} with groups of different sizes");
-        return Err(refused(
-            message,
-            "its result is of one size on all devices; let all groups be of one size",
-        ));
-    }
     if !free_coordinates_are_alike(mesh, scope, &groups) {
         let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
         let message = format!(

@@ -1,7 +1,7 @@
 //! What stands inside of `sdy.manual_computation`: programs in which the user has placed the collectives.
 //!
 //! A manual computation over axes `A` runs its body once for each coordinate along `A`, on what that coordinate has of
-//! the operands. The other axes of the mesh stay free: to them the body is a program like any other. A [`Scope`] says
+//! the operands. The other axes of the mesh stay free: to them the body is a program like any other. A `Scope` says
 //! which axes are manual at some place, those of all computations around it together.
 
 mod boundary;

@@ -11,6 +11,7 @@ pub mod gspmd;
 pub mod inline;
 pub mod lint;
 pub mod localize;
+pub mod manual;
 pub mod merge_reductions;
 mod merge_same;
 pub mod partition;

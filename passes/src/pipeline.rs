@@ -5,6 +5,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
+use crate::manual::unroll_manual;
 use crate::merge_reductions::merge_reductions;
 use crate::pass_options::{PassOption, PassOptions};
 use crate::plan::plan;
@@ -40,7 +41,7 @@ pub struct Pass {
     pub run: fn(&mut Module, &PassContext) -> PassResult,
 }
 
-/// Every pass, in the order in which the compiler runs them; the last one it does not run.
+/// Every pass, in the order in which the compiler runs them; the last two it does not run.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "import-gspmd",
@@ -121,6 +122,13 @@ pub const PASSES: &[Pass] = &[
         needs: "a module before localize",
         options: &[],
         run: |module, _| export_gspmd(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "unroll-manual",
+        about: "write manual computations out for one device, the reference of shardc verify",
+        needs: "no calls in the entry function",
+        options: &[],
+        run: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
     },
 ];
 

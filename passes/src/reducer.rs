@@ -15,7 +15,11 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     }
     let mut found = None;
     for (i, &value) in returned.iter().enumerate() {
-        let op = &module.ops[module.def_op(value)?];
+        let mut op = &module.ops[module.def_op(value)?];
+        // Programs with a mesh constrain each value, single elements too.
+        while let (OpKind::ShardingConstraint(_), &[inner]) = (&op.kind, op.operands.as_slice()) {
+            op = &module.ops[module.def_op(inner)?];
+        }
         let OpKind::Binary(binary) = op.kind else { return None };
         let (a, b) = (body.args[i], body.args[n + i]);
         let on_both = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];

@@ -115,6 +115,34 @@ const BREAKAGES: &[Breakage] = &[
         noticed: Wrong,
     },
     Breakage {
+        name: "collective_permute of a manual computation sends to another device",
+        program: "small/manual_control_flow",
+        edit: |m| {
+            let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
+            exchange(pairs, (1, 1), (4, 1))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "collective_permute of free axes takes from another manual coordinate",
+        program: "small/manual_permute_free_axes",
+        edit: |m| {
+            let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
+            exchange(pairs, (0, 0), (4, 0))
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "all_reduce of a manual computation over the other axis",
+        program: "small/manual_permute_free_axes",
+        edit: |m| {
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups =
+                vec![vec![7, 1], vec![5, 3], vec![0, 2], vec![4, 6]];
+            Some(())
+        },
+        noticed: Wrong,
+    },
+    Breakage {
         name: "collective_permute with a pair missing",
         program: "small/permute",
         edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),

@@ -20,11 +20,18 @@ const SHARED: &[&str] = &[
     "llama_tiny_dp_train",
     "llama_tiny_fsdp_train",
     "llama_tiny_tp_train",
+    "moe_shardmap_a2a_fwd",
+    "shardmap_gpipe_train",
+    "shardmap_megatron_sp_mlp_gspmd",
+    "shardmap_megatron_sp_mlp_train",
+    "shardmap_partial_auto",
+    "shardmap_ring_attention_fwd",
+    "two_meshes_same_devices",
 ];
 
 /// Programs that need a gather that their annotations do not ask for, which shardc warns of; with those of
 /// [`RANDOM`].
-const WARNED: &[&str] = &["hf_gpt2_tiny_tp_train"];
+const WARNED: &[&str] = &["hf_gpt2_tiny_tp_train", "manual_uneven_free_axis"];
 
 /// The folder of programs that random ones were made smaller to (see `random.rs`).
 const RANDOM: &str = "programs/random";

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use shardc_ir::{DType, Module, SpmdMode, TensorType};
+use shardc_ir::{DType, Module, OpKind, SpmdMode, TensorType};
 use shardc_mlir::LowerOptions;
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
+use shardc_passes::inline::inline_calls;
+use shardc_passes::manual::unroll_manual;
 use shardc_passes::partition::{Interface, InterfaceTensor};
 use shardc_runtime::{
     Client, CompileOptions, Difference, HostArray, LoadedExecutable, RuntimeError, ShardLayout,
@@ -48,10 +50,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a module for one device, its annotations ignored.
+    /// Compiles a module for one device, its annotations ignored. A manual computation is written out for each of its
+    /// coordinates, with arithmetic in place of collectives.
     ///
     /// # Errors
-    /// The back end refuses it.
+    /// The back end refuses it, or a manual computation has no such form.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
         let options = LowerOptions { spmd_mode: SpmdMode::Replica, locations: false, num_devices: Some(1) };
         // Calls that stand for shardings mean nothing to a back end; as constraints they go.
@@ -60,6 +63,13 @@ impl Program {
             let mut read = module.clone();
             if import_gspmd(&mut read, None).is_ok() {
                 plain = Cow::Owned(read);
+            }
+        }
+        if has_manual(&plain) {
+            let module = plain.to_mut();
+            inline_calls(module)?;
+            if let Some(entry) = module.entry() {
+                unroll_manual(module, entry)?;
             }
         }
         let code = shardc_mlir::to_bytecode(&plain, &options)?;
@@ -132,6 +142,10 @@ impl Program {
     pub fn executable(&self) -> &LoadedExecutable {
         &self.executable
     }
+}
+
+fn has_manual(module: &Module) -> bool {
+    module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_)))
 }
 
 /// How a partitioned program is compiled for `devices` devices.

@@ -75,7 +75,8 @@ impl Localizer<'_> {
                 else {
                     return;
                 };
-                let spec = self.on_channel(permute_pairs(&mesh, from, to));
+                let pairs = permute_pairs(&mesh, from, to, &self.scope.axes);
+                let spec = self.on_channel(pairs);
                 self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
             }
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
@@ -104,7 +105,7 @@ impl Localizer<'_> {
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
     /// partitions.
-    fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+    pub(super) fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
             SpmdMode::Partition => {
@@ -116,7 +117,7 @@ impl Localizer<'_> {
     }
 
     /// The same for all-gathers and reductions, where a channel alone would leave ids to be those of replicas.
-    fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+    pub(super) fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();
         spec
@@ -237,12 +238,18 @@ impl Localizer<'_> {
 
 /// Who sends to whom so that every device gets its block under `to`, when each block is on as many devices
 /// before as after. A device keeps what it already has where it can. Every device is a source and a target
-/// once.
-fn permute_pairs(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding) -> Vec<Vec<i64>> {
+/// once. What devices hold differs along the axes that are `manual` where the collective stands.
+fn permute_pairs(
+    mesh: &Mesh,
+    from: &TensorSharding,
+    to: &TensorSharding,
+    manual: &[AxisRef],
+) -> Vec<Vec<i64>> {
     let block = |sharding: &TensorSharding, position: usize| -> Vec<i64> {
         let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
         // A pending sum is a different addend on each device along its axes.
-        dims.chain(sharding.unreduced.iter().map(|&a| mesh.coordinate(position, a))).collect()
+        let apart = sharding.unreduced.iter().chain(manual);
+        dims.chain(apart.map(|&a| mesh.coordinate(position, a))).collect()
     };
     let mut holders: std::collections::BTreeMap<Vec<i64>, Vec<usize>> = std::collections::BTreeMap::new();
     let mut pairs: Vec<Option<usize>> = Vec::with_capacity(mesh.num_devices());

@@ -7,6 +7,8 @@
 //! * slices, dynamic slices and gathers of whole dimensions take the local size;
 //! * a gather or scatter over a split indexed dimension works on the indices that fall in the device's block
 //!   (see `index`);
+//! * a collective of the program itself, in a manual computation, names devices as the others do (see `manual`); the
+//!   computation then gives way to its body, whose values are local already;
 //! * a reduction over a dimension that does not divide evenly sees the identity where there is only padding
 //!   (see `mask`).
 //!
@@ -17,6 +19,7 @@ mod collective;
 mod coords;
 mod index;
 mod loops;
+mod manual;
 mod mask;
 
 use std::collections::HashMap;
@@ -27,6 +30,7 @@ use shardc_ir::{
 };
 
 use self::coords::Coords;
+use crate::manual::Scope;
 use crate::rules::SHARDING_RULE_ATTR;
 use crate::structure::{has_program_regions, program_ops, program_regions};
 
@@ -59,11 +63,13 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
     let mesh = values.iter().find_map(|&v| module.shardings.sharding_of(v)).map(|s| s.mesh);
     let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
     let devices = mesh.num_devices() as i64;
-    let mut pass = Localizer { module, global, mesh, mode, next_channel: 1, error: None };
+    let scope = Scope::default();
+    let mut pass = Localizer { module, global, mesh, scope, mode, next_channel: 1, error: None };
     pass.region(body);
     if let Some(error) = pass.error {
         return Err(vec![*error]);
     }
+    manual::inline_manual(module, body).map_err(|error| vec![*error])?;
     if mode == SpmdMode::Partition {
         loops::shield_loops(module, body);
     }
@@ -170,6 +176,8 @@ pub(crate) struct Localizer<'m> {
     global: Vec<TypeId>,
     /// The mesh that every tensor is on.
     mesh: Mesh,
+    /// The axes that are manual where the pass is.
+    scope: Scope,
     mode: SpmdMode,
     next_channel: i64,
     error: Option<Box<Diagnostic>>,
@@ -192,8 +200,16 @@ impl Localizer<'_> {
             let mut place = Place { at: op, out: &mut out, coords: &mut coords };
             self.op(op, &mut place);
             if has_program_regions(&self.module.ops[op].kind) {
+                let mut around = None;
+                if let OpKind::ManualComputation(spec) = &self.module.ops[op].kind {
+                    let scope = self.scope.enter(&self.mesh, spec);
+                    around = Some(std::mem::replace(&mut self.scope, scope));
+                }
                 for inner in self.module.ops[op].regions.clone() {
                     self.region(inner);
+                }
+                if let Some(scope) = around {
+                    self.scope = scope;
                 }
             }
         }
@@ -303,6 +319,14 @@ impl Localizer<'_> {
             OpKind::Gather(_) => return self.gather(op, place),
             OpKind::Scatter(_) => self.scatter(op, place),
             OpKind::MeshCollective(_) => return self.mesh_collective(op, place),
+            OpKind::AllReduce(_)
+            | OpKind::AllGather { .. }
+            | OpKind::ReduceScatter { .. }
+            | OpKind::AllToAll { .. }
+            | OpKind::CollectivePermute(_)
+            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            OpKind::PartitionId => self.partition_id(op),
+            OpKind::ReplicaId => return self.replica_id(op, place),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.module.ops[op].kind.name().to_owned();
                 self.fail(
@@ -342,14 +366,6 @@ impl Localizer<'_> {
             | OpKind::Tuple
             | OpKind::GetTupleElement { .. }
             | OpKind::AfterAll
-            | OpKind::AllReduce(_)
-            | OpKind::AllGather { .. }
-            | OpKind::ReduceScatter { .. }
-            | OpKind::AllToAll { .. }
-            | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_)
-            | OpKind::PartitionId
-            | OpKind::ReplicaId
             | OpKind::ManualComputation(_)
             | OpKind::PropagationBarrier { .. }
             | OpKind::ShardingGroup { .. }

@@ -12,8 +12,12 @@
 //!   split reduction has the axes of that factor in its `unreduced` list, and is used only by a reshard.
 //! * Any other operation has whole operands and results, except those that pass values on (`while`, `case`,
 //!   `return`, ...), whose operands have the sharding of the value that they become.
+//! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
+//!   it lists, in which free axes divide evenly what each manual coordinate has.
 
 mod assign;
+mod manual;
+mod meshes;
 mod one_device;
 mod recompute;
 mod support;
@@ -27,7 +31,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
+use self::meshes::{common_mesh, tidy};
 use self::support::Split;
+use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::ShardingRule;
 use crate::rules::rule_of;
@@ -36,7 +42,7 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: several meshes, values on one named device, manual computations, collectives in the input, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -59,7 +65,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
     one_device::check(module, func, body)?;
-    let mesh_id = the_mesh(module, body).map_err(|e| vec![*e])?;
+    let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     close_shardings(module, body, mesh_id);
     let results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
@@ -67,6 +73,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         module,
         mesh: &mesh,
         mesh_id,
+        scope: None,
         planner: Planner::new(&mesh),
         warnings: Vec::new(),
         errors: Vec::new(),
@@ -78,43 +85,6 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     }
     set_result_shardings(&mut module.funcs[func], &results);
     Ok(warnings)
-}
-
-/// The one mesh that the program's shardings use.
-fn the_mesh(module: &Module, body: RegionId) -> Result<MeshId, Box<Diagnostic>> {
-    let mut used: Option<MeshId> = None;
-    let values = program_regions(module, body)
-        .into_iter()
-        .flat_map(|r| module.regions[r].args.clone())
-        .chain(program_ops(module, body).into_iter().flat_map(|o| module.ops[o].results.clone()));
-    for value in values {
-        let Some(sharding) = module.shardings.sharding_of(value) else { continue };
-        if sharding.is_unsplit() && sharding.unreduced.is_empty() {
-            continue;
-        }
-        match used {
-            Some(mesh) if mesh == sharding.mesh || module.meshes[mesh] == module.meshes[sharding.mesh] => {}
-            Some(mesh) => {
-                return Err(Box::new(
-                    Diagnostic::unsupported(
-                        "SH0302",
-                        format!(
-                            "values are sharded on two meshes, @{} and @{}",
-                            module.mesh_name(mesh),
-                            module.mesh_name(sharding.mesh)
-                        ),
-                    )
-                    .hint("annotate every tensor on one mesh"),
-                ));
-            }
-            None => used = Some(sharding.mesh),
-        }
-    }
-    used.or_else(|| module.meshes.keys().next()).ok_or_else(|| {
-        Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
-            "annotate it with sdy.mesh and sdy.sharding, or with --mesh \"data=4,model=2\" --spec ARG=data,-",
-        ))
-    })
 }
 
 /// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
@@ -137,17 +107,6 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         let id = module.shardings.intern(closed);
         module.shardings.set(value, Some(id));
     }
-}
-
-fn tidy(module: &Module, sharding: &TensorSharding, mesh: MeshId) -> TensorSharding {
-    let axes = &module.meshes[sharding.mesh];
-    let mut closed = sharding.closed();
-    closed.mesh = mesh;
-    for dim in &mut closed.dims {
-        dim.axes.retain(|a| !axes.is_trivial(*a));
-    }
-    closed.unreduced.retain(|a| !axes.is_trivial(*a));
-    closed.tidied()
 }
 
 /// The sharding that each result of the function must have: as annotated, else as the returned value has it.
@@ -183,6 +142,8 @@ struct Pass<'m> {
     module: &'m mut Module,
     mesh: &'m shardc_ir::Mesh,
     mesh_id: MeshId,
+    /// The axes that are manual where the pass is; `None` outside of manual computations.
+    scope: Option<Scope>,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
     errors: Vec<Diagnostic>,
@@ -266,23 +227,15 @@ impl Pass<'_> {
                 let message = format!("the call of @{callee} was not inlined");
                 self.errors.push(Diagnostic::internal("SH0390", message).at(data.span));
             }
-            OpKind::ManualComputation(_)
-            | OpKind::AllReduce(_)
-            | OpKind::AllGather { .. }
-            | OpKind::ReduceScatter { .. }
-            | OpKind::AllToAll { .. }
-            | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_)
-            | OpKind::PartitionId
-            | OpKind::ReplicaId => {
-                self.errors.push(
-                    Diagnostic::unsupported(
-                        "SH0304",
-                        format!("{} in a program that is still to be partitioned", data.kind.name()),
-                    )
-                    .at(data.span)
-                    .hint("write the program for one device and annotate it; shardc inserts the collectives"),
-                );
+            OpKind::ManualComputation(spec) => {
+                let spec = (**spec).clone();
+                self.manual_computation(op, spec, ready, out);
+            }
+            kind if is_manual_op(kind) => {
+                if let Err(error) = self.check_manual_op(op) {
+                    self.errors.push(*error);
+                }
+                self.by_rule(op, ready, out);
             }
             OpKind::Constant(_) => self.whole(op, ready, out),
             _ => self.by_rule(op, ready, out),

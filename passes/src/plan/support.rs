@@ -52,7 +52,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Transpose { .. }
         | OpKind::Fft { .. }
         | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_) => pass_through(factor),
+        | OpKind::TriangularSolve(_)
+        // Those of a manual computation: each device along a free axis meets others with the same part.
+        | OpKind::AllReduce(_)
+        | OpKind::AllGather { .. }
+        | OpKind::ReduceScatter { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_) => pass_through(factor),
         // A factor on one side alone is what is left where sizes have no common divisor.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
@@ -164,12 +171,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Tuple
         | OpKind::GetTupleElement { .. }
         | OpKind::AfterAll
-        | OpKind::AllReduce(_)
-        | OpKind::AllGather { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_)
         | OpKind::PartitionId
         | OpKind::ReplicaId
         | OpKind::ShardingConstraint(_)

@@ -1,0 +1,94 @@
+//! Manual computations, whose values are local along their axes already.
+
+use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
+
+use super::{Localizer, Place};
+use crate::forward::Forward;
+use crate::manual::device_groups;
+
+impl Localizer<'_> {
+    /// A collective of the program: its groups name devices, in the way of the mode.
+    pub(super) fn collective_of_program(&mut self, op: OpId) {
+        let mut groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
+            Ok(groups) => groups,
+            Err(error) => return self.fail(*error),
+        };
+        let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
+        groups.iter_mut().for_each(|group| group.resize(longest, -1));
+        let takes_global_ids = matches!(
+            self.module.ops[op].kind,
+            OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. }
+        );
+        let spec = if takes_global_ids { self.groups(groups) } else { self.on_channel(groups) };
+        if let Some(old) = self.module.ops[op].kind.collective_mut() {
+            *old = *spec;
+        }
+    }
+
+    /// Partitions of the program are devices, which are replicas in that mode.
+    pub(super) fn partition_id(&mut self, op: OpId) {
+        if self.mode == SpmdMode::Replica {
+            self.module.ops[op].kind = OpKind::ReplicaId;
+        }
+    }
+
+    /// The program has one replica.
+    pub(super) fn replica_id(&mut self, op: OpId, place: &mut Place<'_>) {
+        let old = self.module.ops[op].results[0];
+        let zero = self.splat(place, &[0; 4], &[], DType::UI32);
+        self.attach(old, zero);
+    }
+}
+
+/// Puts the body of each manual computation of a localized function in its place.
+///
+/// # Errors
+/// A value has another local type inside than outside (internal).
+pub(super) fn inline_manual(module: &mut Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
+    let is_manual = |module: &Module, op: OpId| matches!(module.ops[op].kind, OpKind::ManualComputation(_));
+    if !module.walk(body).into_iter().any(|op| is_manual(module, op)) {
+        return Ok(());
+    }
+    let mut forward = Forward::default();
+    region(module, body, &mut forward)
+}
+
+fn region(module: &mut Module, id: RegionId, forward: &mut Forward) -> Result<(), Box<Diagnostic>> {
+    let ops = std::mem::take(&mut module.regions[id].ops);
+    let mut out = Vec::with_capacity(ops.len());
+    for op in ops {
+        forward.rewrite(&mut module.ops[op].operands);
+        let is_manual = matches!(module.ops[op].kind, OpKind::ManualComputation(_));
+        if let (true, &[body]) = (is_manual, module.ops[op].regions.as_slice()) {
+            for (i, &arg) in module.regions[body].args.iter().enumerate() {
+                let operand = module.ops[op].operands[i];
+                if module.values[arg].ty != module.values[operand].ty {
+                    return Err(disagree(module, op));
+                }
+                forward.set(arg, operand);
+            }
+            region(module, body, forward)?;
+            let mut inner = std::mem::take(&mut module.regions[body].ops);
+            let returned = inner.pop().map(|ret| module.ops[ret].operands.clone()).unwrap_or_default();
+            out.extend(inner);
+            for (i, &result) in module.ops[op].results.iter().enumerate() {
+                if returned.get(i).is_none_or(|&v| module.values[v].ty != module.values[result].ty) {
+                    return Err(disagree(module, op));
+                }
+                forward.set(result, returned[i]);
+            }
+            continue;
+        }
+        for inner in module.ops[op].regions.clone() {
+            region(module, inner, forward)?;
+        }
+        out.push(op);
+    }
+    module.regions[id].ops = out;
+    Ok(())
+}
+
+fn disagree(module: &Module, op: OpId) -> Box<Diagnostic> {
+    let message = "the two sides of a manual computation disagree on what a device has";
+    Box::new(Diagnostic::internal("SH0491", message).at(module.ops[op].span))
+}

@@ -1,0 +1,57 @@
+//! Where the two sides of a manual computation meet.
+
+use shardc_ir::{Mesh, TensorSharding};
+
+use super::Scope;
+use crate::axes::{parts, size_of, to_axes};
+
+/// `sharding` of a value of this shape at the boundary, less the free axes that do not divide evenly what each manual
+/// coordinate has. Only then do the two sides agree on the blocks: of 12 rows over 2 manual and 4 free devices, the
+/// devices of one side have rows in twos from 0, 2, 4, ..., those of the other from 0, 2, 4, 6, 6, 8, ...
+pub(crate) fn boundary_that_divides(
+    mesh: &Mesh,
+    body: &Scope,
+    sharding: &TensorSharding,
+    shape: &[i64],
+) -> TensorSharding {
+    let mut out = sharding.clone();
+    for (dim, &n) in out.dims.iter_mut().zip(shape) {
+        let parts = parts(mesh, &dim.axes);
+        let keep = (0..=parts.len()).rev().find(|&k| {
+            let all_manual = parts[..k].iter().all(|p| body.axes.iter().any(|a| a.axis == p.axis));
+            all_manual || n % size_of(&parts[..k]) == 0
+        });
+        dim.axes = to_axes(mesh, &parts[..keep.unwrap_or(0)]);
+    }
+    out
+}
+
+/// A sharding at the boundary as the body sees it: without its manual axes.
+pub(crate) fn inside(body: &Scope, sharding: &TensorSharding) -> TensorSharding {
+    let mut out = sharding.closed();
+    for dim in &mut out.dims {
+        dim.axes.retain(|axis| !body.axes.iter().any(|a| a.axis == axis.axis));
+    }
+    out.unreduced.retain(|axis| !body.axes.iter().any(|a| a.axis == axis.axis));
+    out.tidied()
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{AxisRef, EntityRef, MeshId};
+
+    use super::*;
+
+    #[test]
+    fn free_axes_that_do_not_divide_stay_inside() {
+        let mesh = Mesh::new([("m", 2), ("f", 4)]);
+        let (m, f) = (AxisRef::whole(0), AxisRef::whole(1));
+        let body = Scope { axes: [m].into_iter().collect() };
+        let given = TensorSharding::from_axes(MeshId::new(0), [&[m, f][..], &[f]]);
+        let even = boundary_that_divides(&mesh, &body, &given, &[12, 8]);
+        assert_eq!(even.display(&mesh), r#"[{"m"}, {"f"}]"#);
+        assert_eq!(inside(&body, &even).display(&mesh), r#"[{}, {"f"}]"#);
+        let even = boundary_that_divides(&mesh, &body, &given, &[16, 8]);
+        assert_eq!(even.display(&mesh), r#"[{"m", "f"}, {"f"}]"#);
+    }
+}

@@ -1,0 +1,152 @@
+//! Who meets whom in a collective of the program.
+//!
+//! The program is one of many partitions and one replica, as `jax.shard_map` writes it: the partitions are the devices of
+//! the mesh, and what its collectives name. What comes out names devices, each group in the order in which they take
+//! part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shardc_ir::{CollectiveSpec, Diagnostic, Mesh, Module, OpId, OpKind};
+
+use super::Scope;
+
+/// The groups (pairs of source and target, for a permute) of the collective `op` in the body of a manual computation.
+///
+/// # Errors
+/// The groups are not ones of devices of the mesh, leave some of them out, or mix devices that the scope does not tell
+/// apart (`SH0312`).
+pub(crate) fn device_groups(
+    module: &Module,
+    op: OpId,
+    mesh: &Mesh,
+    scope: &Scope,
+) -> Result<Vec<Vec<i64>>, Box<Diagnostic>> {
+    let data = &module.ops[op];
+    let name = data.kind.name();
+    let refused = |message: String, hint: &str| {
+        let mut error = Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint);
+        error.user_loc = module.user_loc(op);
+        Box::new(error)
+    };
+    let is_known = !matches!(data.kind, OpKind::CollectiveReduce(_) | OpKind::CrossReplicaSum(_));
+    let Some(spec) = data.kind.collective().filter(|spec| is_known && !spec.has_dynamic_root) else {
+        let message = format!("{name} in a manual computation");
+        return Err(refused(
+            message,
+            "use all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute or collective_broadcast",
+        ));
+    };
+    if spec.mesh_axes.is_some() && spec.groups.is_empty() {
+        let message = format!("{name} with groups given by axes of a mesh that the program does not define");
+        return Err(refused(message, "write the replica groups as lists of device numbers"));
+    }
+    let groups = named_devices(&data.kind, spec, mesh);
+    let mut met = vec![0u32; mesh.num_devices()];
+    for &device in groups.iter().flatten() {
+        match usize::try_from(device).ok().and_then(|d| met.get_mut(d)) {
+            Some(count) => *count += 1,
+            None => {
+                let message = format!("{name} names device {device}, of {}", mesh.num_devices());
+                return Err(refused(message, "replica groups hold numbers of devices of the mesh"));
+            }
+        }
+    }
+    let all_meet = !matches!(data.kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
+    if let Some(device) = met.iter().position(|&count| count != 1).filter(|_| all_meet) {
+        let message = format!("device {device} is in {} groups of {name}", met[device]);
+        return Err(refused(message, "each device of the mesh is in one replica group"));
+    }
+    if !free_coordinates_are_alike(mesh, scope, &groups) {
+        let free: Vec<&str> = scope.free_axes(mesh).iter().map(|&a| mesh.axis_name(a)).collect();
+        let message = format!(
+            "{name} tells devices apart that differ along {}, which is not manual here",
+            free.join(", ")
+        );
+        return Err(refused(
+            message,
+            "name the axis in manual_axes too, or let the groups be the same for each of its coordinates",
+        ));
+    }
+    Ok(groups)
+}
+
+/// The groups with what is left out filled in.
+fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i64>> {
+    let all = || (0..mesh.num_devices() as i64).collect::<Vec<i64>>();
+    let is_permute = matches!(kind, OpKind::CollectivePermute(_));
+    let takes_global_ids =
+        matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. });
+    let names_partitions = spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids);
+    // There is one replica, so that other numbers can only be meant for partitions.
+    if (names_partitions && !spec.groups.is_empty()) || spec.groups.iter().flatten().any(|&id| id > 0) {
+        let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();
+        return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
+    }
+    if is_permute {
+        // What the replica sends to itself stays in each partition.
+        let pairs = if spec.groups.is_empty() { Vec::new() } else { all() };
+        return pairs.into_iter().map(|device| vec![device, device]).collect();
+    }
+    // The replicas of a group meet in all partitions together, or in each by itself.
+    if spec.crosses_partitions() {
+        vec![all()]
+    } else {
+        all().into_iter().map(|device| vec![device]).collect()
+    }
+}
+
+/// Whether devices meet only where they agree along the free axes, and meet alike at each of the free coordinates.
+/// Otherwise a value that is whole along a free axis would not be the same on all of its devices.
+fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &[Vec<i64>]) -> bool {
+    let free = scope.free_axes(mesh);
+    if free.is_empty() {
+        return true;
+    }
+    let positions = positions(mesh);
+    let mut by_free = BTreeMap::<i64, BTreeSet<Vec<i64>>>::new();
+    for group in groups {
+        let place = |device: i64| {
+            let position = positions[device as usize];
+            (mesh.linear_coordinate(position, &free), mesh.linear_coordinate(position, &scope.axes))
+        };
+        let Some(&first) = group.first() else { continue };
+        let (at, _) = place(first);
+        if group.iter().any(|&device| place(device).0 != at) {
+            return false;
+        }
+        by_free.entry(at).or_default().insert(group.iter().map(|&device| place(device).1).collect());
+    }
+    let same = by_free.values().collect::<BTreeSet<_>>().len() <= 1;
+    same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
+}
+
+/// The position in the mesh of each device.
+pub(super) fn positions(mesh: &Mesh) -> Vec<usize> {
+    let mut positions = vec![0; mesh.num_devices()];
+    for position in 0..mesh.num_devices() {
+        if let Some(slot) = usize::try_from(mesh.device_at(position)).ok().and_then(|d| positions.get_mut(d))
+        {
+            *slot = position;
+        }
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::AxisRef;
+
+    use super::*;
+
+    #[test]
+    fn groups_must_not_tell_free_coordinates_apart() {
+        let mesh = Mesh::new([("m", 2), ("f", 2)]);
+        let scope = Scope { axes: [AxisRef::whole(0)].into_iter().collect() };
+        let alike = |groups: &[Vec<i64>]| free_coordinates_are_alike(&mesh, &scope, groups);
+        assert!(alike(&[vec![0, 2], vec![1, 3]]));
+        assert!(!alike(&[vec![0, 2], vec![3, 1]]), "another order at each free coordinate");
+        assert!(!alike(&[vec![0, 1], vec![2, 3]]), "groups along the free axis");
+        assert!(!alike(&[vec![0, 2]]), "a pair at one free coordinate only");
+        assert!(alike(&[]));
+    }
+}

@@ -1,0 +1,148 @@
+//! What stands inside of `sdy.manual_computation`: programs in which the user has placed the collectives.
+//!
+//! A manual computation over axes `A` runs its body once for each coordinate along `A`, on what that coordinate has of
+//! the operands. The other axes of the mesh stay free: to them the body is a program like any other. A `Scope` says
+//! which axes are manual at some place, those of all computations around it together.
+
+mod boundary;
+mod groups;
+mod lanes;
+mod unroll;
+
+use shardc_ir::{AxisList, AxisRef, ManualSpec, Mesh, MeshId, Module, OpKind};
+
+pub(crate) use boundary::{boundary_that_divides, inside};
+pub(crate) use groups::device_groups;
+pub use unroll::unroll_manual;
+
+/// The mesh of a manual computation: that of its shardings, which all name the same devices. `None` where it takes and
+/// returns nothing.
+pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
+    let meshes =
+        || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
+    meshes().find(|&id| !module.meshes[id].axes.is_empty()).or_else(|| meshes().next())
+}
+
+/// The axes that are manual at some place. Axes of size one are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scope {
+    /// In the order in which the computations name them, outer ones first.
+    pub(crate) axes: AxisList,
+}
+
+impl Scope {
+    /// The scope of the body of a computation in this scope.
+    pub(crate) fn enter(&self, mesh: &Mesh, spec: &ManualSpec) -> Scope {
+        let mut axes = self.axes.clone();
+        for axis in &spec.manual_axes {
+            let axis = AxisRef::whole(usize::from(axis.axis));
+            if !mesh.is_trivial(axis) && !axes.contains(&axis) {
+                axes.push(axis);
+            }
+        }
+        Scope { axes }
+    }
+
+    /// The axes that are not manual.
+    pub(crate) fn free_axes(&self, mesh: &Mesh) -> AxisList {
+        mesh.all_axes().into_iter().filter(|a| !mesh.is_trivial(*a) && !self.axes.contains(a)).collect()
+    }
+
+    /// Whether the program says what each device does.
+    pub(crate) fn is_full(&self, mesh: &Mesh) -> bool {
+        self.free_axes(mesh).is_empty()
+    }
+}
+
+/// Whether devices meet in this operation, or tell themselves apart by it; nothing else has a meaning only in a manual
+/// computation.
+pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
+    match kind {
+        OpKind::AllReduce(_)
+        | OpKind::AllGather { .. }
+        | OpKind::ReduceScatter { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::CollectiveReduce(_)
+        | OpKind::CrossReplicaSum(_)
+        | OpKind::PartitionId
+        | OpKind::ReplicaId => true,
+        OpKind::Unary(_)
+        | OpKind::Binary(_)
+        | OpKind::Compare(..)
+        | OpKind::Select
+        | OpKind::Clamp
+        | OpKind::Convert
+        | OpKind::BitcastConvert
+        | OpKind::ReducePrecision { .. }
+        | OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Reshape
+        | OpKind::Transpose { .. }
+        | OpKind::Reverse { .. }
+        | OpKind::Slice(_)
+        | OpKind::DynamicSlice { .. }
+        | OpKind::DynamicUpdateSlice
+        | OpKind::Concatenate { .. }
+        | OpKind::Pad(_)
+        | OpKind::DotGeneral(_)
+        | OpKind::Convolution(_)
+        | OpKind::Reduce { .. }
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_)
+        | OpKind::Sort { .. }
+        | OpKind::Gather(_)
+        | OpKind::Scatter(_)
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::Fft { .. }
+        | OpKind::Cholesky { .. }
+        | OpKind::TriangularSolve(_)
+        | OpKind::While
+        | OpKind::Case
+        | OpKind::If
+        | OpKind::OptimizationBarrier
+        | OpKind::Call { .. }
+        | OpKind::Return
+        | OpKind::CustomCall(_)
+        | OpKind::Tuple
+        | OpKind::GetTupleElement { .. }
+        | OpKind::AfterAll
+        | OpKind::ShardingConstraint(_)
+        | OpKind::Reshard(_)
+        | OpKind::MeshCollective(_)
+        | OpKind::ManualComputation(_)
+        | OpKind::PropagationBarrier { .. }
+        | OpKind::ShardingGroup { .. }
+        | OpKind::BatchNorm(..)
+        | OpKind::Map { .. }
+        | OpKind::Rng(_)
+        | OpKind::Dynamic(_)
+        | OpKind::GetDimensionSize { .. }
+        | OpKind::SetDimensionSize { .. }
+        | OpKind::Broadcast { .. }
+        | OpKind::Einsum { .. }
+        | OpKind::UnaryEinsum { .. }
+        | OpKind::TorchIndexSelect { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
+        | OpKind::Composite(_)
+        | OpKind::AsyncStart
+        | OpKind::AsyncDone
+        | OpKind::CreateToken
+        | OpKind::Infeed(_)
+        | OpKind::Outfeed { .. }
+        | OpKind::Send(_)
+        | OpKind::Recv(_)
+        | OpKind::Broadcasting(_)
+        | OpKind::ConstantLike(_)
+        | OpKind::TopK { .. }
+        | OpKind::RaggedDot(_)
+        | OpKind::Scan(_)
+        | OpKind::DataFlowEdge(_)
+        | OpKind::FuncDataFlowEdge
+        | OpKind::NamedComputation(_)
+        | OpKind::Opaque(_) => false,
+    }
+}

@@ -1,0 +1,477 @@
+//! What a manual computation means, as a program for one device.
+//!
+//! The body is written out once for each manual coordinate (a lane), on that coordinate's slices of the operands; a
+//! collective becomes arithmetic between the values of its lanes, and the results are put together again. Nothing here is
+//! shared with the way in which partitioning does it: this is the reference that partitioned programs are compared with.
+//! It grows with the number of lanes, so it is for tests only.
+
+use std::collections::BTreeMap;
+
+use shardc_ir::{
+    CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId, OpKind,
+    ReductionKind, RegionId, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId,
+};
+
+use super::lanes::Lanes;
+use super::{Scope, device_groups, is_manual_op, mesh_of};
+use crate::forward::Forward;
+use crate::inline::{ValueMap, clone_op};
+use crate::reducer::reduction_of;
+
+/// Writes out every manual computation of `func`, a function without calls. Shardings elsewhere stay as they are.
+///
+/// # Errors
+/// A collective that cannot be done between the coordinates of its computation (`SH0312`), or a body whose control flow or
+/// boundary is over something else than tensors (`SH0314`).
+pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
+    let Some(body) = module.funcs[func].body else { return Ok(()) };
+    let mut forward = Forward::default();
+    outside(module, body, &mut forward).map_err(|error| vec![*error])
+}
+
+type Res<T> = Result<T, Box<Diagnostic>>;
+
+fn outside(module: &mut Module, region: RegionId, forward: &mut Forward) -> Res<()> {
+    let ops = std::mem::take(&mut module.regions[region].ops);
+    let mut out = Vec::with_capacity(ops.len());
+    for op in ops {
+        forward.rewrite(&mut module.ops[op].operands);
+        if let OpKind::ManualComputation(spec) = &module.ops[op].kind {
+            // Without a mesh it takes and returns nothing.
+            let Some(mesh) = mesh_of(module, spec) else { continue };
+            let lanes = Lanes::new(module.meshes[mesh].clone(), Scope::default());
+            let mut maps = [ValueMap::new()];
+            Unroll { module, lanes: &lanes, at: op, out: &mut out }.manual(op, &mut maps)?;
+            for &result in &module.ops[op].results {
+                forward.set(result, maps[0].get(result));
+            }
+            continue;
+        }
+        for inner in module.ops[op].regions.clone() {
+            outside(module, inner, forward)?;
+        }
+        out.push(op);
+    }
+    module.regions[region].ops = out;
+    Ok(())
+}
+
+/// Writes to the end of one region, for all lanes.
+struct Unroll<'a> {
+    module: &'a mut Module,
+    lanes: &'a Lanes,
+    /// The operation that is being written out.
+    at: OpId,
+    out: &'a mut Vec<OpId>,
+}
+
+impl Unroll<'_> {
+    /// Writes a region's operations, where `maps` says what stands for each value in each lane. Returns what each lane
+    /// returns.
+    fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
+        let mut returned = vec![Vec::new(); maps.len()];
+        for op in self.module.regions[region].ops.clone() {
+            self.at = op;
+            match &self.module.ops[op].kind {
+                OpKind::Return => {
+                    for (values, map) in returned.iter_mut().zip(maps.iter()) {
+                        *values = self.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
+                    }
+                }
+                OpKind::ManualComputation(_) => self.manual(op, maps)?,
+                OpKind::While if self.lanes_meet(op) => self.while_loop(op, maps)?,
+                OpKind::Case | OpKind::If if self.lanes_meet(op) => self.branches(op, maps)?,
+                kind if is_manual_op(kind) => self.meet(op, maps)?,
+                // One is enough for all lanes.
+                OpKind::Constant(_) | OpKind::Iota { .. } => {
+                    let result = self.module.ops[op].results[0];
+                    let Some((first, rest)) = maps.split_first_mut() else { continue };
+                    let copy = clone_op(self.module, op, first);
+                    self.out.push(copy);
+                    for map in rest {
+                        map.insert(result, first.get(result));
+                    }
+                }
+                _ => {
+                    for map in maps.iter_mut() {
+                        let copy = clone_op(self.module, op, map);
+                        self.out.push(copy);
+                    }
+                }
+            }
+        }
+        Ok(returned)
+    }
+
+    /// Whether lanes cannot do this operation each by itself.
+    fn lanes_meet(&self, op: OpId) -> bool {
+        let inner = self.module.ops[op].regions.iter().flat_map(|&r| self.module.walk(r));
+        inner
+            .map(|op| &self.module.ops[op].kind)
+            .any(|k| is_manual_op(k) || matches!(k, OpKind::ManualComputation(_)))
+    }
+
+    fn manual(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
+        let (OpKind::ManualComputation(spec), &[body]) =
+            (&self.module.ops[op].kind, self.module.ops[op].regions.as_slice())
+        else {
+            return Err(self.refuse("a manual computation without a body"));
+        };
+        let spec: ManualSpec = (**spec).clone();
+        let lanes = self.lanes.enter(&spec);
+        let inner = lanes.count() / self.lanes.count().max(1);
+        let mut inner_maps = vec![ValueMap::new(); lanes.count()];
+        for (i, &arg) in self.module.regions[body].args.clone().iter().enumerate() {
+            let operand = self.module.ops[op].operands[i];
+            let sharding = self.module.shardings.get(spec.in_shardings[i]).clone();
+            if sharding.unreduced.iter().any(|a| lanes.scope.axes.iter().any(|m| m.axis == a.axis)) {
+                return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
+            }
+            for (lane, map) in inner_maps.iter_mut().enumerate() {
+                let whole = maps[lane / inner].get(operand);
+                let block = lanes.block(lane, &sharding);
+                let part = self.block(whole, self.module.values[arg].ty, &block)?;
+                map.insert(arg, part);
+            }
+        }
+        let returned = Unroll { module: &mut *self.module, lanes: &lanes, at: op, out: &mut *self.out }
+            .region(body, &mut inner_maps)?;
+        self.at = op;
+        for (i, &result) in self.module.ops[op].results.clone().iter().enumerate() {
+            for (outer, map) in maps.iter_mut().enumerate() {
+                let own = outer * inner..(outer + 1) * inner;
+                let parts = own.map(|lane| (lane, returned[lane][i]));
+                let whole = self.together(&lanes, parts, spec.out_shardings[i])?;
+                map.insert(result, whole);
+            }
+        }
+        Ok(())
+    }
+
+    /// The block of `whole` with this place in each dimension, as large as `ty`.
+    fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
+        if self.module.values[whole].ty == ty {
+            return Ok(whole);
+        }
+        let Some(part) = self.module.types.as_tensor(ty).cloned() else {
+            return Err(self.refuse("a manual computation over something else than tensors"));
+        };
+        let start: SizeList = block.iter().zip(&part.shape).map(|(i, n)| i * n).collect();
+        Ok(self.slice(whole, &start, &part))
+    }
+
+    fn slice(&mut self, whole: ValueId, start: &[i64], part: &TensorType) -> ValueId {
+        let spec = SliceSpec {
+            start: start.iter().copied().collect(),
+            limit: start.iter().zip(&part.shape).map(|(i, n)| i + n).collect(),
+            stride: SizeList::from_elem(1, part.shape.len()),
+        };
+        let ty = self.module.types.tensor(&part.shape, part.dtype);
+        self.emit(OpKind::Slice(Box::new(spec)), &[whole], ty)
+    }
+
+    /// The whole of what lanes have blocks of. Lanes that have the same block have the same values.
+    fn together(
+        &mut self,
+        lanes: &Lanes,
+        parts: impl Iterator<Item = (usize, ValueId)>,
+        sharding: ShardingId,
+    ) -> Res<ValueId> {
+        let sharding = self.module.shardings.get(sharding).clone();
+        let mut blocks = BTreeMap::<Vec<i64>, ValueId>::new();
+        for (lane, part) in parts {
+            let mut place = lanes.block(lane, &sharding);
+            place.push(lanes.coordinate(lane, &sharding.unreduced));
+            blocks.entry(place).or_insert(part);
+        }
+        let addends = grouped(blocks);
+        let mut blocks = BTreeMap::new();
+        for (place, addends) in addends {
+            blocks.insert(place, self.combine(&addends, sharding.reduction)?);
+        }
+        for dim in (0..sharding.rank()).rev() {
+            let mut joined = BTreeMap::new();
+            for (place, parts) in grouped(blocks) {
+                joined.insert(place, self.concatenate(&parts, dim)?);
+            }
+            blocks = joined;
+        }
+        blocks.into_values().next().ok_or_else(|| self.refuse("a manual computation without devices"))
+    }
+
+    fn concatenate(&mut self, parts: &[ValueId], dim: usize) -> Res<ValueId> {
+        if let &[only] = parts {
+            return Ok(only);
+        }
+        let mut ty = self.tensor(parts[0])?;
+        ty.shape[dim] = parts.iter().map(|&p| self.module.shape(p)[dim]).sum();
+        let ty = self.module.types.tensor(&ty.shape, ty.dtype);
+        Ok(self.emit(OpKind::Concatenate { dim: dim as u32 }, parts, ty))
+    }
+
+    fn combine(&mut self, parts: &[ValueId], kind: ReductionKind) -> Res<ValueId> {
+        let Some((&first, rest)) = parts.split_first() else {
+            return Err(self.refuse("a group without devices"));
+        };
+        let mut sum = first;
+        for &part in rest {
+            sum = self.emit(OpKind::Binary(kind.op()), &[sum, part], self.module.values[first].ty);
+        }
+        Ok(sum)
+    }
+
+    /// A collective, or the number of the device.
+    fn meet(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
+        let kind = self.module.ops[op].kind.clone();
+        let result_ty = self.module.values[self.module.ops[op].results[0]].ty;
+        match kind {
+            OpKind::PartitionId | OpKind::ReplicaId => {
+                if matches!(kind, OpKind::PartitionId) && !self.lanes.scope.is_full(&self.lanes.mesh) {
+                    return Err(self.refuse("partition_id in a manual computation with free axes"));
+                }
+                let result = self.module.ops[op].results[0];
+                for (lane, map) in maps.iter_mut().enumerate() {
+                    let id = if matches!(kind, OpKind::PartitionId) { self.lanes.device(lane) } else { 0 };
+                    let id =
+                        self.emit(OpKind::Constant(Dense::splat(&(id as u32).to_le_bytes())), &[], result_ty);
+                    map.insert(result, id);
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        let groups = device_groups(self.module, op, &self.lanes.mesh, &self.lanes.scope)?;
+        let groups = self.lanes.groups(&groups);
+        let (operands, results) = (self.module.ops[op].operands.clone(), self.module.ops[op].results.clone());
+        for (&operand, &result) in operands.iter().zip(&results) {
+            let given: Vec<ValueId> = maps.iter().map(|map| map.get(operand)).collect();
+            let part = self.tensor(result)?;
+            let mut taken: Vec<Option<ValueId>> = vec![None; given.len()];
+            for group in &groups {
+                let values: Vec<ValueId> = group.iter().map(|&lane| given[lane]).collect();
+                self.meet_in(op, &kind, &values, &part, |member, value| taken[group[member]] = Some(value))?;
+            }
+            for (map, value) in maps.iter_mut().zip(taken) {
+                // Whom nobody sends anything gets zeros.
+                let value = match value {
+                    Some(value) => value,
+                    None => {
+                        let ty = self.module.types.tensor(&part.shape, part.dtype);
+                        self.emit(OpKind::Constant(Dense::splat(&vec![0; part.dtype.bytes()])), &[], ty)
+                    }
+                };
+                map.insert(result, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the members of one group (or pair) get of `values`, what they gave.
+    fn meet_in(
+        &mut self,
+        op: OpId,
+        kind: &OpKind,
+        values: &[ValueId],
+        part: &TensorType,
+        mut take: impl FnMut(usize, ValueId),
+    ) -> Res<()> {
+        match kind {
+            OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
+                // One computation of two elements, however many operands there are.
+                let region = self.module.ops[op].regions.first();
+                let reduction = region.and_then(|&r| reduction_of(self.module, r, 1));
+                let Some(reduction) = reduction else {
+                    return Err(self.refuse("a collective that combines by more than one operation"));
+                };
+                let sum = self.combine(values, reduction)?;
+                for member in 0..values.len() {
+                    let value = match kind {
+                        OpKind::ReduceScatter { dim, .. } => {
+                            let mut start = vec![0; part.shape.len()];
+                            start[*dim as usize] = member as i64 * part.shape[*dim as usize];
+                            self.slice(sum, &start, part)
+                        }
+                        _ => sum,
+                    };
+                    take(member, value);
+                }
+            }
+            OpKind::AllGather { dim, .. } => {
+                let all = self.concatenate(values, *dim as usize)?;
+                (0..values.len()).for_each(|member| take(member, all));
+            }
+            OpKind::AllToAll { split_dim, concat_dim, .. } => {
+                let (split, concat) = (*split_dim as usize, *concat_dim as usize);
+                let mut piece = self.tensor(values[0])?;
+                piece.shape[split] /= values.len() as i64;
+                for member in 0..values.len() {
+                    let mut start = vec![0; piece.shape.len()];
+                    start[split] = member as i64 * piece.shape[split];
+                    let pieces: Vec<ValueId> =
+                        values.iter().map(|&value| self.slice(value, &start, &piece)).collect();
+                    let value = self.concatenate(&pieces, concat)?;
+                    take(member, value);
+                }
+            }
+            OpKind::CollectivePermute(_) => {
+                if let &[source, _] = values {
+                    take(1, source);
+                }
+            }
+            OpKind::CollectiveBroadcast(_) => {
+                (0..values.len()).for_each(|member| take(member, values[0]));
+            }
+            _ => return Err(self.refuse("an operation by which devices meet")),
+        }
+        Ok(())
+    }
+
+    /// A loop in which lanes meet: all go round until the last is done, and those that are done keep what they have.
+    fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
+        let data = self.module.ops[op].clone();
+        let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
+        let types: Vec<TypeId> = data.results.iter().map(|&r| self.module.values[r].ty).collect();
+        let all_types: Vec<TypeId> = maps.iter().flat_map(|_| types.iter().copied()).collect();
+        let operands: Vec<ValueId> = maps
+            .iter()
+            .flat_map(|map| data.operands.iter().map(|&v| map.get(v)).collect::<Vec<_>>())
+            .collect();
+        let lanes = self.lanes;
+
+        let new_cond = self.module.add_region(&all_types);
+        let mut out = Vec::new();
+        let mut inner = Unroll { module: &mut *self.module, lanes, at: op, out: &mut out };
+        let running = inner.running(cond, new_cond, maps, types.len())?;
+        let any = inner.combine(&running, ReductionKind::Or)?;
+        inner.give_back(&[any]);
+        self.module.regions[new_cond].ops = out;
+
+        let new_body = self.module.add_region(&all_types);
+        let mut out = Vec::new();
+        let mut inner = Unroll { module: &mut *self.module, lanes, at: op, out: &mut out };
+        let running = inner.running(cond, new_body, maps, types.len())?;
+        let mut inner_maps = inner.with_args(body, new_body, maps, types.len());
+        let returned = inner.region(body, &mut inner_maps)?;
+        let args = inner.module.regions[new_body].args.clone();
+        let mut next = Vec::with_capacity(args.len());
+        for (lane, values) in returned.iter().enumerate() {
+            for (i, &value) in values.iter().enumerate() {
+                next.push(inner.select(running[lane], value, args[lane * types.len() + i])?);
+            }
+        }
+        inner.give_back(&next);
+        self.module.regions[new_body].ops = out;
+
+        let copy = self.module.add_op(OpKind::While, &operands, &all_types, &[new_cond, new_body]);
+        (self.module.ops[copy].span, self.module.ops[copy].loc) = (data.span, data.loc);
+        self.out.push(copy);
+        for (lane, map) in maps.iter_mut().enumerate() {
+            for (i, &result) in data.results.iter().enumerate() {
+                map.insert(result, self.module.ops[copy].results[lane * types.len() + i]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each lane goes round once more, by the condition `cond` on the arguments of `region`.
+    fn running(
+        &mut self,
+        cond: RegionId,
+        region: RegionId,
+        maps: &[ValueMap],
+        n: usize,
+    ) -> Res<Vec<ValueId>> {
+        let mut maps = self.with_args(cond, region, maps, n);
+        let returned = self.region(cond, &mut maps)?;
+        let first = |values: &Vec<ValueId>| values.first().copied();
+        returned
+            .iter()
+            .map(first)
+            .collect::<Option<_>>()
+            .ok_or_else(|| self.refuse("a loop without a condition"))
+    }
+
+    /// `maps` in which the `n` arguments of `old` are, in each lane, its share of the arguments of `new`.
+    fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
+        let mut maps = maps.to_vec();
+        for (lane, map) in maps.iter_mut().enumerate() {
+            for (i, &arg) in self.module.regions[old].args.iter().enumerate() {
+                map.insert(arg, self.module.regions[new].args[lane * n + i]);
+            }
+        }
+        maps
+    }
+
+    fn give_back(&mut self, values: &[ValueId]) {
+        let ret = self.module.add_op(OpKind::Return, values, &[], &[]);
+        self.out.push(ret);
+    }
+
+    /// Branches in which lanes meet: all are gone through, and each lane takes what its own gives.
+    fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
+        let data = self.module.ops[op].clone();
+        let mut given = Vec::with_capacity(data.regions.len());
+        for &branch in &data.regions {
+            given.push(self.region(branch, &mut maps.to_vec())?);
+        }
+        self.at = op;
+        let bool_ty = self.module.types.tensor(&[], shardc_ir::DType::I1);
+        for (lane, map) in maps.iter_mut().enumerate() {
+            let index = map.get(data.operands[0]);
+            for (i, &result) in data.results.iter().enumerate() {
+                let Some((last, others)) = given.split_last() else { continue };
+                let mut value = last[lane][i];
+                for (branch, given) in others.iter().enumerate() {
+                    let taken = match data.kind {
+                        OpKind::Case => {
+                            let ty = self.module.values[index].ty;
+                            let number = Dense::splat(&(branch as i32).to_le_bytes());
+                            let number = self.emit(OpKind::Constant(number), &[], ty);
+                            let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+                            self.emit(equal, &[index, number], bool_ty)
+                        }
+                        _ => index,
+                    };
+                    value = self.select(taken, given[lane][i], value)?;
+                }
+                map.insert(result, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, pred: ValueId, on_true: ValueId, on_false: ValueId) -> Res<ValueId> {
+        self.tensor(on_true)?;
+        Ok(self.emit(OpKind::Select, &[pred, on_true, on_false], self.module.values[on_true].ty))
+    }
+
+    fn tensor(&self, value: ValueId) -> Res<TensorType> {
+        self.module
+            .tensor(value)
+            .cloned()
+            .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
+    }
+
+    fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
+        let mut b = shardc_ir::Builder::new(self.module);
+        b.from_op(self.at);
+        let value = b.op1(kind, operands, ty);
+        self.out.extend(b.take());
+        value
+    }
+
+    fn refuse(&self, what: &str) -> Box<Diagnostic> {
+        let message = format!("{what} has no single-device form");
+        Box::new(Diagnostic::unsupported("SH0314", message).at(self.module.ops[self.at].span))
+    }
+}
+
+/// Values by all of their place but the last coordinate, in the order of that one.
+fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
+    let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
+    for (mut place, value) in values {
+        place.pop();
+        groups.entry(place).or_default().push(value);
+    }
+    groups
+}

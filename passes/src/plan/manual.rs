@@ -1,0 +1,123 @@
+//! Manual computations: values come and go as the computation lists them, and its body is planned along the free axes.
+
+use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
+
+use super::meshes::{on_mesh, tidy};
+use super::{Gather, Pass, Ready};
+use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of};
+
+impl Pass<'_> {
+    pub(super) fn manual_computation(
+        &mut self,
+        op: OpId,
+        mut spec: ManualSpec,
+        ready: &mut Ready,
+        out: &mut Vec<OpId>,
+    ) {
+        if let Some(mesh) = mesh_of(self.module, &spec) {
+            spec.manual_axes = on_mesh(self.module, mesh, &spec.manual_axes, self.mesh_id);
+        }
+        let scope = self.scope.clone().unwrap_or_default().enter(self.mesh, &spec);
+        let (operands, results) = (self.module.ops[op].operands.clone(), self.module.ops[op].results.clone());
+        self.boundary(op, &scope, &operands, &mut spec.in_shardings);
+        self.boundary(op, &scope, &results, &mut spec.out_shardings);
+        for (i, &to) in spec.in_shardings.iter().enumerate() {
+            self.require(op, i, to, ready, out);
+        }
+        let returns = self.inside(&scope, &results, &spec.out_shardings);
+        if let &[body] = self.module.ops[op].regions.as_slice() {
+            let args = self.module.regions[body].args.clone();
+            let shardings = self.inside(&scope, &args, &spec.in_shardings);
+            for (&arg, sharding) in args.iter().zip(shardings) {
+                self.module.shardings.set(arg, sharding);
+            }
+            let around = self.scope.replace(scope);
+            self.region(body, &returns);
+            self.scope = around;
+        }
+        let made = spec.out_shardings.clone();
+        self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
+        out.push(op);
+        for (i, made) in made.into_iter().enumerate() {
+            if self.module.tensor(self.module.ops[op].results[i]).is_some() {
+                self.deliver(op, i, made, out);
+            }
+        }
+    }
+
+    /// Gives each of `values` the sharding in which it crosses the boundary.
+    fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
+        for (&value, id) in values.iter().zip(shardings) {
+            let Some(ty) = self.module.tensor(value) else { continue };
+            let closed = tidy(self.module, self.module.shardings.get(*id), self.mesh_id);
+            let divided = boundary_that_divides(self.mesh, body, &closed, &ty.shape);
+            if divided != closed {
+                self.warn_of_boundary(op, value, &closed, &divided);
+            }
+            *id = self.module.shardings.intern(divided);
+        }
+    }
+
+    fn inside(&mut self, body: &Scope, values: &[ValueId], ids: &[ShardingId]) -> Vec<Option<ShardingId>> {
+        let mut shardings = Vec::with_capacity(ids.len());
+        for (&value, &id) in values.iter().zip(ids) {
+            let sharding = inside(body, self.module.shardings.get(id));
+            let id = self.module.tensor(value).is_some().then(|| self.module.shardings.intern(sharding));
+            shardings.push(id);
+        }
+        shardings
+    }
+
+    fn warn_of_boundary(&mut self, op: OpId, value: ValueId, from: &TensorSharding, to: &TensorSharding) {
+        let Some(ty) = self.module.tensor(value) else { return };
+        let bytes = ty.num_bytes().unwrap_or(0);
+        let mut warning = Diagnostic::warning(
+            Class::Unsupported,
+            "SH0310",
+            format!(
+                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {bytes} bytes: its free axes do not divide evenly what each manual coordinate has",
+                from.display(self.mesh),
+                to.display(self.mesh)
+            ),
+        )
+        .at(self.module.ops[op].span)
+        .hint("split a dimension that the free axis divides");
+        warning.user_loc = self.module.user_loc(op);
+        self.warnings.push(Gather { op, bytes: u64::try_from(bytes).unwrap_or(0), warning });
+    }
+
+    /// Whether an operation by which devices meet or tell themselves apart means something where it stands.
+    pub(super) fn check_manual_op(&self, op: OpId) -> Result<(), Box<Diagnostic>> {
+        let data = &self.module.ops[op];
+        let Some(scope) = &self.scope else {
+            return Err(Box::new(
+                Diagnostic::unsupported(
+                    "SH0304",
+                    format!("{} in a program that is still to be partitioned", data.kind.name()),
+                )
+                .at(data.span)
+                .hint("write the program for one device and annotate it; shardc inserts the collectives"),
+            ));
+        };
+        match &data.kind {
+            OpKind::ReplicaId => Ok(()),
+            OpKind::PartitionId if scope.is_full(self.mesh) => Ok(()),
+            OpKind::PartitionId => {
+                let free: Vec<&str> =
+                    scope.free_axes(self.mesh).iter().map(|&a| self.mesh.axis_name(a)).collect();
+                let mut error = Diagnostic::unsupported(
+                    "SH0313",
+                    format!(
+                        "partition_id where {} is not manual: devices along it must not differ",
+                        free.join(", ")
+                    ),
+                )
+                .at(data.span)
+                .hint("ask for it in a manual computation over all axes of the mesh");
+                error.user_loc = self.module.user_loc(op);
+                Err(Box::new(error))
+            }
+            _ => device_groups(self.module, op, self.mesh, scope).map(|_| ()),
+        }
+    }
+}

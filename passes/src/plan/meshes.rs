@@ -1,0 +1,170 @@
+//! The one mesh that planning works on.
+//!
+//! A program may name several meshes over the same devices in the same order: `data=8` here, `a=2, b=4` there. All their
+//! axes are then products of the axes of one finer mesh, and every sharding can be said on that one.
+
+use shardc_ir::{
+    AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
+    TensorSharding,
+};
+
+use crate::manual::mesh_of;
+use crate::structure::{program_ops, program_regions};
+
+/// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
+/// values that are not split do not count.
+pub(super) fn common_mesh(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+) -> Result<MeshId, Box<Diagnostic>> {
+    let (used, cuts) = used_meshes(module, func, body);
+    let Some((&first, others)) = used.split_first() else {
+        return module.meshes.keys().next().ok_or_else(|| {
+            Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
+                "annotate it with sdy.mesh and sdy.sharding, or with --mesh \"data=4,model=2\" --spec ARG=data,-",
+            ))
+        });
+    };
+    for &other in others {
+        if let Err(why) = same_devices(&module.meshes[first], &module.meshes[other]) {
+            return Err(refused(module, first, other, why));
+        }
+    }
+    if others.is_empty() {
+        return Ok(first);
+    }
+    let mut cuts = cuts;
+    for &mesh in &used {
+        let mesh = &module.meshes[mesh];
+        cuts.extend(
+            mesh.all_axes()
+                .iter()
+                .flat_map(|&axis| [mesh.stride(axis), mesh.stride(axis) * mesh.axis_size(axis)]),
+        );
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    if cuts.windows(2).any(|pair| pair[1] % pair[0] != 0) {
+        let last = others.last().copied().unwrap_or(first);
+        return Err(refused(module, first, last, "their axes split the devices at places that do not nest"));
+    }
+    let is_fine =
+        |mesh: &Mesh| cuts.iter().all(|&cut| cut == mesh.num_devices() as i64 || starts_axis(mesh, cut));
+    if let Some(&fine) = used.iter().find(|&&id| is_fine(&module.meshes[id])) {
+        return Ok(fine);
+    }
+    let (name, mesh) = finer(module, first, &cuts);
+    Ok(module.add_mesh(&name, mesh))
+}
+
+/// The meshes that shardings of the program use, each once, and where their sub-axes begin and end.
+fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, Vec<i64>) {
+    let (mut used, mut cuts): (Vec<MeshId>, Vec<i64>) = (Vec::new(), Vec::new());
+    let mut meet = |id: MeshId| {
+        if !used.iter().any(|&u| u == id || module.meshes[u] == module.meshes[id]) {
+            used.push(id);
+        }
+    };
+    let mut cut = |sharding: &TensorSharding| {
+        let mesh = &module.meshes[sharding.mesh];
+        for axis in
+            sharding.split_axes().chain(sharding.unreduced.iter().copied()).filter(|a| a.sub.is_some())
+        {
+            cuts.extend([mesh.stride(axis), mesh.stride(axis) * mesh.axis_size(axis)]);
+        }
+    };
+    let regions = program_regions(module, body);
+    let ops = program_ops(module, body);
+    let mut asked: Vec<_> = Vec::new();
+    let args = regions.iter().flat_map(|&r| &module.regions[r].args);
+    for &value in args.chain(ops.iter().flat_map(|&op| &module.ops[op].results)) {
+        asked.extend(module.shardings.of(value));
+    }
+    asked.extend(module.funcs[func].res_shardings.iter().filter_map(|s| s.expand()));
+    for sharding in asked.into_iter().map(|id| module.shardings.get(id)) {
+        if !sharding.is_unsplit() || !sharding.unreduced.is_empty() {
+            meet(sharding.mesh);
+            cut(sharding);
+        }
+    }
+    for &op in &ops {
+        if let OpKind::ManualComputation(spec) = &module.ops[op].kind {
+            mesh_of(module, spec).into_iter().for_each(&mut meet);
+            spec.in_shardings.iter().chain(&spec.out_shardings).for_each(|&id| cut(module.shardings.get(id)));
+        }
+    }
+    (used, cuts)
+}
+
+fn same_devices(a: &Mesh, b: &Mesh) -> Result<(), &'static str> {
+    if a.num_devices() != b.num_devices() {
+        return Err("they have different numbers of devices");
+    }
+    if (0..a.num_devices()).any(|position| a.device_at(position) != b.device_at(position)) {
+        return Err("they have their devices in different orders");
+    }
+    Ok(())
+}
+
+fn starts_axis(mesh: &Mesh, cut: i64) -> bool {
+    mesh.all_axes().iter().any(|&axis| mesh.stride(axis) == cut && !mesh.is_trivial(axis))
+}
+
+fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> {
+    let (a, b) = (module.mesh_name(a), module.mesh_name(b));
+    Box::new(
+        Diagnostic::unsupported("SH0302", format!("values are sharded on two meshes, @{a} and @{b}: {why}"))
+            .hint("annotate every tensor on one mesh, or on meshes over the same devices in the same order whose axes are products of common parts"),
+    )
+}
+
+/// A mesh with an axis from each cut to the next; axes are called after those of `first`.
+fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
+    let mesh = &module.meshes[first];
+    let mut axes: Vec<(String, i64)> = Vec::new();
+    for pair in cuts.windows(2).rev() {
+        let whole = mesh.all_axes().into_iter().find(|&axis| {
+            mesh.stride(axis) <= pair[0] && pair[1] <= mesh.stride(axis) * mesh.axis_size(axis)
+        });
+        let name = match whole {
+            Some(axis) if mesh.axis_size(axis) == pair[1] / pair[0] => mesh.axis_name(axis).to_owned(),
+            Some(axis) => format!("{}_{}", mesh.axis_name(axis), pair[0] / mesh.stride(axis)),
+            None => format!("axis_{}", pair[0]),
+        };
+        axes.push((name, pair[1] / pair[0]));
+    }
+    let fine = Mesh::new(axes.iter().map(|(name, size)| (name.as_str(), *size)));
+    let mut name = format!("{}_parts", module.mesh_name(first));
+    while module.mesh_names.contains_key(name.as_str()) {
+        name.push('_');
+    }
+    (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
+}
+
+/// The placement that `sharding` says, on the common mesh, and nothing else: all closed, no axes of size one.
+pub(super) fn tidy(module: &Module, sharding: &TensorSharding, to: MeshId) -> TensorSharding {
+    let dims =
+        sharding.dims.iter().map(|dim| DimSharding::closed(&on_mesh(module, sharding.mesh, &dim.axes, to)));
+    let mut closed = TensorSharding::from_dims(to, dims);
+    closed.unreduced = on_mesh(module, sharding.mesh, &sharding.unreduced, to);
+    closed.reduction = sharding.reduction;
+    closed.tidied()
+}
+
+/// Axes of one mesh as axes of the common one; those of size one are left out.
+pub(super) fn on_mesh(module: &Module, from: MeshId, axes: &[AxisRef], to: MeshId) -> AxisList {
+    let (old, new) = (&module.meshes[from], &module.meshes[to]);
+    let axes = axes.iter().copied().filter(|&axis| !old.is_trivial(axis));
+    if from == to || old == new {
+        return axes.collect();
+    }
+    let parts = |axis: AxisRef| {
+        let (start, end) = (old.stride(axis), old.stride(axis) * old.axis_size(axis));
+        let within = move |part: &AxisRef| {
+            !new.is_trivial(*part) && start <= new.stride(*part) && new.stride(*part) < end
+        };
+        new.all_axes().into_iter().filter(within)
+    };
+    axes.flat_map(parts).collect()
+}

@@ -31,3 +31,4 @@ pub mod summary;
 mod sweep;
 mod symbols;
 pub mod units;
+mod windows;

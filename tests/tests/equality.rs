@@ -22,11 +22,8 @@ const SHARED: &[&str] = &[
     "llama_tiny_tp_train",
 ];
 
-/// Programs that need a gather that their annotations do not ask for, which shardc warns of; with those of
-/// [`RANDOM`].
-const WARNED: &[&str] = &["hf_gpt2_tiny_tp_train"];
-
-/// The folder of programs that random ones were made smaller to (see `random.rs`).
+/// The folder of programs that random ones were made smaller to (see `random.rs`). Some need a gather that their
+/// annotations do not ask for, which shardc warns of.
 const RANDOM: &str = "programs/random";
 
 fn main() -> ExitCode {
@@ -53,20 +50,20 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|path| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            Trial::test(name.clone(), move || equal(&path, &name))
+            Trial::test(name, move || equal(&path))
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn equal(path: &Path, name: &str) -> Result<(), Failed> {
+fn equal(path: &Path) -> Result<(), Failed> {
     let source = std::fs::read(path)?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
     let mut reference = None;
     for mode in [SpmdMode::Replica, SpmdMode::Partition] {
         let output = Compiler::new()
             .spmd_mode(mode)
-            .strict(!WARNED.contains(&name) && !path.starts_with(root().join(RANDOM)))
+            .strict(!path.starts_with(root().join(RANDOM)))
             .partition_module(original.clone(), &mut |_| {})
             .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
         let Some(client) = client()? else { continue };

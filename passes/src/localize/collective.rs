@@ -104,7 +104,7 @@ impl Localizer<'_> {
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
     /// partitions.
-    fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+    pub(super) fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
             SpmdMode::Partition => {
@@ -122,7 +122,13 @@ impl Localizer<'_> {
         spec
     }
 
-    fn collective(&mut self, place: &mut Place<'_>, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {
+    pub(super) fn collective(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: OpKind,
+        value: ValueId,
+        shape: &[i64],
+    ) -> ValueId {
         let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let ty = self.tensor_type(shape, dtype);
         self.emit(place, kind, &[value], ty)

@@ -8,12 +8,15 @@ use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, S
 
 use crate::reducer::{collective_reduction, is_idempotent, is_identity};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::windows::{is_single_elements, is_windowed};
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
     Plain,
+    /// Each device computes its part from a window of the operands, which it gets from its neighbours.
+    Halo,
     /// Each device's result is a pending reduction.
     Pending(ReductionKind),
     /// Not possible (yet): the factor must be whole on each device.
@@ -23,6 +26,9 @@ pub(crate) enum Split {
 /// What splitting factor `index` of `op` does.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
+    if let Some(split) = split_windows(module, op, rule, index) {
+        return split;
+    }
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
@@ -53,20 +59,18 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             let on_both = in_operand(0).is_some() && rule.results.iter().any(|m| m.find(index).is_some());
             if on_both { pass_through(factor) } else { Split::No }
         }
-        OpKind::Reverse { dims } => plain_if(in_operand(0).is_none_or(|d| !dims.contains(&(d as u32)))),
-        OpKind::Slice(spec) => plain_if(in_operand(0).is_some_and(|d| {
-            spec.start[d] == 0 && spec.stride[d] == 1 && spec.limit[d] == module.shape(data.operands[0])[d]
-        })),
+        // Where these are windowed they have been dealt with.
+        OpKind::Reverse { .. }
+        | OpKind::Slice(_)
+        | OpKind::Concatenate { .. }
+        | OpKind::Pad(_)
+        | OpKind::ReduceWindow(_) => pass_through(factor),
         OpKind::DynamicSlice { sizes } => {
             plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
         }
         OpKind::DynamicUpdateSlice => plain_if(
             in_operand(0)
                 .is_some_and(|d| module.shape(data.operands[0])[d] == module.shape(data.operands[1])[d]),
-        ),
-        OpKind::Concatenate { dim } => plain_if(in_operand(0).is_some_and(|d| d as u32 != *dim)),
-        OpKind::Pad(spec) => plain_if(
-            in_operand(0).is_some_and(|d| spec.low[d] == 0 && spec.high[d] == 0 && spec.interior[d] == 0),
         ),
         OpKind::DotGeneral(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
@@ -91,13 +95,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => split_reduce(module, op),
             _ => Split::Plain,
         },
-        OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => {
-            plain_if(in_operand(0).is_some_and(|d| {
-                spec.dimensions.get(d).is_none_or(|&n| n == 1)
-                    && spec.strides.get(d).is_none_or(|&n| n == 1)
-                    && spec.base_dilations.get(d).is_none_or(|&n| n == 1)
-                    && spec.padding.get(d).is_none_or(|&p| p == (0, 0))
-            }))
+        OpKind::SelectAndScatter(spec) => {
+            plain_if(in_operand(0).is_some_and(|d| is_single_elements(spec, d)))
         }
         OpKind::Sort { dim, .. } => {
             let dim = dim.unwrap_or(-1);
@@ -191,6 +190,53 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => Split::No,
     }
+}
+
+/// What splitting a dimension of the result that comes from windows does; `None` for others. The operands must be split
+/// there too, and by nothing else.
+fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
+    let data = &module.ops[op];
+    let operand = *data.operands.first()?;
+    let (dim, _) = rule.results.first()?.find(index)?;
+    if !is_windowed(&data.kind, module.shape(operand), dim) {
+        return None;
+    }
+    let from = match &data.kind {
+        OpKind::Convolution(spec) => {
+            let i = spec.output.spatial.iter().position(|&d| d as usize == dim)?;
+            *spec.input.spatial.get(i)? as usize
+        }
+        _ => dim,
+    };
+    let only = |mapping: &TensorMapping, dim: usize| {
+        mapping.dims.iter().enumerate().all(|(d, factors)| factors.contains(&index) == (d == dim))
+            && mapping.dims.get(dim).is_some_and(|factors| factors.len() == 1)
+    };
+    let inputs = match &data.kind {
+        OpKind::Concatenate { .. } => data.operands.len(),
+        OpKind::ReduceWindow(_) => data.operands.len() / 2,
+        _ => 1,
+    };
+    let fits = rule.results.iter().all(|m| only(m, dim))
+        && rule.operands.iter().take(inputs).all(|m| only(m, from))
+        && rule.operands.iter().skip(inputs).all(|m| m.find(index).is_none());
+    Some(if fits { Split::Halo } else { Split::No })
+}
+
+/// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by the
+/// windows' places, but not within them, which the rule allows for too: of the two factors the first remains.
+pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
+    let OpKind::Convolution(spec) = &module.ops[op].kind else { return rule };
+    for (&from, &to) in spec.input.spatial.iter().zip(&spec.output.spatial) {
+        let places = rule.results.first().and_then(|m| m.dims.get(to as usize)).cloned().unwrap_or_default();
+        let Some(factors) = rule.operands.first_mut().and_then(|m| m.dims.get_mut(from as usize)) else {
+            continue;
+        };
+        if factors.iter().any(|f| places.contains(f)) {
+            factors.retain(|f| places.contains(f));
+        }
+    }
+    rule
 }
 
 fn pass_through(factor: Factor) -> Split {

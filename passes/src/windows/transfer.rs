@@ -1,0 +1,298 @@
+//! What windows an operation's devices need.
+//!
+//! An operation whose windows skip elements (a slice with a stride) thins out the blocks before anything is sent; one that
+//! puts elements between those of its operand (interior padding, dilation) spreads the window after it has come.
+
+use shardc_ir::{OpKind, WindowSpec};
+use smallvec::{SmallVec, smallvec};
+
+use super::PerDevice;
+use super::exchange::{Held, Span, Window, ceil_div};
+
+/// What stands where there is no element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// Nobody looks there.
+    Nothing,
+    /// Zero.
+    Zero,
+    /// This operand, a scalar.
+    Operand(usize),
+}
+
+/// Of each block only every so manyth element counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Thin {
+    /// The distance of elements that count.
+    pub(crate) stride: i64,
+    /// How many of them a thinned block has.
+    pub(crate) size: i64,
+    /// Where in each device's block the first of them is.
+    pub(crate) first: PerDevice,
+}
+
+/// A window with fill between its elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// The distance of elements.
+    pub(crate) step: i64,
+    /// The size of the spread window.
+    pub(crate) size: i64,
+    /// Where in each device's spread window the first element is.
+    pub(crate) first: PerDevice,
+}
+
+/// One dimension of one operand (of several that follow one another, for `concatenate`) for the devices that split it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    /// The operands.
+    pub(crate) operands: SmallVec<[usize; 2]>,
+    /// The dimension.
+    pub(crate) dim: usize,
+    /// Done to blocks first.
+    pub(crate) thin: Option<Thin>,
+    /// What the blocks hold then, one for each operand.
+    pub(crate) held: SmallVec<[Held; 2]>,
+    /// What each device needs of it.
+    pub(crate) window: Window,
+    /// Done to windows last.
+    pub(crate) spread: Option<Spread>,
+    /// What stands where there is no element.
+    pub(crate) fill: Fill,
+}
+
+/// Whether dimension `dim` of the result comes from windows rather than from the same block of the operands.
+pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
+    match kind {
+        OpKind::Slice(spec) => {
+            let whole = |d: usize| {
+                spec.start[d] == 0 && spec.stride[d] == 1 && Some(&spec.limit[d]) == operand.get(d)
+            };
+            dim < spec.start.len() && !whole(dim)
+        }
+        OpKind::Pad(spec) => {
+            [&spec.low, &spec.high, &spec.interior].iter().any(|list| list.get(dim).is_some_and(|&n| n != 0))
+        }
+        OpKind::Concatenate { dim: along } => *along as usize == dim,
+        OpKind::Reverse { dims } => dims.contains(&(dim as u32)),
+        OpKind::ReduceWindow(spec) => !is_single_elements(spec, dim),
+        OpKind::Convolution(spec) => spec.output.spatial.contains(&(dim as u32)),
+        _ => false,
+    }
+}
+
+/// Whether each window along `dim` is one element and windows neither skip nor pad.
+pub(crate) fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
+    let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
+    one(&spec.dimensions)
+        && one(&spec.strides)
+        && one(&spec.base_dilations)
+        && spec.padding.get(dim).is_none_or(|&p| p == (0, 0))
+}
+
+/// What is needed for dimension `dim` of the result to be split `k` ways like the operands' dimension; shapes are global.
+/// `None` where the dimension [is not windowed](is_windowed), or empty.
+pub(crate) fn transfers(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    dim: usize,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    let input = *operands.first()?;
+    let made = *result.get(dim)?;
+    if made <= 0 || k <= 0 || !is_windowed(kind, input, dim) {
+        return None;
+    }
+    let blocks = Blocks { size: made, k, block: ceil_div(made, k) };
+    match kind {
+        OpKind::Slice(spec) => {
+            let (start, stride) = (spec.start[dim], spec.stride[dim]);
+            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let window = blocks.windows(1, 0, 1);
+            let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
+            transfer.thin_out(start, stride, made);
+            Some(smallvec![transfer])
+        }
+        OpKind::Pad(spec) => {
+            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let window = blocks.windows(1, spec.low[dim], 1);
+            let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
+            transfer.spread_out(spec.interior[dim].checked_add(1)?);
+            Some(smallvec![transfer])
+        }
+        OpKind::Concatenate { .. } => {
+            let mut first = 0;
+            let mut held = SmallVec::new();
+            for shape in operands {
+                let size = *shape.get(dim)?;
+                held.push(Held::blocks(size, k, first));
+                first += size;
+            }
+            let window = blocks.windows(1, 0, 1);
+            let operands = (0..operands.len()).collect();
+            let fill = Fill::Nothing;
+            Some(smallvec![Transfer { operands, dim, thin: None, held, window, spread: None, fill }])
+        }
+        OpKind::Reverse { .. } => {
+            let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
+            let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
+            let window = Window { size: blocks.block, origins, needs };
+            let held = Held::blocks(made, k, 0);
+            Some(smallvec![Transfer::plain(0, dim, held, window, Fill::Nothing)])
+        }
+        OpKind::ReduceWindow(spec) => {
+            let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
+            let low = spec.padding.get(dim).map_or(0, |p| p.0);
+            let reach = reach(at(&spec.dimensions), at(&spec.window_dilations))?;
+            let inputs = operands.len() / 2;
+            let mut all = SmallVec::new();
+            for (i, shape) in operands.iter().enumerate().take(inputs) {
+                let held = Held::blocks(*shape.get(dim)?, k, 0);
+                let window = blocks.windows(at(&spec.strides), low, reach);
+                let mut transfer = Transfer::plain(i, dim, held, window, Fill::Operand(inputs + i));
+                transfer.spread_out(at(&spec.base_dilations));
+                all.push(transfer);
+            }
+            Some(all)
+        }
+        OpKind::Convolution(spec) => {
+            let i = spec.output.spatial.iter().position(|&d| d as usize == dim)?;
+            let (from, kernel) =
+                (*spec.input.spatial.get(i)? as usize, *spec.kernel.spatial.get(i)? as usize);
+            let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
+            let low = spec.padding.get(i).map_or(0, |p| p.0);
+            let reach = reach(*operands.get(1)?.get(kernel)?, at(&spec.rhs_dilation))?;
+            let held = Held::blocks(*input.get(from)?, k, 0);
+            let window = blocks.windows(at(&spec.strides), low, reach);
+            let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
+            transfer.spread_out(at(&spec.lhs_dilation));
+            Some(smallvec![transfer])
+        }
+        _ => None,
+    }
+}
+
+/// How far a window reaches; `None` where it is empty.
+fn reach(size: i64, dilation: i64) -> Option<i64> {
+    (size > 0 && dilation > 0).then(|| (size - 1) * dilation + 1)
+}
+
+/// The blocks of the result.
+struct Blocks {
+    size: i64,
+    k: i64,
+    block: i64,
+}
+
+impl Blocks {
+    /// Element `r` of the result needs `reach` elements from `r * stride - low` on.
+    fn windows(&self, stride: i64, low: i64, reach: i64) -> Window {
+        let origins: Vec<i64> = (0..self.k).map(|i| i * self.block * stride - low).collect();
+        let needs = (0..self.k).zip(&origins).map(|(i, &origin)| {
+            let results = (self.size - i * self.block).clamp(0, self.block);
+            if results == 0 { origin..origin } else { origin..origin + (results - 1) * stride + reach }
+        });
+        Window { size: (self.block - 1) * stride + reach, needs: needs.collect(), origins }
+    }
+}
+
+impl Transfer {
+    fn plain(operand: usize, dim: usize, held: Held, window: Window, fill: Fill) -> Transfer {
+        let (operands, held) = (smallvec![operand], smallvec![held]);
+        Transfer { operands, dim, thin: None, held, window, spread: None, fill }
+    }
+
+    /// The window is one of elements `start + r * stride` for `r` below `count`.
+    fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
+        let [held] = self.held.as_mut_slice() else { return };
+        let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
+        let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
+        let first: PerDevice = spans
+            .iter()
+            .zip(&held.spans)
+            .map(|(thin, span)| (!thin.is_empty()).then(|| start + thin.start * stride - span.start))
+            .collect();
+        let size = spans.iter().map(|s| s.end - s.start).max().unwrap_or(0);
+        if stride == 1 {
+            // Nothing is skipped: elements keep their places, and the window moves instead.
+            for at in self.window.origins.iter_mut() {
+                *at += start;
+            }
+            for need in &mut self.window.needs {
+                *need = need.start + start..need.end + start;
+            }
+            return;
+        }
+        *held = Held { block: size, spans };
+        self.thin = Some(Thin { stride, size, first });
+    }
+
+    /// The window is one of a tensor with `step - 1` elements between each two of the operand's.
+    fn spread_out(&mut self, step: i64) {
+        if step <= 1 {
+            return;
+        }
+        let spread = &self.window;
+        let origins: Vec<i64> = spread.origins.iter().map(|&o| ceil_div(o, step)).collect();
+        let needs = spread
+            .needs
+            .iter()
+            .zip(&origins)
+            .map(|(need, &origin)| {
+                let (first, end) = (ceil_div(need.start, step), ceil_div(need.end, step));
+                if first < end { first..end } else { origin..origin }
+            })
+            .collect();
+        let first = origins.iter().zip(&spread.origins).map(|(&o, &s)| Some(o * step - s)).collect();
+        let size = spread.size;
+        self.window = Window { size: (size - 1) / step + 1, origins, needs };
+        self.spread = Some(Spread { step, size, first });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{PadSpec, SliceSpec};
+
+    use super::*;
+
+    fn slice(start: i64, limit: i64, stride: i64) -> OpKind {
+        let list = |n: i64| smallvec![n];
+        OpKind::Slice(Box::new(SliceSpec { start: list(start), limit: list(limit), stride: list(stride) }))
+    }
+
+    #[track_caller]
+    fn only(kind: &OpKind, operands: &[&[i64]], result: i64, k: i64) -> Transfer {
+        let mut all = transfers(kind, operands, &[result], 0, k).unwrap();
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    }
+
+    #[test]
+    fn a_slice_without_stride_moves_the_window() {
+        let transfer = only(&slice(3, 11, 1), &[&[16]], 8, 4);
+        assert_eq!(transfer.thin, None);
+        assert_eq!(transfer.window.origins, [3, 5, 7, 9]);
+        assert_eq!(transfer.window.needs[3], 9..11);
+    }
+
+    #[test]
+    fn a_slice_with_stride_thins_blocks() {
+        let transfer = only(&slice(1, 16, 3), &[&[16]], 5, 4);
+        let thin = transfer.thin.unwrap();
+        assert_eq!((thin.size, thin.first), (2, vec![Some(1), Some(0), Some(2), Some(1)]));
+        assert_eq!(transfer.held[0].spans, [0..1, 1..3, 3..4, 4..5]);
+        assert_eq!(transfer.window.needs, [0..2, 2..4, 4..5, 6..6]);
+    }
+
+    #[test]
+    fn interior_padding_spreads_the_window() {
+        let list = |n: i64| smallvec![n];
+        let spec = PadSpec { low: list(1), high: list(0), interior: list(1) };
+        let transfer = only(&OpKind::Pad(Box::new(spec)), &[&[4], &[]], 8, 4);
+        let spread = transfer.spread.unwrap();
+        assert_eq!((spread.size, spread.first), (2, vec![Some(1); 4]));
+        assert_eq!((transfer.window.size, transfer.window.origins), (1, vec![0, 1, 2, 3]));
+    }
+}

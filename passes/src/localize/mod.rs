@@ -16,6 +16,7 @@
 
 mod collective;
 mod coords;
+mod exchange;
 mod halo;
 mod index;
 mod loops;
@@ -311,7 +312,8 @@ impl Localizer<'_> {
             OpKind::Pad(_)
             | OpKind::Concatenate { .. }
             | OpKind::Reverse { .. }
-            | OpKind::ReduceWindow(_) => {
+            | OpKind::ReduceWindow(_)
+            | OpKind::SelectAndScatter(_) => {
                 if self.halo(op, place) {
                     return;
                 }
@@ -339,7 +341,6 @@ impl Localizer<'_> {
             | OpKind::BroadcastInDim { .. }
             | OpKind::Reshape
             | OpKind::Transpose { .. }
-            | OpKind::SelectAndScatter(_)
             | OpKind::Sort { .. }
             | OpKind::RngBitGenerator { .. }
             | OpKind::Fft { .. }

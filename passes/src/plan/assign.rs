@@ -13,8 +13,8 @@ use super::support::Split;
 use crate::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::cost;
 use crate::reshard::Planner;
-use crate::rule::{ShardingRule, TensorMapping};
-use crate::windows::{Exchange, transfers};
+use crate::rule::{FactorIndex, ShardingRule, TensorMapping};
+use crate::windows::{Along, Exchange, transfers};
 
 /// The parts that split each factor, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
@@ -97,7 +97,7 @@ impl Site<'_> {
     fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut gathered = chosen.clone();
         for (parts, split) in gathered.iter_mut().zip(&self.splits) {
-            if *split == Split::Halo {
+            if split.is_windowed() {
                 parts.clear();
             }
         }
@@ -129,12 +129,13 @@ impl Site<'_> {
         }
         let mut sum = 0.0;
         for (f, (parts, split)) in chosen.iter().zip(&self.splits).enumerate() {
-            let Some((dim, _)) = result.mapping.find(f as u16) else { continue };
-            if *split != Split::Halo || parts.is_empty() {
+            if !split.is_windowed() || parts.is_empty() {
                 continue;
             }
             let k = size_of(parts);
-            let Some(transfers) = transfers(self.kind, &shapes, &result.ty.shape, dim, k) else {
+            let along = self.along(f as u16, result);
+            let Some(transfers) = along.and_then(|a| transfers(self.kind, &shapes, &result.ty.shape, a, k))
+            else {
                 return f64::INFINITY;
             };
             for transfer in transfers {
@@ -148,6 +149,16 @@ impl Site<'_> {
             }
         }
         sum
+    }
+
+    /// What a windowed factor stands for.
+    fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
+        if let Some((dim, _)) = result.mapping.find(factor) {
+            return Some(Along::Result(dim));
+        }
+        let OpKind::Convolution(spec) = self.kind else { return None };
+        let (dim, _) = self.rule.operands.get(1)?.find(factor)?;
+        spec.kernel.spatial.iter().position(|&d| d as usize == dim).map(Along::Kernel)
     }
 
     /// The bytes that each device has of a tensor.
@@ -303,11 +314,9 @@ impl Site<'_> {
 
     /// How the pending results are combined.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
-        let kinds = chosen.iter().zip(&self.splits).filter_map(|(parts, split)| match split {
-            Split::Pending(kind) if !parts.is_empty() => Some(*kind),
-            Split::Pending(_) | Split::Plain | Split::Halo | Split::No => None,
-        });
-        kinds.into_iter().next().unwrap_or_default()
+        let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
+        let mut kinds = kinds.filter_map(|(_, split)| split.pending());
+        kinds.next().unwrap_or_default()
     }
 
     /// The axes over which the results are pending.
@@ -315,7 +324,7 @@ impl Site<'_> {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
             .zip(&self.splits)
-            .filter(|(_, split)| matches!(split, Split::Pending(_)))
+            .filter(|(_, split)| split.pending().is_some())
             .flat_map(|(parts, _)| parts.iter().copied())
             .collect();
         parts.sort_unstable();

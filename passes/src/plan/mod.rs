@@ -469,8 +469,8 @@ impl Pass<'_> {
             let cannot_split = |dim: usize| match rule {
                 Some((rule, splits)) => {
                     let factors = &rule.operands[i].dims[dim];
-                    let whole = |f: u16| matches!(splits[usize::from(f)], Split::No | Split::Halo);
-                    factors.is_empty() || factors.iter().any(|&f| whole(f))
+                    let whole = |split: Split| split == Split::No || split.is_windowed();
+                    factors.is_empty() || factors.iter().any(|&f| whole(splits[usize::from(f)]))
                 }
                 None => true,
             };

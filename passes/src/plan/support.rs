@@ -6,9 +6,9 @@
 
 use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
-use crate::reducer::{collective_reduction, is_idempotent, is_identity};
+use crate::reducer::{collective_reduction, is_idempotent, is_identity, reduction_of};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::windows::{is_single_elements, is_windowed};
+use crate::windows::is_windowed;
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +19,25 @@ pub(crate) enum Split {
     Halo,
     /// Each device's result is a pending reduction.
     Pending(ReductionKind),
+    /// Both: what each device needs for its part of a sum it gets from its neighbours.
+    PendingHalo(ReductionKind),
     /// Not possible (yet): the factor must be whole on each device.
     No,
+}
+
+impl Split {
+    /// Whether neighbours exchange windows.
+    pub(crate) fn is_windowed(self) -> bool {
+        matches!(self, Split::Halo | Split::PendingHalo(_))
+    }
+
+    /// How parts of the result are combined, where they are.
+    pub(crate) fn pending(self) -> Option<ReductionKind> {
+        match self {
+            Split::Pending(kind) | Split::PendingHalo(kind) => Some(kind),
+            Split::Plain | Split::Halo | Split::No => None,
+        }
+    }
 }
 
 /// What splitting factor `index` of `op` does.
@@ -64,7 +81,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Slice(_)
         | OpKind::Concatenate { .. }
         | OpKind::Pad(_)
-        | OpKind::ReduceWindow(_) => pass_through(factor),
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_) => pass_through(factor),
         OpKind::DynamicSlice { sizes } => {
             plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
         }
@@ -76,28 +94,15 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_unless_bool(module, op),
             _ => Split::Plain,
         },
-        OpKind::Convolution(spec) => {
-            if spec.feature_group_count == 1 && spec.batch_group_count == 1 {
-                match factor.kind {
-                    FactorKind::Reduction
-                        if in_operand(0).is_some_and(|d| sums_whole_dimension(module, op, spec, d)) =>
-                    {
-                        sum_unless_bool(module, op)
-                    }
-                    FactorKind::Reduction => Split::No,
-                    _ => Split::Plain,
-                }
-            } else {
-                plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize))
-            }
-        }
+        OpKind::Convolution(spec) => match factor.kind {
+            FactorKind::Reduction => split_sum(module, op, spec, rule, index),
+            _ if spec.feature_group_count == 1 && spec.batch_group_count == 1 => Split::Plain,
+            _ => plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize)),
+        },
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
             _ => Split::Plain,
         },
-        OpKind::SelectAndScatter(spec) => {
-            plain_if(in_operand(0).is_some_and(|d| is_single_elements(spec, d)))
-        }
         OpKind::Sort { dim, .. } => {
             let dim = dim.unwrap_or(-1);
             let rank = data.operands.first().map_or(0, |&v| module.rank(v)) as i64;
@@ -215,28 +220,65 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     let inputs = match &data.kind {
         OpKind::Concatenate { .. } => data.operands.len(),
         OpKind::ReduceWindow(_) => data.operands.len() / 2,
+        OpKind::SelectAndScatter(_) => 2,
         _ => 1,
     };
+    // Windows beyond the last one scatter zeros.
+    if matches!(data.kind, OpKind::SelectAndScatter(_)) {
+        let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
+        if scatter != Some(ReductionKind::Add) {
+            return Some(Split::No);
+        }
+    }
     let fits = rule.results.iter().all(|m| only(m, dim))
         && rule.operands.iter().take(inputs).all(|m| only(m, from))
         && rule.operands.iter().skip(inputs).all(|m| m.find(index).is_none());
     Some(if fits { Split::Halo } else { Split::No })
 }
 
-/// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by the
-/// windows' places, but not within them, which the rule allows for too: of the two factors the first remains.
+/// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their
+/// places or, as in the gradient of a kernel, within them; the rule allows for both at once, the planner for the larger.
+/// The source of a `select_and_scatter` is split where its operand is.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
-    let OpKind::Convolution(spec) = &module.ops[op].kind else { return rule };
-    for (&from, &to) in spec.input.spatial.iter().zip(&spec.output.spatial) {
-        let places = rule.results.first().and_then(|m| m.dims.get(to as usize)).cloned().unwrap_or_default();
-        let Some(factors) = rule.operands.first_mut().and_then(|m| m.dims.get_mut(from as usize)) else {
-            continue;
-        };
-        if factors.iter().any(|f| places.contains(f)) {
-            factors.retain(|f| places.contains(f));
+    let data = &module.ops[op];
+    match &data.kind {
+        OpKind::Convolution(spec) => {
+            for &from in &spec.input.spatial {
+                let Some(factors) = rule.operands.first_mut().and_then(|m| m.dims.get_mut(from as usize))
+                else {
+                    continue;
+                };
+                // The rule has the larger one first.
+                factors.truncate(1);
+            }
         }
+        OpKind::SelectAndScatter(_) => {
+            let [operand, source, ..] = rule.operands.as_mut_slice() else { return rule };
+            for (of_source, of_operand) in source.dims.iter_mut().zip(&operand.dims) {
+                of_source.clone_from(of_operand);
+            }
+        }
+        _ => {}
     }
     rule
+}
+
+/// What splitting a contracted dimension of a convolution does.
+fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
+    let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
+    let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
+    let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
+    if from == spec.input.b {
+        // Each group of features has a sum of its own.
+        return if spec.feature_group_count == 1 { Split::Pending(sum) } else { Split::No };
+    }
+    if sums_whole_dimension(module, op, spec, from as usize) {
+        return Split::Pending(sum);
+    }
+    let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);
+    let alone = |operand: usize, dim: u32| rule.operands[operand].dims[dim as usize].len() == 1;
+    let is_spatial = spatial.into_iter().any(|(&l, &r)| l == from && r == kernel);
+    if is_spatial && alone(0, from) && alone(1, kernel) { Split::PendingHalo(sum) } else { Split::No }
 }
 
 fn pass_through(factor: Factor) -> Split {
@@ -250,13 +292,9 @@ fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     }
 }
 
-/// Whether a convolution adds up dimension `dim` of its input once and entirely: the input feature, or a spatial
-/// dimension that one window covers. Other windows overlap, so that a block of the input is not all that the same
-/// block of the kernel meets.
+/// Whether a convolution adds up spatial dimension `dim` of its input once and entirely: one window covers it. Other
+/// windows overlap, so that a block of the input is not all that the same block of the kernel meets.
 fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
-    if dim == spec.input.b as usize {
-        return true;
-    }
     let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
     let data = &module.ops[op];
     let size = |value: ValueId, dims: &DimList| {

@@ -61,6 +61,15 @@ pub(crate) struct Transfer {
     pub(crate) fill: Fill,
 }
 
+/// What the devices split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// This dimension of the result, and of the operands what it comes from.
+    Result(usize),
+    /// This spatial dimension of a convolution's kernel, and of its input; each result is then a part of a sum.
+    Kernel(usize),
+}
+
 /// Whether dimension `dim` of the result comes from windows rather than from the same block of the operands.
 pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
     match kind {
@@ -75,14 +84,14 @@ pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
         }
         OpKind::Concatenate { dim: along } => *along as usize == dim,
         OpKind::Reverse { dims } => dims.contains(&(dim as u32)),
-        OpKind::ReduceWindow(spec) => !is_single_elements(spec, dim),
+        OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => !is_single_elements(spec, dim),
         OpKind::Convolution(spec) => spec.output.spatial.contains(&(dim as u32)),
         _ => false,
     }
 }
 
 /// Whether each window along `dim` is one element and windows neither skip nor pad.
-pub(crate) fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
+fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
     let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
     one(&spec.dimensions)
         && one(&spec.strides)
@@ -90,9 +99,22 @@ pub(crate) fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
         && spec.padding.get(dim).is_none_or(|&p| p == (0, 0))
 }
 
-/// What is needed for dimension `dim` of the result to be split `k` ways like the operands' dimension; shapes are global.
-/// `None` where the dimension [is not windowed](is_windowed), or empty.
+/// What is needed to split the operation `k` ways; shapes are global. `None` where the dimension
+/// [is not windowed](is_windowed), or empty, or cannot be split so.
 pub(crate) fn transfers(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    along: Along,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    match along {
+        Along::Result(dim) => along_result(kind, operands, result, dim, k),
+        Along::Kernel(i) => along_kernel(kind, operands, result, i, k),
+    }
+}
+
+fn along_result(
     kind: &OpKind,
     operands: &[&[i64]],
     result: &[i64],
@@ -156,6 +178,17 @@ pub(crate) fn transfers(
             }
             Some(all)
         }
+        OpKind::SelectAndScatter(spec) => {
+            let scatter = Scatter::new(spec, input, dim, k)?;
+            let windows = *operands.get(1)?.get(dim)?;
+            let operand = scatter.operand(windows);
+            let source = scatter.source();
+            let held = |size: i64| Held::blocks(size, k, 0);
+            Some(smallvec![
+                Transfer::plain(0, dim, held(made), operand, Fill::Nothing),
+                Transfer::plain(1, dim, held(windows), source, Fill::Zero),
+            ])
+        }
         OpKind::Convolution(spec) => {
             let i = spec.output.spatial.iter().position(|&d| d as usize == dim)?;
             let (from, kernel) =
@@ -170,6 +203,111 @@ pub(crate) fn transfers(
             Some(smallvec![transfer])
         }
         _ => None,
+    }
+}
+
+/// Each device has a block of the kernel, and needs what that meets in all windows. Only even blocks: padding of the kernel
+/// would meet elements, and zero times infinity is not zero.
+fn along_kernel(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    i: usize,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    let OpKind::Convolution(spec) = kind else { return None };
+    let &[input, kernel, ..] = operands else { return None };
+    let from = *spec.input.spatial.get(i)? as usize;
+    let size = *kernel.get(*spec.kernel.spatial.get(i)? as usize)?;
+    let windows = *result.get(*spec.output.spatial.get(i)? as usize)?;
+    let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
+    if size <= 0 || windows <= 0 || k <= 0 || size % k != 0 || spec.reversal.get(i) == Some(&true) {
+        return None;
+    }
+    let low = spec.padding.get(i).map_or(0, |p| p.0);
+    let reach = (windows - 1) * at(&spec.strides) + 1;
+    let window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
+    let held = Held::blocks(*input.get(from)?, k, 0);
+    let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
+    transfer.spread_out(at(&spec.lhs_dilation));
+    Some(smallvec![transfer])
+}
+
+/// Where in its part of a `select_and_scatter` along `dim` each device's block of the result begins, once its operands are
+/// windows: a device does all windows that touch its block, and these reach beyond it.
+pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
+    let OpKind::SelectAndScatter(spec) = kind else { return None };
+    let scatter = Scatter::new(spec, operand, dim, k)?;
+    Some(
+        scatter
+            .first
+            .iter()
+            .zip(0..)
+            .map(|(&first, i)| Some(i * scatter.block - first * scatter.stride))
+            .collect(),
+    )
+}
+
+/// A `select_and_scatter` along one dimension without padding. A device's windows are those that touch its block.
+struct Scatter {
+    size: i64,
+    block: i64,
+    window: i64,
+    stride: i64,
+    /// The first window of each device; there are none before zero.
+    first: Vec<i64>,
+    /// How many windows a device does.
+    count: i64,
+    /// How many elements it looks at.
+    reach: i64,
+}
+
+impl Scatter {
+    fn new(spec: &WindowSpec, operand: &[i64], dim: usize, k: i64) -> Option<Scatter> {
+        let size = *operand.get(dim)?;
+        let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
+        let (window, stride) = (at(&spec.dimensions), at(&spec.strides));
+        let padded = spec.padding.get(dim).is_some_and(|&p| p != (0, 0));
+        if padded || size <= 0 || k <= 0 || window <= 0 || stride <= 0 {
+            return None;
+        }
+        let block = ceil_div(size, k);
+        let first: Vec<i64> = (0..k).map(|i| ceil_div(i * block - (window - 1), stride)).collect();
+        let reach = first.iter().zip(1..).map(|(&first, i)| {
+            let end = i * block;
+            let last = (end - 1).div_euclid(stride);
+            ((last - first) * stride + window).max(end - first * stride)
+        });
+        let reach = reach.max()?;
+        let count = (reach - window) / stride + 1;
+        Some(Scatter { size, block, window, stride, first, count, reach })
+    }
+
+    /// The last window that touches each device's block and one more; `None` where it has no elements.
+    fn end(&self, i: i64) -> Option<i64> {
+        let end = ((i + 1) * self.block).min(self.size);
+        (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
+    }
+
+    /// What windows that there are look at.
+    fn operand(&self, windows: i64) -> Window {
+        let origins: Vec<i64> = self.first.iter().map(|&first| first * self.stride).collect();
+        let needs = self.first.iter().zip(0..).zip(&origins).map(|((&first, i), &origin)| {
+            let (begin, end) = (first.max(0), self.end(i).unwrap_or(first).min(windows));
+            if begin < end {
+                begin * self.stride..(end - 1) * self.stride + self.window
+            } else {
+                origin..origin
+            }
+        });
+        Window { size: self.reach, needs: needs.collect(), origins }
+    }
+
+    /// What windows scatter: zero for those that there are not.
+    fn source(&self) -> Window {
+        let needs =
+            self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));
+        Window { size: self.count, needs: needs.collect(), origins: self.first.clone() }
     }
 }
 
@@ -264,7 +402,7 @@ mod tests {
 
     #[track_caller]
     fn only(kind: &OpKind, operands: &[&[i64]], result: i64, k: i64) -> Transfer {
-        let mut all = transfers(kind, operands, &[result], 0, k).unwrap();
+        let mut all = transfers(kind, operands, &[result], Along::Result(0), k).unwrap();
         assert_eq!(all.len(), 1);
         all.remove(0)
     }

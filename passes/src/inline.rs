@@ -4,6 +4,8 @@
 //! summary of a callee. A callee that is called from several places is copied to each, since each place may
 //! shard it differently.
 
+use std::collections::HashMap;
+
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use shardc_ir::{
@@ -84,30 +86,80 @@ fn copy_sharding(module: &mut Module, from: ValueId, to: ValueId) {
     }
 }
 
+/// Where operations stood before calls were inlined.
+#[derive(Clone, Debug, Default)]
+pub struct CallSites {
+    /// For each operation that a call brought the last entry of its way, plus one.
+    of: SecondaryMap<OpId, u32>,
+    /// Each call, and the entry of the call before it: inside of what it calls.
+    calls: Vec<(OpId, Option<u32>)>,
+    known: HashMap<(OpId, Option<u32>), u32>,
+}
+
+impl CallSites {
+    /// The calls through which an operation came to where it stands, innermost first.
+    #[must_use]
+    pub fn of(&self, op: OpId) -> Vec<OpId> {
+        let mut out = Vec::new();
+        let mut at = self.of[op].checked_sub(1);
+        while let Some(&(call, inner)) = at.and_then(|at| self.calls.get(at as usize)) {
+            out.push(call);
+            at = inner;
+        }
+        out.reverse();
+        out
+    }
+
+    /// `copies` stand for `originals` after `call`.
+    fn note(&mut self, call: OpId, originals: &[OpId], copies: &[OpId]) {
+        for (&original, &copy) in originals.iter().zip(copies) {
+            let entry = (call, self.of[original].checked_sub(1));
+            let next = self.calls.len() as u32;
+            let at = *self.known.entry(entry).or_insert(next);
+            if at == next {
+                self.calls.push(entry);
+            }
+            self.of[copy] = at + 1;
+        }
+    }
+}
+
+/// As [`inline_calls`], and tells where each operation comes from.
+///
+/// # Errors
+/// As [`inline_calls`].
+pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagnostic>> {
+    inline_all(module, Some(CallSites::default())).map(Option::unwrap_or_default)
+}
+
 /// Replaces every call that the program can reach by a copy of the callee's body, and drops private functions
 /// that nothing names any more. Calls of functions without a body stay.
 ///
 /// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint
-/// at the place of the call.
+/// at the place of the call. A named computation is what is left of a call, and is replaced by its body in the same way.
 ///
 /// # Errors
 /// A function calls itself, directly or through others, or a call names no function.
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    inline_all(module, None).map(|_| ())
+}
+
+fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<CallSites>, Vec<Diagnostic>> {
     let order = callees_first(module)?;
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: true, sites };
     for func in order {
         if let Some(body) = module.funcs[func].body {
             inliner.region(module, body);
         }
     }
     drop_unused_funcs(module, module.entry());
-    Ok(())
+    Ok(inliner.sites)
 }
 
 /// Replaces every call in these regions, and in what takes its place, by the body of the function; then drops private
 /// functions that nothing names any more. No function may call itself.
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new() };
+    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: false, sites: None };
     for &region in regions {
         // A body that was copied brings the calls in it along.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
@@ -206,6 +258,10 @@ struct Inliner {
     map: ValueMap,
     /// From results of calls to what the copies return.
     replaced: ValueMap,
+    /// Where operations come from, if that is wanted.
+    sites: Option<CallSites>,
+    /// Whether named computations are replaced too.
+    named: bool,
 }
 
 impl Inliner {
@@ -223,6 +279,10 @@ impl Inliner {
                 self.replaced.insert(result, operand);
                 continue;
             }
+            if self.named && matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
+                self.named(module, op, &mut out);
+                continue;
+            }
             match callee(module, op) {
                 Some((func, body)) => self.call(module, op, func, body, &mut out),
                 None => {
@@ -234,6 +294,38 @@ impl Inliner {
             }
         }
         module.regions[region].ops = out;
+    }
+
+    /// The body of a named computation in its place.
+    fn named(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) {
+        let OpKind::NamedComputation(spec) = module.ops[op].kind.clone() else { return };
+        let Some(&body) = module.ops[op].regions.first() else { return };
+        let sharding = |list: &Option<Vec<ShardingId>>, i: usize| list.as_ref()?.get(i).copied();
+        let operands = module.ops[op].operands.clone();
+        let args = module.regions[body].args.clone();
+        for (i, (&arg, &operand)) in args.iter().zip(&operands).enumerate() {
+            let value = match sharding(&spec.in_shardings, i) {
+                Some(sharding) => constrain(module, operand, sharding, op, out),
+                None => operand,
+            };
+            self.replaced.insert(arg, value);
+        }
+        self.region(module, body);
+        let ops = std::mem::take(&mut module.regions[body].ops);
+        let mut returned: SmallVec<[ValueId; 3]> = SmallVec::new();
+        for inner in ops {
+            match module.ops[inner].kind {
+                OpKind::Return => returned.clone_from(&module.ops[inner].operands),
+                _ => out.push(inner),
+            }
+        }
+        let results = module.ops[op].results.clone();
+        for (i, (&result, mut value)) in results.iter().zip(returned).enumerate() {
+            if let Some(sharding) = sharding(&spec.out_shardings, i) {
+                value = constrain(module, value, sharding, op, out);
+            }
+            self.replaced.insert(result, value);
+        }
     }
 
     fn call(&mut self, module: &mut Module, call: OpId, func: FuncId, body: RegionId, out: &mut Vec<OpId>) {
@@ -251,7 +343,11 @@ impl Inliner {
             if matches!(module.ops[op].kind, OpKind::Return) {
                 returned = module.ops[op].operands.iter().map(|&v| self.map.get(v)).collect();
             } else {
-                out.push(clone_op(module, op, &mut self.map));
+                let copy = clone_op(module, op, &mut self.map);
+                out.push(copy);
+                if let Some(sites) = &mut self.sites {
+                    sites.note(call, &with_inner(module, op), &with_inner(module, copy));
+                }
             }
         }
         let results = module.ops[call].results.clone();
@@ -263,6 +359,12 @@ impl Inliner {
             self.replaced.insert(result, value);
         }
     }
+}
+
+/// An operation and those under it.
+fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
+    let regions = module.ops[op].regions.iter();
+    std::iter::once(op).chain(regions.flat_map(|&region| module.walk(region))).collect()
 }
 
 /// Appends a sharding constraint, unless the value has this very sharding.

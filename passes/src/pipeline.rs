@@ -60,8 +60,11 @@ pub const PASSES: &[Pass] = &[
         name: "propagate",
         about: "carry shardings from annotations to every value",
         needs: "no calls in the entry function",
-        options: &[],
-        run: |module, _| propagate(module, &PropagateOptions::default()).map(|_| Vec::new()),
+        options: shardy::DEBUG,
+        run: |module, context| {
+            let debug = shardy::debug_options(context);
+            propagate(module, &PropagateOptions { debug, ..PropagateOptions::default() }).map(|_| Vec::new())
+        },
     },
     Pass {
         name: "sweep",

@@ -165,6 +165,20 @@ pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option
     }
 }
 
+/// Gives results that have no sharding an open one where another result of the operation has one: all are written in one
+/// list.
+pub(crate) fn open_siblings(module: &mut Module, op: OpId) {
+    let results = module.ops[op].results.clone();
+    let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else {
+        return;
+    };
+    for v in results.into_iter().filter(|&v| module.shardings.of(v).is_none()).collect::<Vec<_>>() {
+        let open = TensorSharding::open(mesh, module.rank(v));
+        let open = module.shardings.intern(open);
+        module.shardings.set(v, Some(open));
+    }
+}
+
 fn set_result_sharding(module: &mut Module, op: OpId, i: usize, sharding: ShardingId) {
     let kind = match &module.ops[op].kind {
         OpKind::DataFlowEdge(_) => OpKind::DataFlowEdge(Some(sharding)),

@@ -4,6 +4,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
 
+use crate::places;
+
 /// What becomes of a sharding.
 pub(crate) type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
 
@@ -94,6 +96,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
+            places::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);
             }

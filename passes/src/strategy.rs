@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use shardc_ir::{Attr, FuncId, Module, ShardingId};
 
-use crate::summary::summarize;
+use crate::summary::{CollectiveSummary, summarize};
 
 /// Which annotations propagation sees first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,11 +100,17 @@ const LOOP_TRIPS: u64 = 8;
 /// and a constant for each collective.
 #[must_use]
 pub fn cost(module: &Module) -> u64 {
-    summarize(module)
-        .iter()
-        .map(|kind| {
-            let runs = (kind.count - kind.in_loops) as u64 + kind.in_loops as u64 * LOOP_TRIPS;
-            kind.bytes_sent + kind.bytes_sent_in_loops * (LOOP_TRIPS - 1) + runs * crate::cost::START as u64
-        })
-        .sum()
+    let runs =
+        |kind: &CollectiveSummary| (kind.count - kind.in_loops) as u64 + kind.in_loops as u64 * LOOP_TRIPS;
+    summarize(module).iter().map(|kind| sent(kind) + runs(kind) * crate::cost::START as u64).sum()
+}
+
+/// The bytes that a device sends in one run of a partitioned program.
+#[must_use]
+pub fn bytes_sent(module: &Module) -> u64 {
+    summarize(module).iter().map(sent).sum()
+}
+
+fn sent(kind: &CollectiveSummary) -> u64 {
+    kind.bytes_sent + kind.bytes_sent_in_loops * (LOOP_TRIPS - 1)
 }

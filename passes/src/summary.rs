@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{Module, OpKind, RegionId};
+use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 /// The collectives of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,24 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     kinds.into_values().collect()
 }
 
+/// Bytes that one device sends over a ring when a collective runs once; `None` for other operations.
+#[must_use]
+pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
+    let data = &module.ops[op];
+    let spec = data.kind.collective()?;
+    let bytes = |v: Option<&ValueId>| v.and_then(|&v| module.tensor(v)?.num_bytes()).unwrap_or(0) as f64;
+    let (operand, result) = (bytes(data.operands.first()), bytes(data.results.first()));
+    let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
+    let share = (k - 1.0) / k;
+    let sent = match &data.kind {
+        OpKind::AllGather { .. } => result * share,
+        OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
+        OpKind::AllReduce(_) => 2.0 * operand * share,
+        _ => operand,
+    };
+    Some(sent as u64)
+}
+
 fn visit<'m>(
     module: &'m Module,
     region: RegionId,
@@ -37,24 +55,14 @@ fn visit<'m>(
 ) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
-        if let Some(spec) = data.kind.collective() {
+        if let Some(sent) = bytes_sent(module, op) {
             let name = data.kind.name().trim_start_matches("stablehlo.");
-            let bytes = |v| module.tensor(v).and_then(|t| t.num_bytes()).unwrap_or(0) as f64;
-            let (operand, result) = (bytes(data.operands[0]), bytes(data.results[0]));
-            let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
-            let share = (k - 1.0) / k;
-            let sent = match &data.kind {
-                OpKind::AllGather { .. } => result * share,
-                OpKind::ReduceScatter { .. } | OpKind::AllToAll { .. } => operand * share,
-                OpKind::AllReduce(_) => 2.0 * operand * share,
-                _ => operand,
-            };
             let entry = kinds.entry(name).or_default();
             entry.kind = name.to_owned();
             entry.count += 1;
             entry.in_loops += usize::from(in_loop);
-            entry.bytes_sent += sent as u64;
-            entry.bytes_sent_in_loops += if in_loop { sent as u64 } else { 0 };
+            entry.bytes_sent += sent;
+            entry.bytes_sent_in_loops += if in_loop { sent } else { 0 };
         }
         let in_loop = in_loop || matches!(data.kind, OpKind::While);
         for &inner in &data.regions {

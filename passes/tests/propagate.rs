@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding, verify};
 use shardc_passes::inline::inline_calls;
-use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::propagate::{Annotation, Cause, Place, PropagateOptions, Subject, propagate};
 
 fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
@@ -147,32 +147,42 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"},
     let report =
         propagate(&mut module, &PropagateOptions { provenance: true, ..PropagateOptions::default() })
             .expect("it propagates");
-    let name = |v: Option<shardc_ir::ValueId>| match v {
-        None => "result".to_owned(),
-        Some(v) => module.def_op(v).map_or("arg".to_owned(), |op| module.ops[op].kind.name().to_owned()),
+    let name = |subject: Subject| match subject {
+        Subject::Result(_) => "result".to_owned(),
+        Subject::Value(v) => {
+            module.def_op(v).map_or("arg".to_owned(), |op| module.ops[op].kind.name().to_owned())
+        }
     };
-    let steps: Vec<String> = report
-        .steps
+    let provenance = report.provenance.expect("it was asked for");
+    let steps: Vec<String> = provenance
+        .arrivals()
         .iter()
-        .map(|step| {
+        .map(|arrival| {
             let mesh = module.meshes.values().next().expect("a mesh");
-            format!(
-                "{} dim {} {} from {}",
-                name(step.value),
-                step.dim,
-                mesh.axis_text(step.axis),
-                name(step.from)
-            )
+            let from = match arrival.cause {
+                Cause::Annotation(_) => "its annotation".to_owned(),
+                Cause::Carried { from, .. }
+                | Cause::Returned { from }
+                | Cause::Donated { from }
+                | Cause::Group { from } => name(from),
+            };
+            let axis = mesh.axis_text(arrival.axis);
+            format!("{} {:?} {axis} from {from}", name(arrival.subject), arrival.place)
         })
         .collect();
     assert_eq!(
         steps,
         [
-            "stablehlo.tanh dim 0 a from arg",
-            "stablehlo.dot_general dim 0 a from stablehlo.tanh",
-            "result dim 0 a from stablehlo.dot_general",
+            "arg Dim(0) a from its annotation",
+            "stablehlo.tanh Dim(0) a from arg",
+            "stablehlo.dot_general Dim(0) a from stablehlo.tanh",
+            "result Dim(0) a from stablehlo.dot_general",
         ]
     );
+    let chains = provenance.chains(Subject::Result(0), Place::Dim(0), AxisRef::whole(0));
+    assert_eq!(chains.len(), 1);
+    assert_eq!(chains[0].links.len(), 4);
+    assert_eq!(chains[0].origin(), Some(Annotation::Argument(0)));
 }
 
 #[test]

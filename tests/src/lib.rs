@@ -6,4 +6,4 @@
 pub mod devices;
 pub mod random;
 
-pub use shardc_filetest::{files, filetest, program, root, shared};
+pub use shardc_filetest::{files, filetest, functions, program, root, shared};

@@ -46,6 +46,13 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  shardc compile step.mlir --target tpu:v5e:2x4\n  \
         shardc compile step.mlir --target cpu -o step.exe --json report.json")]
     Compile(CompileArgs),
+    /// Say why values are sharded as they are, what lost against what, and what each collective is for
+    #[command(
+        after_help = "Examples:\n  shardc explain step.mlir\n  shardc explain step.mlir --value %5\n  \
+        shardc explain step.mlir --line 120\n  shardc explain step.mlir --collective 3\n  \
+        shardc explain step.mlir --html step.html --json step.json"
+    )]
+    Explain(ExplainArgs),
     /// Run chosen passes, for compiler engineers
     #[command(
         after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
@@ -141,12 +148,48 @@ pub(crate) struct PropagateArgs {
     /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
+    /// Write on each value which annotation its axes come from (sdy.sharding_origins), as Shardy does
+    #[arg(long)]
+    pub(crate) debug_sharding_origins: bool,
+    /// Write on each operation which axes it carried from where to where (sdy.propagation_edges), as Shardy does
+    #[arg(long)]
+    pub(crate) debug_propagation_edge_sharding: bool,
     /// Format of the annotated program
     #[arg(long, value_enum, default_value_t = Emit::Pretty)]
     pub(crate) emit: Emit,
     /// Where the annotated program goes; - for the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// A value by its name in the file (%5, %arg0), or an argument or result by the front end's name of it
+    #[arg(long, value_name = "NAME", group = "question")]
+    pub(crate) value: Option<String>,
+    /// An argument of the program, from 0
+    #[arg(long, value_name = "N", group = "question")]
+    pub(crate) arg: Option<usize>,
+    /// A result of the program, from 0
+    #[arg(long, value_name = "N", group = "question")]
+    pub(crate) result: Option<usize>,
+    /// What is made on a line of the file
+    #[arg(long, value_name = "L", group = "question")]
+    pub(crate) line: Option<usize>,
+    /// A collective of the partitioned program, by its number in the summary
+    #[arg(long, value_name = "K", group = "question")]
+    pub(crate) collective: Option<usize>,
+    /// Show lists and ways whole, however long
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write the answer as JSON instead; - for the standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the answer as one page of HTML instead; - for the standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => commands::verify::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
         Command::Opt(args) => commands::opt::run(&args),
         Command::Plugin(args) => commands::plugin::run(&args),
         Command::AotCompile { request } => {

@@ -1,8 +1,8 @@
 //! A file test of a pass, function by function: one that fails hides no other.
 //!
-//! Each program of the file (apart by [`MARK`], where `-split-input-file` is given) is run by itself; what is printed
-//! is checked [block](crate::blocks) by block. A program without labels is one test, and so is one whose errors are
-//! checked by `-verify-diagnostics`.
+//! Where the file does not pass as it is, each of its programs (apart by [`MARK`], where `-split-input-file` is given) is
+//! run by itself; what is printed is checked [block](crate::blocks) by block. A program without labels is one test. What
+//! is said of a program as a whole, as by `-verify-diagnostics`, is said of each of its functions.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    blocks::{Blocks, MARK},
+    blocks::{Block, Blocks, MARK},
     filetest::{FileTest, substitute},
 };
 
@@ -29,6 +29,7 @@ pub struct Function {
 
 /// A `RUN:` line, cut before FileCheck.
 struct Run<'a> {
+    line: &'a str,
     command: &'a str,
     /// FileCheck's part of the line, and the prefixes of its check lines.
     check: Option<(&'a str, Vec<String>)>,
@@ -42,21 +43,42 @@ struct Run<'a> {
 pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<Vec<Function>, String> {
     // By program and line of the label, so that the lines of several runs meet.
     let mut all: BTreeMap<(usize, usize), Function> = BTreeMap::new();
+    let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
+        // As it is meant to be run; only where that fails is there more to find out.
+        let file = checker.write("program.mlir", text)?;
+        let passed = checker.bash(&substitute(run.line, &file, scratch), None)?.is_ok();
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;
         for (number, program) in programs.into_iter().enumerate() {
             // What is said of a line is said of that line of the file.
             let padded = "\n".repeat(before) + program;
             before += program.matches('\n').count();
-            for (line, name, outcome) in checker.program(&padded, &run)? {
-                let name = name.unwrap_or_else(|| number.to_string());
-                let entry = all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) });
-                if entry.outcome.is_ok() {
-                    entry.outcome = outcome;
+            let outcomes = if passed { run.all_passed(&padded) } else { checker.program(&padded, &run)? };
+            for (label, outcome) in outcomes {
+                let so_far = match label {
+                    Some((line, name)) => {
+                        &mut all.entry((number, line)).or_insert(Function { name, outcome: Ok(()) }).outcome
+                    }
+                    None => whole.entry(number).or_insert(Ok(())),
+                };
+                if so_far.is_ok() {
+                    *so_far = outcome;
                 }
             }
+        }
+    }
+    for (number, outcome) in whole {
+        let functions = all.range_mut((number, 0)..(number + 1, 0));
+        let labelled = functions.fold(0, |count, (_, function)| {
+            if function.outcome.is_ok() {
+                function.outcome.clone_from(&outcome);
+            }
+            count + 1
+        });
+        if labelled == 0 {
+            all.insert((number, 0), Function { name: number.to_string(), outcome });
         }
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -71,12 +93,27 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     Ok(all.into_values().map(numbered).collect())
 }
 
+impl Run<'_> {
+    fn blocks<'p>(&self, program: &'p str) -> Blocks<'p> {
+        self.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default()
+    }
+
+    /// The functions of a program of a file that passed.
+    fn all_passed(&self, program: &str) -> Vec<Outcome> {
+        let blocks = self.blocks(program).blocks;
+        if blocks.is_empty() {
+            return vec![(None, Ok(()))];
+        }
+        blocks.into_iter().map(|block| (Some((block.label, block.name)), Ok(()))).collect()
+    }
+}
+
 fn parse(run: &str) -> Run<'_> {
     let split = run.contains("-split-input-file");
     let Some((command, check)) =
         run.rsplit_once('|').filter(|(_, check)| check.trim().starts_with("FileCheck"))
     else {
-        return Run { command: run, check: None, split };
+        return Run { line: run, command: run, check: None, split };
     };
     let words = check.split_whitespace();
     let lists = words.filter_map(|word| {
@@ -87,7 +124,7 @@ fn parse(run: &str) -> Run<'_> {
     if prefixes.is_empty() {
         prefixes.push("CHECK".to_owned());
     }
-    Run { command, check: Some((check.trim(), prefixes)), split }
+    Run { line: run, command, check: Some((check.trim(), prefixes)), split }
 }
 
 struct Checker<'a> {
@@ -95,23 +132,22 @@ struct Checker<'a> {
     path: &'a OsStr,
 }
 
-/// The line of the label, the name where there is a label, and how it went.
-type Outcome = (usize, Option<String>, Result<(), String>);
+/// The line of the label and the name, where there is a label, and how it went.
+type Outcome = (Option<(usize, String)>, Result<(), String>);
 
 impl Checker<'_> {
     fn program(&self, program: &str, run: &Run<'_>) -> Result<Vec<Outcome>, String> {
         let file = self.write("program.mlir", program)?;
         let printed = self.scratch.join("printed");
         let said = self.bash(&substitute(run.command, &file, self.scratch), Some(&printed))?;
-        let blocks =
-            run.check.as_ref().map(|(_, prefixes)| Blocks::new(program, prefixes)).unwrap_or_default();
+        let blocks = run.blocks(program);
         let ran = said.map_err(|said| format!("{said}{}", fs::read_to_string(&printed).unwrap_or_default()));
+        let label = |block: &Block| Some((block.label, block.name.clone()));
         let Some((check, _)) = run.check.as_ref().filter(|_| ran.is_ok() && blocks.checks()) else {
             if blocks.blocks.is_empty() {
-                return Ok(vec![(0, None, ran)]);
+                return Ok(vec![(None, ran)]);
             }
-            let failed = |b: &crate::blocks::Block| (b.label, Some(b.name.clone()), ran.clone());
-            return Ok(blocks.blocks.iter().map(failed).collect());
+            return Ok(blocks.blocks.iter().map(|block| (label(block), ran.clone())).collect());
         };
         let checked = |lines: &str| {
             let file = self.write("checks.mlir", lines)?;
@@ -119,10 +155,11 @@ impl Checker<'_> {
             self.bash(&format!("{command} --input-file printed"), None)
         };
         let whole = checked(program)?;
-        if whole.is_ok() || blocks.blocks.len() < 2 {
-            let (line, name) = blocks.blocks.first().map_or((0, None), |b| (b.label, Some(b.name.clone())));
-            let rest = blocks.blocks.iter().skip(1).map(|b| (b.label, Some(b.name.clone()), Ok(())));
-            return Ok(std::iter::once((line, name, whole)).chain(rest).collect());
+        match blocks.blocks.as_slice() {
+            [] => return Ok(vec![(None, whole)]),
+            [block] => return Ok(vec![(label(block), whole)]),
+            all if whole.is_ok() => return Ok(all.iter().map(|block| (label(block), Ok(()))).collect()),
+            _ => {}
         }
         // A label that is not found would fail all others: leave such out.
         let mut labels: Vec<usize> = blocks.blocks.iter().map(|b| b.label).collect();
@@ -135,9 +172,8 @@ impl Checker<'_> {
                 }
             }
         }
-        let each = blocks.blocks.iter();
-        each.map(|b| Ok((b.label, Some(b.name.clone()), checked(&blocks.select(Some(b), &labels))?)))
-            .collect()
+        let alone = |block: &Block| Ok((label(block), checked(&blocks.select(Some(block), &labels))?));
+        blocks.blocks.iter().map(alone).collect()
     }
 
     fn write(&self, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
@@ -188,9 +224,11 @@ mod tests {
             return Ok(());
         };
         let text = "// RUN: : -split-input-file; cat %s | grep -v CHECK | FileCheck %s\n\
+            // RUN: : -split-input-file; ! grep '[e]vil' %s\n\
             // CHECK-LABEL: func @a\nfunc @a\n// CHECK: nowhere\n\
             // CHECK-LABEL: func @gone\n// CHECK-LABEL: func @b\nfunc @b\n// CHECK-NEXT: add\nadd\n\
-            // -----\n// CHECK-LABEL: func @a\nfunc @a\n// -----\n// CHECK: no label\nno label\n";
+            // -----\n// CHECK-LABEL: func @a\nfunc @a\n// -----\n// CHECK: no label\nno label\n\
+            // -----\n// CHECK-LABEL: func @c\nfunc @c evil\n";
         let test = FileTest::parse(text)?;
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         let usual = std::env::var_os("PATH").unwrap_or_default();
@@ -198,7 +236,10 @@ mod tests {
             .map_err(|e| e.to_string())?;
         let all = run(text, &test, dir.path(), &path)?;
         let all: Vec<_> = all.iter().map(|f| (&*f.name, f.outcome.is_ok())).collect();
-        assert_eq!(all, [("a", false), ("gone", false), ("b", true), ("a.2", true), ("2", true)]);
+        assert_eq!(
+            all,
+            [("a", false), ("gone", false), ("b", true), ("a.2", true), ("2", true), ("c", false)]
+        );
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 use std::{
     env,
     ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -45,6 +47,26 @@ pub fn shardc() -> Result<PathBuf> {
         Some(path) => Ok(path),
         None => bail!("cargo built no program called shardc"),
     }
+}
+
+/// A search path where `shardc opt`, with a limit on its time, stands in for each of `tools`, then LLVM's tools and
+/// what else there is. The stand-ins are written to the folder `bin`.
+///
+/// # Errors
+/// There is no FileCheck, or `bin` cannot be written to.
+pub fn search_path(bin: &Path, shardc: &Path, tools: &[&str]) -> Result<OsString> {
+    fs::create_dir_all(bin).with_context(|| format!("making {}", bin.display()))?;
+    for tool in tools {
+        let file = bin.join(tool);
+        let script = format!("#!/bin/sh\nexec timeout 60 '{}' opt \"$@\"\n", shardc.display());
+        fs::write(&file, script).with_context(|| format!("writing {}", file.display()))?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
+            .with_context(|| format!("making {} executable", file.display()))?;
+    }
+    let usual = env::var_os("PATH").unwrap_or_default();
+    let llvm = llvm_tools().context("LLVM's FileCheck is not there")?;
+    env::join_paths([bin.to_owned(), llvm].into_iter().chain(env::split_paths(&usual)))
+        .context("joining the search path")
 }
 
 /// The cargo that runs us, without what it says to us about ourselves: some build scripts look at those variables,

@@ -3,10 +3,12 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
-use shardc_passes::inline::inline_calls;
+use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
-use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
+use shardc_passes::rule::ShardingRule;
+use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -47,6 +49,8 @@ pub struct Compiler {
     options: PartitionOptions,
     mesh: Option<MeshSpec>,
     specs: Vec<(ArgSelector, PartitionSpec)>,
+    debug: DebugOptions,
+    rules: RuleRegistry,
 }
 
 /// A program whose every value has a sharding.
@@ -56,7 +60,7 @@ pub struct Propagated {
     pub module: Module,
     /// What is right but not what one would expect.
     pub warnings: Vec<Diagnostic>,
-    entry: FuncId,
+    pub(crate) entry: FuncId,
 }
 
 /// A partitioned program.
@@ -113,6 +117,48 @@ impl Compiler {
         Ok(self)
     }
 
+    /// Which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
+    #[must_use]
+    pub fn debug(mut self, debug: DebugOptions) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
+    /// function gets the call with its shapes; `None` from it leaves the call unknown: nothing propagates through it,
+    /// and it sees whole values.
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func @main(%q: tensor<8x16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {}]>},
+    ///                   %k: tensor<8x32x64xf32>) -> tensor<8x16x64xf32> {
+    ///     %0 = stablehlo.custom_call @my_attention(%q, %k)
+    ///         : (tensor<8x16x64xf32>, tensor<8x32x64xf32>) -> tensor<8x16x64xf32>
+    ///     return %0 : tensor<8x16x64xf32>
+    ///   }
+    /// "#;
+    /// // Batches are independent; the other dimensions are the kernel's own affair.
+    /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| call.letters("bqd,bkd->bqe"));
+    /// let output = compiler.partition(source)?;
+    /// assert_eq!(output.manifest.inputs[1].spec, [vec!["data"], vec![], vec![]]);
+    /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn custom_call_rule(
+        mut self,
+        target: &str,
+        rule: impl Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.register(target, rule);
+        self
+    }
+
     /// Reads StableHLO and verifies it: text, MLIR bytecode or a portable artifact. The first bytes tell.
     ///
     /// # Errors
@@ -147,8 +193,24 @@ impl Compiler {
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
         let mut imported = self.import(module)?;
-        propagate(&mut imported.module, &PropagateOptions::default())?;
+        let options = PropagateOptions { debug: self.debug, ..PropagateOptions::default() };
+        propagate(&mut imported.module, &options)?;
         Ok(imported)
+    }
+
+    /// [`Compiler::propagate`] by a strategy, with where every axis comes from.
+    pub(crate) fn trace(
+        &self,
+        module: Module,
+        strategy: Strategy,
+    ) -> Result<(Propagated, Box<Provenance>, CallSites), Error> {
+        let (mut module, warnings) = self.annotate(module)?;
+        let sites = inline_calls_tracing(&mut module)?;
+        let mut imported = inlined(module, warnings)?;
+        prioritize(&mut imported.module, imported.entry, strategy);
+        let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
+        let report = propagate(&mut imported.module, &options)?;
+        Ok((imported, report.provenance.unwrap_or_default(), sites))
     }
 
     /// Looks for annotations that are right, but probably do not mean what they cost: large parameters left whole,
@@ -182,12 +244,20 @@ impl Compiler {
     }
 
     /// Checks, annotates and inlines.
-    fn import(&self, mut module: Module) -> Result<Propagated, Error> {
+    fn import(&self, module: Module) -> Result<Propagated, Error> {
+        let (mut module, warnings) = self.annotate(module)?;
+        inline_calls(&mut module)?;
+        inlined(module, warnings)
+    }
+
+    /// Checks and annotates; returns warnings.
+    fn annotate(&self, mut module: Module) -> Result<(Module, Vec<Diagnostic>), Error> {
         // The passes rely on what the verifier promises.
         shardc_ir::verify(&module)?;
         if module.entry().is_none() {
             return Err(module.no_entry().into());
         }
+        self.rules.resolve(&mut module)?;
         let mut warnings = Vec::new();
         if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
@@ -205,12 +275,7 @@ impl Compiler {
                 .hint("add --mesh \"data=4,model=2\"")
                 .into());
         }
-        inline_calls(&mut module)?;
-        // Only now: functions that are gone have left their numbers to others.
-        let Some(entry) = module.entry() else {
-            return Err(module.no_entry().into());
-        };
-        Ok(Propagated { module, warnings, entry })
+        Ok((module, warnings))
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -276,6 +341,15 @@ impl Compiler {
             strategy,
             module,
         })
+    }
+}
+
+/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
+/// others.
+fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+    match module.entry() {
+        Some(entry) => Ok(Propagated { module, warnings, entry }),
+        None => Err(module.no_entry().into()),
     }
 }
 

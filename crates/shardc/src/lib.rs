@@ -38,6 +38,7 @@ mod compiler;
 mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
+pub mod explain;
 mod manifest;
 
 pub use compiler::{Compiler, Output, Propagated, Stage};

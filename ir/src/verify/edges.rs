@@ -133,8 +133,13 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
                 _ => Err(format!("names {what} {at} of {}", values.len())),
             };
         };
-        if let Some(sharding) = module.shardings.sharding_of(value) {
-            mesh = mesh.or(Some(sharding.mesh));
+        // An edge of data flow has the sharding of its result itself.
+        let own = match (&op.kind, node) {
+            (OpKind::DataFlowEdge(sharding), Node::Result(_)) => *sharding,
+            _ => None,
+        };
+        if let Some(sharding) = own.or(module.shardings.of(value)) {
+            mesh = mesh.or(Some(module.shardings.get(sharding).mesh));
         }
         Ok(())
     };

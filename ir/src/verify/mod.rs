@@ -69,6 +69,13 @@ use crate::{Diagnostic, Module, OpId, Span};
 #[allow(unused_imports, reason = "named in the module documentation")]
 use crate::check_result_types;
 
+/// What is wrong with the text of a sharding rule (`#sdy.op_sharding_rule<...>`) as the rule of an operation, as part of
+/// a sentence; `None` for one that fits.
+#[must_use]
+pub fn sharding_rule_fault(module: &Module, op: OpId, text: &str) -> Option<String> {
+    rule::fault(module, &module.ops[op], text)
+}
+
 /// At most so many errors are reported: one mistake of a pass can break every operation.
 const MAX_ERRORS: usize = 1000;
 

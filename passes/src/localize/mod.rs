@@ -30,6 +30,7 @@ use shardc_ir::{
 };
 
 use self::coords::Coords;
+use crate::rules::SHARDING_RULE_ATTR;
 use crate::structure::{has_program_regions, program_ops, program_regions};
 
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
@@ -147,6 +148,8 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         let op = &mut module.ops[op];
         // How the source spelt an operation says nothing about the one that it has become.
         op.attrs.remove("shardc.spelling");
+        // Its sizes are those of global shapes.
+        op.attrs.remove(SHARDING_RULE_ATTR);
         // Their meshes have no names any more.
         if let Some(spec) = op.kind.collective_mut() {
             spec.mesh_axes = None;

@@ -8,6 +8,7 @@ use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, S
 
 use crate::reducer::{collective_reduction, is_idempotent, is_identity, reduction_of};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::rules::works_on_parts;
 use crate::windows::is_windowed;
 
 /// What splitting a factor does.
@@ -66,6 +67,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Clamp
         | OpKind::Convert
         | OpKind::ReducePrecision { .. }
+        | OpKind::Map { .. }
+        | OpKind::Broadcasting(_)
+        | OpKind::ConstantLike(_)
+        | OpKind::BatchNorm(..)
         | OpKind::BroadcastInDim { .. }
         | OpKind::Transpose { .. }
         | OpKind::Fft { .. }
@@ -73,8 +78,11 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::TriangularSolve(_) => pass_through(factor),
         // A factor on one side alone is what is left where sizes have no common divisor.
         OpKind::Reshape | OpKind::BitcastConvert => {
-            let on_both = in_operand(0).is_some() && rule.results.iter().any(|m| m.find(index).is_some());
-            if on_both { pass_through(factor) } else { Split::No }
+            if is_in(&rule.operands) && is_in(&rule.results) {
+                pass_through(factor)
+            } else {
+                Split::No
+            }
         }
         // Where these are windowed they have been dealt with.
         OpKind::Reverse { .. }
@@ -83,6 +91,18 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Pad(_)
         | OpKind::ReduceWindow(_)
         | OpKind::SelectAndScatter(_) => pass_through(factor),
+        OpKind::CustomCall(spec) => {
+            let found = rule.operands.iter().enumerate().find_map(|(i, m)| Some((i, m.find(index)?.0)));
+            match found {
+                Some((i, dim))
+                    if is_in(&rule.results) && works_on_parts(module, op, &spec.target, i, dim) =>
+                {
+                    pass_through(factor)
+                }
+                _ => Split::No,
+            }
+        }
+        OpKind::TopK { .. } => plain_if(in_operand(0).is_some_and(|d| d + 1 < module.rank(data.operands[0]))),
         OpKind::DynamicSlice { sizes } => {
             plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
         }
@@ -145,7 +165,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::OptimizationBarrier
         | OpKind::Call { .. }
         | OpKind::Return
-        | OpKind::CustomCall(_)
         | OpKind::Tuple
         | OpKind::GetTupleElement { .. }
         | OpKind::AfterAll
@@ -163,8 +182,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::ManualComputation(_)
         | OpKind::PropagationBarrier { .. }
         | OpKind::ShardingGroup { .. }
-        | OpKind::BatchNorm(..)
-        | OpKind::Map { .. }
         | OpKind::Rng(_)
         | OpKind::Dynamic(_)
         | OpKind::GetDimensionSize { .. }
@@ -185,9 +202,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Recv(_)
         | OpKind::CollectiveReduce(_)
         | OpKind::CrossReplicaSum(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
         | OpKind::RaggedDot(_)
         | OpKind::Scan(_)
         | OpKind::DataFlowEdge(_)

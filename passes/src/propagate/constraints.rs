@@ -11,6 +11,7 @@ use shardc_ir::{
 };
 
 use super::flow::owns_results;
+use super::provenance::Annotation;
 use crate::places::Places;
 
 /// What says that data flows.
@@ -22,17 +23,19 @@ pub(super) enum Flow {
     Edges,
 }
 
-/// Applies every constraint under these function bodies to its operand.
-pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) {
+/// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with what
+/// gave it.
+pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) -> Vec<(ValueId, Annotation)> {
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
-        return;
+        return Vec::new();
     }
     let mut applier = Applier {
         flow,
         places: Places::new(module),
         uses: LiveUses { at_start: module.uses(), changed: FxHashMap::default() },
         layout: Layout::new(module, bodies),
+        given: Vec::new(),
     };
     for op in ops {
         match &module.ops[op].kind {
@@ -45,6 +48,7 @@ pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) {
         }
     }
     applier.layout.finish(module);
+    applier.given
 }
 
 fn is_constraint(module: &Module, op: OpId) -> bool {
@@ -159,6 +163,8 @@ struct Applier {
     places: Places,
     uses: LiveUses,
     layout: Layout,
+    /// The values that got a sharding, with what gave it.
+    given: Vec<(ValueId, Annotation)>,
 }
 
 impl Applier {
@@ -176,6 +182,7 @@ impl Applier {
             self.stand_in(module, input, op, result, sharding);
         } else {
             self.places.set(module, input, sharding);
+            self.given.push((input, Annotation::Constraint(op)));
         }
     }
 
@@ -187,6 +194,7 @@ impl Applier {
             }
             if !self.flows(module, input) {
                 self.places.set(module, input, sharding);
+                self.given.push((input, Annotation::ManualIn(op, i as u32)));
                 continue;
             }
             let ty = module.values[input].ty;

@@ -5,14 +5,15 @@
 //! visit is a look-up.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{AxisRef, EntityRef, Mesh, MeshId, Module, OpId, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{EntityRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
 use super::factors::{Context, Direction, Strategy};
-use super::graph::{Boundary, Graph, NONE, Node};
+use super::graph::{Boundary, FuncResult, Graph, NONE, Node};
 use super::projection::Projection;
+use super::provenance::{Recorder, Via};
 use super::schedule::Profile;
-use super::{PropagateReport, Step, manual};
+use super::{PropagateReport, manual};
 
 /// Which tensors of a node get which sharding.
 type Outcome = SmallVec<[(u32, u32); 3]>;
@@ -33,7 +34,8 @@ pub(super) struct Engine<'m> {
     settled: Vec<u32>,
     waiting: Vec<bool>,
     stack: Vec<u32>,
-    pub(super) provenance: bool,
+    /// Notes where axes come from, if that is wanted.
+    pub(super) recorder: Option<Box<Recorder>>,
     pub(super) report: PropagateReport,
 }
 
@@ -61,7 +63,7 @@ impl<'m> Engine<'m> {
             settled: vec![NONE; graph.nodes.len()],
             waiting: vec![false; graph.nodes.len()],
             stack: Vec::new(),
-            provenance: false,
+            recorder: None,
             report: PropagateReport::default(),
         }
     }
@@ -111,6 +113,10 @@ impl<'m> Engine<'m> {
             self.settled[index as usize] = code;
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            let rule = &graph.rules[node.rule as usize].rule;
+            recorder.carried(self.module, rule, &key, tensors, &outcome, Via::Op(node.op));
+        }
         for (tensor, mut sharding) in outcome {
             let slot = tensors[tensor as usize];
             if slot == NONE {
@@ -118,9 +124,6 @@ impl<'m> Engine<'m> {
             }
             if node.boundary != Boundary::No && tensor as usize + 1 == tensors.len() {
                 sharding = manual::held_by_slot(self.module, node.boundary, sharding);
-            }
-            if self.provenance {
-                self.record(node, tensor as usize, sharding);
             }
             self.update(slot, sharding, Some(index));
         }
@@ -132,6 +135,7 @@ impl<'m> Engine<'m> {
         self.set(slot, sharding, by);
         if let Some(&group) = graph.groups.get(&slot) {
             for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
+                self.record_group(slot, other, sharding);
                 self.set(other, sharding, by);
             }
         }
@@ -157,26 +161,40 @@ impl<'m> Engine<'m> {
     /// Carries shardings between what the function returns and its results.
     fn func_results(&mut self, strategy: Strategy) {
         let graph = self.graph;
+        self.exchange(&graph.func_results, strategy, Via::Return);
+    }
+
+    /// Carries shardings between arguments and the results that take their memory; tells whether any changed.
+    pub(super) fn aliases(&mut self, strategy: Strategy) -> bool {
+        let graph = self.graph;
+        self.exchange(&graph.aliases, strategy, Via::Alias)
+    }
+
+    fn exchange(&mut self, pairs: &[FuncResult], strategy: Strategy, via: Via) -> bool {
         let profile = Profile::All(Direction::Both);
-        for result in &graph.func_results {
-            let slots = [result.value, result.result];
+        let mut changed = false;
+        for pair in pairs {
+            let slots = [pair.value, pair.result];
             let ids = slots.map(|slot| self.shardings[slot as usize]);
             if ids == [NONE; 2] {
                 continue;
             }
-            let key = [result.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
-            for (tensor, sharding) in self.outcome(&key, strategy, profile) {
-                if self.provenance {
-                    let (to, from) = (slots[tensor as usize], slots[1 - tensor as usize]);
-                    self.log(to, &[from], None, sharding);
-                }
+            let key = [pair.rule, profile.code() * 2 + strategy as u32, ids[0], ids[1]];
+            let outcome = self.outcome(&key, strategy, profile);
+            if let Some(recorder) = self.recorder.as_mut().filter(|_| !outcome.is_empty()) {
+                let rule = &self.graph.rules[pair.rule as usize].rule;
+                recorder.carried(self.module, rule, &key, &slots, &outcome, via);
+            }
+            for (tensor, sharding) in outcome {
+                changed = true;
                 if tensor == 0 {
-                    self.update(result.value, sharding, None);
+                    self.update(pair.value, sharding, None);
                 } else {
-                    self.shardings[result.result as usize] = sharding;
+                    self.shardings[pair.result as usize] = sharding;
                 }
             }
         }
+        changed
     }
 
     fn outcome(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
@@ -230,63 +248,32 @@ impl<'m> Engine<'m> {
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }
 
-    /// The mesh that all shardings are on; a mesh without axes goes with any.
+    /// The mesh that all shardings are on, by the name that the first of them gives it; a mesh without axes goes with
+    /// any.
     fn common_mesh(&self, shardings: &[Option<&TensorSharding>]) -> Option<MeshId> {
         let mut found: Option<MeshId> = None;
         let is_empty = |id: MeshId| {
             let mesh = &self.module.meshes[id];
             mesh.axes.is_empty() && mesh.device_ids.is_none()
         };
-        for sharding in shardings.iter().flatten() {
-            let mesh = self.meshes[sharding.mesh.index()];
+        let same = |a: MeshId, b: MeshId| self.meshes[a.index()] == self.meshes[b.index()];
+        for mesh in shardings.iter().flatten().map(|sharding| sharding.mesh) {
             match found {
-                Some(other) if other == mesh || is_empty(mesh) => {}
-                Some(other) if !is_empty(other) => return None,
+                Some(first) if same(first, mesh) || is_empty(mesh) => {}
+                Some(first) if !is_empty(first) => return None,
                 _ => found = Some(mesh),
             }
         }
         found
     }
 
-    /// Notes where the axes that `sharding` adds to a tensor of a node come from.
-    fn record(&mut self, node: &Node, tensor: usize, sharding: u32) {
-        let tensors = self.graph.tensors_of(node);
-        let others: SmallVec<[u32; 8]> =
-            tensors.iter().enumerate().filter(|&(i, _)| i != tensor).map(|(_, &slot)| slot).collect();
-        self.log(tensors[tensor], &others, Some(node.op), sharding);
-    }
-
-    fn log(&mut self, slot: u32, others: &[u32], op: Option<OpId>, sharding: u32) {
-        let get = |s: u32| (s != NONE).then(|| self.module.shardings.get(ShardingId::new(s as usize)));
-        let old = get(self.shardings[slot as usize]);
-        let Some(new) = get(sharding) else { return };
-        let has = |s: &TensorSharding, axis: AxisRef| s.split_axes().any(|a| super::axes::overlaps(a, axis));
-        let mut steps = Vec::new();
-        for (dim, d) in new.dims.iter().enumerate() {
-            for &axis in &d.axes {
-                if old.is_some_and(|o| o.dims.get(dim).is_some_and(|d| d.axes.contains(&axis))) {
-                    continue;
-                }
-                let from = others.iter().copied().find(|&other| {
-                    other != NONE && get(self.shardings[other as usize]).is_some_and(|s| has(s, axis))
-                });
-                let value = |slot: u32| -> Option<ValueId> { self.graph.values[slot as usize] };
-                steps.push(Step {
-                    value: value(slot),
-                    result: if value(slot).is_none() { self.result_number(slot) } else { None },
-                    dim: dim as u32,
-                    axis,
-                    from: from.and_then(value),
-                    op,
-                });
-            }
+    /// Notes that a slot gets the sharding of another of its group.
+    fn record_group(&mut self, from: u32, to: u32, sharding: u32) {
+        if let Some(recorder) = &mut self.recorder
+            && sharding != NONE
+        {
+            let sharding = self.module.shardings.get(ShardingId::new(sharding as usize));
+            recorder.grouped(&self.module.meshes[sharding.mesh], from, to, sharding);
         }
-        self.report.steps.extend(steps);
-    }
-
-    /// Which result of the function a slot is for.
-    fn result_number(&self, slot: u32) -> Option<u32> {
-        let first = self.graph.values.iter().position(Option::is_none)?;
-        slot.checked_sub(first as u32)
     }
 }

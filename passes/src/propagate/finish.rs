@@ -8,14 +8,20 @@ use shardc_ir::{
 
 use super::axes::{gcd, part, pre};
 use super::flow::{Parents, while_args};
-use super::graph::{Graph, NONE};
+use super::graph::{Graph, NONE, aliased_pairs};
 use super::manual;
+use super::provenance::Subject;
+
+/// What took a sharding, from what, and which.
+pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Gives every value its sharding, closed; a value that nothing reached is replicated, where there is a mesh to be
 /// replicated on.
 ///
 /// A dimension of an argument or a result of the function that the user did not split keeps only as many inferred
 /// axes as divide it, and no parts of axes: the outside world holds those arrays.
+///
+/// Returns what took the sharding of what, because both share memory.
 pub(super) fn write_back(
     module: &mut Module,
     func: FuncId,
@@ -23,8 +29,8 @@ pub(super) fn write_back(
     graph: &Graph,
     given: &[u32],
     shardings: &[u32],
-) {
-    let Some(mesh) = default_mesh(module, shardings) else { return };
+) -> Vec<Agreed> {
+    let Some(mesh) = default_mesh(module, shardings) else { return Vec::new() };
     let get = |module: &Module, id: u32| -> Option<TensorSharding> {
         (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).clone())
     };
@@ -73,7 +79,56 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
+    let agreed = agree_on_aliases(module, func, body, graph, given);
     write_ops(module, body);
+    agreed
+}
+
+/// Where an argument and the result that takes its memory still differ, the one that is annotated decides; among
+/// inferred shardings the argument's. Two annotations stay as they are.
+///
+/// Returns what took the sharding of what.
+fn agree_on_aliases(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    graph: &Graph,
+    given: &[u32],
+) -> Vec<Agreed> {
+    let mut agreed = Vec::new();
+    let first = graph.values.len() - module.funcs[func].results.len();
+    let is_given = |module: &Module, slot: usize| {
+        given.get(slot).is_some_and(|&id| {
+            id != NONE && {
+                let sharding = module.shardings.get(ShardingId::new(id as usize));
+                sharding.dims.iter().any(|d| !d.open || !d.axes.is_empty())
+            }
+        })
+    };
+    for (arg, result) in aliased_pairs(module, func) {
+        let Some(&value) = module.regions[body].args.get(arg) else { continue };
+        if module.funcs[func].results.get(result) != Some(&module.values[value].ty) {
+            continue;
+        }
+        let of_result = module.funcs[func].res_shardings.get(result).and_then(|id| id.expand());
+        let (Some(a), Some(r)) = (module.shardings.of(value), of_result) else { continue };
+        if a == r {
+            continue;
+        }
+        let arg_given = graph.slot(value).is_some_and(|slot| is_given(module, slot as usize));
+        match (arg_given, is_given(module, first + result)) {
+            (true, true) => {}
+            (false, true) => {
+                module.shardings.set(value, Some(r));
+                agreed.push((Subject::Value(value), Subject::Result(result as u32), r));
+            }
+            (_, false) => {
+                module.funcs[func].res_shardings[result] = a.into();
+                agreed.push((Subject::Result(result as u32), Subject::Value(value), a));
+            }
+        }
+    }
+    agreed
 }
 
 /// Gives values and results that something reached their sharding, as open as it is, where each holds it. All others
@@ -134,6 +189,12 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
+            // Results have shardings all together; those that nothing reached are open.
+            for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
+                if module.shardings.of(other).is_none() && module.tensor(other).is_some() {
+                    module.shardings.set(other, Some(sharding));
+                }
+            }
         }
     }
 }
@@ -252,6 +313,16 @@ fn write_ops(module: &mut Module, body: RegionId) {
                     }
                 }
                 module.ops[op].kind = OpKind::ManualComputation(Box::new(new));
+            }
+            OpKind::NamedComputation(spec) => {
+                let mut new = (**spec).clone();
+                let args = module.ops[op].regions.first().map(|&r| module.regions[r].args.as_slice());
+                let all = |values: &[ValueId]| -> Option<Vec<ShardingId>> {
+                    values.iter().map(|&v| module.shardings.of(v)).collect()
+                };
+                new.in_shardings = args.and_then(all);
+                new.out_shardings = all(&results);
+                module.ops[op].kind = OpKind::NamedComputation(Box::new(new));
             }
             OpKind::ShardingGroup { .. } => has_groups = true,
             _ => {}

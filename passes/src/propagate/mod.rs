@@ -6,12 +6,15 @@
 //! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
 //! the one that Shardy gives, including the order in which operations are visited where that matters.
 //!
-//! Before propagation, constants are copied per use and sharding constraints act on their operands; afterwards
-//! every value that can have a sharding has one, closed.
+//! [`propagate`] is the compiler's own: before it, constants are copied per use and sharding constraints act on their
+//! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
+//! alone, on all functions of a module.
 
 pub(crate) mod axes;
+mod conflicts;
 mod constants;
 mod constraints;
+mod debug;
 mod engine;
 mod factors;
 mod finish;
@@ -22,16 +25,20 @@ pub(crate) mod manual;
 mod prepare;
 mod priority;
 pub(crate) mod projection;
+mod provenance;
 mod schedule;
 
 pub(crate) use axes::overlaps;
+pub use conflicts::{Conflict, Reason, Winner};
+pub use debug::DebugOptions;
 pub use factors::Strategy;
 pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
 pub(crate) use manual::inside;
+pub use provenance::{Annotation, Arrival, Cause, Chain, Place, Provenance, Round, Subject};
 pub(crate) use schedule::is_elementwise;
 
-use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
+use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
 use crate::{calls, shardings};
 use engine::Engine;
@@ -47,12 +54,14 @@ pub struct PropagateOptions {
     pub strategies: &'static [Strategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
-    /// Whether dimensions with a later priority wait; otherwise priorities are dropped.
+    /// Whether dimensions with a later priority wait; otherwise all are seen at once.
     pub user_priority: bool,
     /// Whether axes are carried whole or not at all, and not along what may not divide.
     pub conservative: bool,
-    /// Whether to record where each axis came from ([`PropagateReport::steps`]).
+    /// Whether to record where each axis came from ([`PropagateReport::provenance`]).
     pub provenance: bool,
+    /// Which of Shardy's debugging attributes to write.
+    pub debug: DebugOptions,
 }
 
 impl Default for PropagateOptions {
@@ -63,25 +72,9 @@ impl Default for PropagateOptions {
             user_priority: true,
             conservative: false,
             provenance: false,
+            debug: DebugOptions::default(),
         }
     }
-}
-
-/// One axis that propagation put on one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The value that got the axis; `None` for a result of the function.
-    pub value: Option<ValueId>,
-    /// The result of the function that got it.
-    pub result: Option<u32>,
-    /// The dimension that the axis splits.
-    pub dim: u32,
-    /// The axis.
-    pub axis: AxisRef,
-    /// The value that the axis came from; `None` for a result of the function.
-    pub from: Option<ValueId>,
-    /// The operation that relates both; `None` where a value is returned from the function.
-    pub op: Option<OpId>,
 }
 
 /// What propagation did.
@@ -91,8 +84,8 @@ pub struct PropagateReport {
     pub visits: u64,
     /// How often the sharding of a value changed.
     pub updates: u64,
-    /// Where axes came from, in order, if asked for.
-    pub steps: Vec<Step>,
+    /// Where axes came from, if asked for.
+    pub provenance: Option<Box<Provenance>>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -100,7 +93,8 @@ pub struct PropagateReport {
 /// Propagates the shardings of the entry function to every value in it.
 ///
 /// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
-/// priorities, and so has each result of the function. The function should have no calls (see
+/// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
+/// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
 /// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
 ///
 /// # Errors
@@ -129,10 +123,18 @@ pub fn propagate_func(
     drop_size_one_axes(module, func);
     let copies = constants::split(module, func, body, &mut constants::Known::default());
     manual::name_all_manual_axes(module, body);
-    constraints::apply(module, &[body], constraints::Flow::Implied);
+    let applied = constraints::apply(module, &[body], constraints::Flow::Implied);
+    if options.debug.edges {
+        debug::write_constraints(module, &applied);
+    }
     let parents = Parents::new(module, body);
-    let solved = solve(module, &Scope::Func(func, body), parents, options);
-    finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    let mut solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
+    let agreed = finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    if let Some(provenance) = &mut solved.report.provenance {
+        for (to, from, sharding) in agreed {
+            provenance.donate(module, to, from, sharding);
+        }
+    }
     constants::merge(module, body, &copies);
     Ok(solved.report)
 }
@@ -159,7 +161,7 @@ pub fn propagate_module(
     let main = module.func_names.get("main").copied().or_else(only);
     let main = main.and_then(|func| Some((func, module.funcs[func].body?)));
     let parents = Parents::of_module(module);
-    let solved = solve(module, &Scope::Module(main), parents, options);
+    let solved = solve(module, &Scope::Module(main), parents, &[], options);
     finish::write_changed(
         module,
         main.map(|(func, _)| func),
@@ -196,10 +198,14 @@ pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Sharding constraints give their sharding to their operand, where nothing contradicts. Data flows through regions
-/// where `sdy.data_flow_edge` operations say so.
-pub fn apply_sharding_constraints(module: &mut Module) {
+/// where `sdy.data_flow_edge` operations say so. Returns what gave an operand its sharding.
+pub fn apply_sharding_constraints(module: &mut Module, debug: DebugOptions) -> Vec<OpId> {
     let bodies: Vec<RegionId> = module.bodies().collect();
-    constraints::apply(module, &bodies, constraints::Flow::Edges);
+    let given = constraints::apply(module, &bodies, constraints::Flow::Edges);
+    if debug.edges {
+        debug::write_constraints(module, &given);
+    }
+    given.iter().filter_map(|(_, annotation)| annotation.op()).collect()
 }
 
 /// Manual axes that a sharding at the boundary of a manual computation does not mention become replicated axes.
@@ -209,9 +215,15 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
     }
 }
 
-/// Closes every dimension of every sharding of a function; priorities and replicated axes go.
+/// Closes every dimension of every sharding of a function; replicated axes go. Priorities stay where something is split.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    shardings::map_func(module, func, &mut |_, sharding| sharding.closed());
+    shardings::map_func(module, func, &mut |_, sharding| {
+        let mut closed = sharding.closed();
+        for (dim, before) in closed.dims.iter_mut().zip(&sharding.dims) {
+            dim.priority = before.priority.filter(|_| !dim.axes.is_empty());
+        }
+        closed
+    });
 }
 
 /// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the
@@ -238,6 +250,14 @@ enum Scope {
 }
 
 impl Scope {
+    /// The function whose results take part.
+    fn main(&self) -> Option<FuncId> {
+        match *self {
+            Scope::Func(func, _) => Some(func),
+            Scope::Module(main) => main.map(|(func, _)| func),
+        }
+    }
+
     fn parents(&self, module: &Module) -> Parents {
         match *self {
             Scope::Func(_, body) => Parents::new(module, body),
@@ -268,40 +288,81 @@ struct Solved {
     report: PropagateReport,
 }
 
-fn solve(module: &mut Module, scope: &Scope, parents: Parents, options: &PropagateOptions) -> Solved {
+fn solve(
+    module: &mut Module,
+    scope: &Scope,
+    mut parents: Parents,
+    applied: &[(ValueId, Annotation)],
+    options: &PropagateOptions,
+) -> Solved {
     let (mut graph, mut given) = scope.graph(module, &parents, options.conservative);
     let mut shardings = given.clone();
     let conflicts = groups::join(module, &graph, &mut shardings);
     let mut warnings = Vec::new();
     if !conflicts.is_empty() {
         warnings = groups::open(module, &parents, &conflicts);
-        (graph, given) = scope.graph(module, &scope.parents(module), options.conservative);
+        parents = scope.parents(module);
+        (graph, given) = scope.graph(module, &parents, options.conservative);
         shardings.clone_from(&given);
         // What disagreed is behind constraints now, which are open.
         groups::join(module, &graph, &mut shardings);
     }
+    let recorder = (options.provenance || options.debug.any()).then(|| {
+        let mut recorder = prepare::annotations(module, &graph, &given, &parents, applied);
+        recorder.joined(module, &graph, &given, &shardings);
+        recorder.log = options.debug.any().then(Default::default);
+        Box::new(recorder)
+    });
     let mut engine = Engine::new(module, &graph, shardings);
-    engine.provenance = options.provenance;
+    engine.recorder = recorder;
     engine.report.warnings = warnings;
-    let priorities = priority::begin(&mut engine, options.user_priority);
-    run_levels(&mut engine, options);
+    let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
+    run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);
-        run_levels(&mut engine, options);
+        run_levels(&mut engine, options, level.number());
     }
-    let Engine { shardings, report, .. } = engine;
+    // Only now, so that programs whose pairs agree are as Shardy has them.
+    for &strategy in options.strategies {
+        while engine.aliases(strategy) {
+            run_level(&mut engine, options, LEVELS - 1);
+        }
+    }
+    let Engine { shardings, mut report, mut recorder, .. } = engine;
+    let log = recorder.as_mut().and_then(|recorder| recorder.log.take());
+    if let Some(log) = log {
+        let subject = debug::Subject {
+            graph: &graph,
+            given: &given,
+            shardings: &shardings,
+            main: scope.main(),
+            has_edges: matches!(scope, Scope::Module(_)),
+        };
+        log.write(module, &subject, options.debug);
+    }
+    report.provenance = recorder.filter(|_| options.provenance).map(|recorder| {
+        let conflicts = conflicts::find(module, &graph, &shardings, &recorder, options.op_priority);
+        Box::new(recorder.finish(conflicts, &shardings))
+    });
     Solved { graph, given, shardings, report }
 }
 
-fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions) {
+fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions, priority: u32) {
     let levels = if options.op_priority { 0..LEVELS } else { 0..1 };
     for level in levels {
-        for &strategy in options.strategies {
-            engine.run(strategy, &|node| match node.class {
-                schedule::Class::Fixed(direction) => Profile::All(direction),
-                class if options.op_priority => class.profile(level),
-                _ => Profile::All(Direction::Both),
-            });
+        if let Some(recorder) = &mut engine.recorder {
+            recorder.round = Round { priority, level };
         }
+        run_level(engine, options, level);
+    }
+}
+
+fn run_level(engine: &mut Engine<'_>, options: &PropagateOptions, level: u8) {
+    for &strategy in options.strategies {
+        engine.run(strategy, &|node| match node.class {
+            schedule::Class::Fixed(direction) => Profile::All(direction),
+            class if options.op_priority => class.profile(level),
+            _ => Profile::All(Direction::Both),
+        });
     }
 }

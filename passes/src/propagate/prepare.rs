@@ -1,5 +1,6 @@
 //! What must hold before propagation, and the shardings that it starts from.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span,
     TensorSharding, Type, ValueDef, ValueId,
@@ -7,6 +8,7 @@ use shardc_ir::{
 
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
+use super::provenance::{Annotation, Recorder, Subject};
 use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh.
@@ -193,4 +195,48 @@ pub(super) fn initial_shardings(
         }
     }
     out
+}
+
+/// Notes which annotation gave each slot the sharding that it starts with. `applied` lists the values whose sharding
+/// is that of a constraint on them.
+pub(super) fn annotations(
+    module: &Module,
+    graph: &Graph,
+    given: &[u32],
+    parents: &Parents,
+    applied: &[(ValueId, Annotation)],
+) -> Recorder {
+    let mut recorder = Recorder::new(graph);
+    let applied: FxHashMap<ValueId, Annotation> = applied.iter().copied().collect();
+    for (slot, &id) in given.iter().enumerate() {
+        if id == NONE {
+            continue;
+        }
+        let mut id = ShardingId::new(id as usize);
+        let annotation = match recorder.subject(slot as u32) {
+            Subject::Result(i) => Annotation::Result(i),
+            Subject::Value(value) => match (applied.get(&value), module.values[value].def) {
+                (Some(&annotation), _) => annotation,
+                (None, ValueDef::Result(op, i)) => match &module.ops[op].kind {
+                    OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => Annotation::Constraint(op),
+                    OpKind::ManualComputation(_) => Annotation::ManualOut(op, i),
+                    _ => Annotation::Operation(op, i),
+                },
+                (None, ValueDef::Arg(region, i)) => match parents.parent(region) {
+                    None => Annotation::Argument(i),
+                    Some(op) => {
+                        // What the computation is given has its manual axes as well; users outside see them.
+                        if let OpKind::ManualComputation(spec) = &module.ops[op].kind
+                            && let Some(&outside) = spec.in_shardings.get(i as usize)
+                        {
+                            id = outside;
+                        }
+                        Annotation::ManualIn(op, i)
+                    }
+                },
+            },
+        };
+        recorder.annotated(slot as u32, module.shardings.get(id), annotation);
+    }
+    recorder
 }

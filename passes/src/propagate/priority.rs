@@ -15,9 +15,8 @@ pub(super) struct Level {
     waiting: Vec<(u32, ShardingId)>,
 }
 
-/// Holds back every dimension with a priority above zero and returns them by priority. Without `wait` all
-/// dimensions are seen at once.
-pub(super) fn begin(engine: &mut Engine<'_>, wait: bool) -> Vec<Level> {
+/// Holds back every dimension with a priority above zero and returns them by priority.
+pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for slot in 0..engine.shardings.len() {
         if engine.shardings[slot] == NONE {
@@ -31,7 +30,7 @@ pub(super) fn begin(engine: &mut Engine<'_>, wait: bool) -> Vec<Level> {
         let mut first = given.clone();
         for dim in &mut first.dims {
             let priority = dim.priority.take().unwrap_or(0);
-            if priority == 0 || !wait {
+            if priority == 0 {
                 continue;
             }
             first.replicated.extend(std::mem::take(dim).axes);
@@ -63,6 +62,11 @@ pub(super) fn forget_of_results(module: &mut Module) {
 }
 
 impl Level {
+    /// The priority.
+    pub(super) fn number(&self) -> u32 {
+        self.priority
+    }
+
     /// Gives the waiting dimensions their axes.
     pub(super) fn release(&self, engine: &mut Engine<'_>) {
         for &(slot, given) in &self.waiting {

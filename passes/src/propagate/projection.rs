@@ -100,7 +100,7 @@ impl<'a> Rest<'a> {
 }
 
 impl TensorFactors {
-    fn new(
+    pub(super) fn new(
         mesh: &Mesh,
         factors: &[Factor],
         mapping: &TensorMapping,

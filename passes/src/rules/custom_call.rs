@@ -10,7 +10,11 @@ use crate::rule::{FactorKind, ShardingRule};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// Each element of the results comes from the same place of the operands.
-    Pointwise,
+    Elementwise,
+    /// Something on the matrices in the last two dimensions, whose results have the shape of the operands.
+    Matrix,
+    /// An exchange between devices, after which each value has the shape that it had.
+    Exchange,
     Eigh,
     Qr,
     HouseholderProduct,
@@ -29,11 +33,7 @@ enum Known {
 fn known(target: &str) -> Option<Known> {
     Some(match target {
         "annotate_device_placement"
-        | "Cholesky"
-        | "CompactWyHelper"
         | "InspectSharding"
-        | "InvertDiagBlocksLowerTriangular"
-        | "InvertDiagBlocksUpperTriangular"
         | "LayoutConstraint"
         | "mhlo.erf"
         | "MoveToDevice"
@@ -41,14 +41,18 @@ fn known(target: &str) -> Option<Known> {
         | "X64SplitHigh"
         | "X64SplitLow"
         | "xla.megascale.provide_metadata"
-        | "_SPMDInternalOp_MultiPad"
+        // Random bits from keys and counters of one shape.
+        | "cu_threefry2x32_ffi"
+        | "hip_threefry2x32_ffi" => Known::Elementwise,
+        "Cholesky"
+        | "CompactWyHelper"
+        | "InvertDiagBlocksLowerTriangular"
+        | "InvertDiagBlocksUpperTriangular" => Known::Matrix,
+        "_SPMDInternalOp_MultiPad"
         | "_SPMDInternalOp_RotateRight"
         | "_SPMDInternalOp_MultiRotate"
         | "_SPMDInternalOp_MultiSlice"
-        | "_SPMDInternalOp_Wrap"
-        // Random bits from keys and counters of one shape.
-        | "cu_threefry2x32_ffi"
-        | "hip_threefry2x32_ffi" => Known::Pointwise,
+        | "_SPMDInternalOp_Wrap" => Known::Exchange,
         "Eigh" => Known::Eigh,
         "Qr" | "QrDecompositionBlock" => Known::Qr,
         "ProductOfElementaryHouseholderReflectors" => Known::HouseholderProduct,
@@ -90,7 +94,7 @@ fn is_linear_algebra(target: &str) -> bool {
 pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<ShardingRule> {
     let stated = stated_batch(&module.ops[op].attrs);
     match known(target) {
-        Some(Known::Pointwise) => pointwise(module, op),
+        Some(Known::Elementwise | Known::Matrix | Known::Exchange) => pointwise(module, op),
         Some(Known::Eigh) => eigh(module, op),
         Some(Known::Qr) => qr(module, op),
         Some(Known::HouseholderProduct) => householder_product(module, op),
@@ -113,6 +117,25 @@ pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<Sha
 #[must_use]
 pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
+}
+
+/// Whether a call does its work on each part of dimension `dim` of operand `operand` alone, where its rule says that the
+/// dimension passes through. Propagation may carry a sharding further than that: the matrices of a decomposition are
+/// needed whole all the same.
+pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: usize, dim: usize) -> bool {
+    let shape = operand_shape(module, op, operand).unwrap_or(&[]);
+    let output = result_shape(module, op, 0).unwrap_or(&[]);
+    match known(target) {
+        Some(Known::Elementwise | Known::X64Combine | Known::Batch { .. }) => true,
+        Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
+        Some(Known::TopK) => dim + 1 < shape.len(),
+        // The dimension that is searched is the one whose size changes; where none does, any may be.
+        Some(Known::ApproxTopK) => shape != output,
+        // Kernels and calls of the host's code are made for the shapes that they were written with.
+        Some(Known::Exchange | Known::Nothing) => false,
+        // Its rule is the front end's own.
+        None => true,
+    }
 }
 
 /// How many dimensions in front the front end says to be of a batch.

@@ -19,10 +19,12 @@ mod letters;
 mod linalg;
 mod norm;
 mod reduce;
+pub mod registry;
 mod shape;
 mod text;
 
 pub use custom_call::is_known_target;
+pub(crate) use custom_call::works_on_parts;
 pub use text::{RuleParseError, parse_rule};
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RegionId};

@@ -10,12 +10,12 @@ mod export;
 mod import;
 mod pipeline;
 mod propagation;
-mod walk;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
 use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
+use crate::propagate::DebugOptions;
 
 /// Codes of warnings that are worth saying once, however many programs a file holds.
 pub const SAID_ONCE: &[&str] = &[import::MANY_CALLS];
@@ -25,8 +25,23 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [import::PASSES, propagation::PASSES, export::PASSES, pipeline::PASSES].into_iter().flatten()
 }
 
+/// The attribute that holds shardings; as text where an operation has no results.
+const SHARDING_ATTR: &str = "sdy.sharding";
 /// The attribute of a function whose calls are in manual computations: the manual axes there.
 const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
+
+/// Whether to write where axes come from.
+const ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
+
+/// Whether to write what carried axes.
+const EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
+
+/// What Shardy's debugging options ask for.
+pub(crate) const DEBUG: &[PassOption] = &[ORIGINS, EDGES];
+
+pub(crate) fn debug_options(context: &PassContext) -> DebugOptions {
+    DebugOptions { origins: context.options.is_on(ORIGINS), edges: context.options.is_on(EDGES) }
+}
 
 const fn pass(
     name: &'static str,

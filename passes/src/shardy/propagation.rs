@@ -2,7 +2,7 @@
 
 use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId};
 
-use super::{each_body, pass};
+use super::{EDGES, ORIGINS, debug_options, each_body, pass};
 use crate::pass_options::PassOption;
 use crate::pipeline::{Pass, PassContext, PassResult};
 use crate::propagate::{self, PropagateOptions, Strategy};
@@ -20,7 +20,7 @@ pub(super) const PASSES: &[Pass] = &[
         ..pass("sdy-populate-op-sharding-rules", "write the sharding rule on each operation", populate)
     },
     Pass {
-        options: &[KEEP_RULES, CONSERVATIVE],
+        options: &[ORIGINS, EDGES, KEEP_RULES, CONSERVATIVE],
         ..pass("sdy-basic-propagate", "propagate where nothing conflicts", |m, c| {
             propagation(
                 m,
@@ -30,20 +30,20 @@ pub(super) const PASSES: &[Pass] = &[
         })
     },
     Pass {
-        options: &[KEEP_RULES, CONSERVATIVE, STRATEGY],
+        options: &[ORIGINS, EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY],
         ..pass("sdy-aggressive-propagate", "propagate and solve conflicts", |m, c| {
             propagation(m, c, Kind { strategies: strategies(c), op_priority: false, user_priority: false })
         })
     },
     Pass {
-        options: &[KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
+        options: &[ORIGINS, EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
         ..pass("sdy-op-priority-propagate", "propagate by class of operation", |m, c| {
             let op_priority = c.options.is_on(OP_PRIORITY);
             propagation(m, c, Kind { strategies: strategies(c), op_priority, user_priority: false })
         })
     },
     Pass {
-        options: &[KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
+        options: &[ORIGINS, EDGES, KEEP_RULES, CONSERVATIVE, STRATEGY, OP_PRIORITY],
         ..pass(
             "sdy-user-priority-propagate",
             "propagate by user priority, then by class of operation",
@@ -78,6 +78,7 @@ fn propagation(module: &mut Module, context: &PassContext, kind: Kind) -> PassRe
         op_priority,
         user_priority,
         conservative,
+        debug: debug_options(context),
         ..PropagateOptions::default()
     };
     let report = propagate::propagate_module(module, &options)?;

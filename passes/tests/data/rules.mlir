@@ -162,3 +162,67 @@ func.func @given(%a: tensor<8x6xf32>) -> tensor<8x6xf32> {
   %1 = stablehlo.custom_call @unknown(%a) : (tensor<8x6xf32>) -> tensor<8x6xf32>
   return %0 : tensor<8x6xf32>
 }
+
+func.func @batch_norm(%a: tensor<8x4x3xf32>, %c: tensor<4xf32>) -> tensor<8x4x3xf32> {
+  // rule: ([i, j, k], [j], [j], [j], [j])->([i, j, k]) {i=8, j=4, k=3}
+  %0 = "stablehlo.batch_norm_inference"(%a, %c, %c, %c, %c) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<8x4x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<8x4x3xf32>
+  // rule: ([i, j, k], [j], [j])->([i, j, k], [j], [j]) {i=8, j=4, k=3} need_replication={i, k}
+  %1:3 = "stablehlo.batch_norm_training"(%0, %c, %c) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<8x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4x3xf32>, tensor<4xf32>, tensor<4xf32>)
+  // rule: ([i, j, k], [j], [j], [j], [i, j, k])->([i, j, k], [j], [j]) {i=8, j=4, k=3} need_replication={i, k}
+  %2:3 = "stablehlo.batch_norm_grad"(%a, %c, %c, %c, %1#0) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<8x4x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4x3xf32>) -> (tensor<8x4x3xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %2#0 : tensor<8x4x3xf32>
+}
+
+func.func @letters(%a: tensor<8x4x3xf32>, %b: tensor<8x3x5xf32>) -> tensor<8x5xf32> {
+  // rule: ([i, j, l], [i, l, k])->([i, j, k]) {i=8, j=4, k=5, l=3} reduction={l}
+  %0 = "stablehlo.einsum"(%a, %b) <{einsum_config = "bij,bjk->bik"}> : (tensor<8x4x3xf32>, tensor<8x3x5xf32>) -> tensor<8x4x5xf32>
+  // rule: ([i, k, j])->([i, j]) {i=8, j=5, k=4} reduction={k}
+  %1 = "stablehlo.unary_einsum"(%0) <{einsum_config = "bij->bj"}> : (tensor<8x4x5xf32>) -> tensor<8x5xf32>
+  return %1 : tensor<8x5xf32>
+}
+
+func.func @deprecated(%a: tensor<8x6x3xf32>, %i: tensor<8x5xi32>, %s: tensor<6x3xf32>) -> tensor<8x6x3xf32> {
+  // rule: ([i, k, l], [i, j])->([i, j, l]) {i=8, j=5, k=6, l=3} reduction={k}
+  %0 = "stablehlo.torch_index_select"(%a, %i) <{dim = 1 : i64, batch_dims = 1 : i64}> : (tensor<8x6x3xf32>, tensor<8x5xi32>) -> tensor<8x5x3xf32>
+  // rule: ([j, k])->([i, j, k]) {i=8, j=6, k=3}
+  %1 = "stablehlo.broadcast"(%s) <{broadcast_sizes = array<i64: 8>}> : (tensor<6x3xf32>) -> tensor<8x6x3xf32>
+  // rule: ([i, j, k], [i, j, k])->([i, j, k]) {i=8, j=6, k=3}
+  %2 = "stablehlo.map"(%a, %1) <{dimensions = array<i64: 0, 1, 2>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %3 = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<8x6x3xf32>, tensor<8x6x3xf32>) -> tensor<8x6x3xf32>
+  return %2 : tensor<8x6x3xf32>
+}
+
+func.func @ragged(%a: tensor<2x11x5xf32>, %b: tensor<3x2x5x7xf32>, %c: tensor<2x5x7xf32>, %n: tensor<3xi64>) -> tensor<3x2x11x7xf32> {
+  // rule: ([j, k, m], [i, j, m, l], [i])->([j, k, l]) {i=3, j=2, k=11, l=7, m=5} reduction={m} need_replication={i, k}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [1], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]>} : (tensor<2x11x5xf32>, tensor<3x2x5x7xf32>, tensor<3xi64>) -> tensor<2x11x7xf32>
+  // rule: ([j, k, m], [j, m, l], [i])->([i, j, k, l]) {i=3, j=2, k=11, l=7, m=5} need_replication={i, m}
+  %1 = "chlo.ragged_dot"(%a, %c, %n) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [2], rhs_group_dimensions = []>} : (tensor<2x11x5xf32>, tensor<2x5x7xf32>, tensor<3xi64>) -> tensor<3x2x11x7xf32>
+  return %1 : tensor<3x2x11x7xf32>
+}
+
+func.func @chlo(%a: tensor<8x1x4xf32>, %b: tensor<3x4xf32>) -> (tensor<8x3x2xf32>, tensor<8x3x2xi32>) {
+  // rule: ([i, l, k], [j, k])->([i, j, k]) {i=8, j=3, k=4, l=1}
+  %0 = chlo.broadcast_add %a, %b : (tensor<8x1x4xf32>, tensor<3x4xf32>) -> tensor<8x3x4xf32>
+  // rule: ([i, j, k])->([i, j, k], [i, j, k]) {i=8, j=3, k=4} need_replication={k} blocked_propagation={i, j, k}
+  %1, %2 = chlo.top_k(%0, k = 2) : tensor<8x3x4xf32> -> (tensor<8x3x2xf32>, tensor<8x3x2xi32>)
+  return %1, %2 : tensor<8x3x2xf32>, tensor<8x3x2xi32>
+}
+
+func.func @dynamic(%a: tensor<8x6xf32>, %s: tensor<3xi32>, %n: tensor<i32>, %p: tensor<2xi32>, %z: tensor<f32>) -> tensor<8x9xf32> {
+  // rule: ([i, jk], [l])->([i, j, k]) {i=8, j=2, k=3, l=1}
+  %0 = stablehlo.dynamic_reshape %a, %s : (tensor<8x6xf32>, tensor<3xi32>) -> tensor<8x2x3xf32>
+  // rule: ([i, j], [], [k], [l], [m])->([i, j]) {i=8, j=6, k=1, l=1, m=1} need_replication={j} blocked_propagation={j}
+  %1 = stablehlo.dynamic_pad %a, %z, %p, %p, %p : (tensor<8x6xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<8x9xf32>
+  return %1 : tensor<8x9xf32>
+}
+
+func.func @linear_algebra(%a: tensor<2x3x8x4xf32>, %c: tensor<2x8x4xf32>, %d: tensor<2x8x5xf32>) -> tensor<2x3x8x4xf32> {
+  // rule: ([i, j, k, l])->([i, j, m, n], [i, j, o]) {i=2, j=3, k=8, l=4, m=8, n=4, o=4} need_replication={k, l, m, n, o}
+  %0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) : (tensor<2x3x8x4xf32>) -> (tensor<2x3x8x4xf32>, tensor<2x3x4xf32>)
+  // rule: ([i, j, k], [i, l, m])->([i, n, o]) {i=2, j=8, k=4, l=8, m=5, n=8, o=4} need_replication={j, k, l, m, n, o}
+  %1 = stablehlo.custom_call @mine(%c, %d) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x8x4xf32>, tensor<2x8x5xf32>) -> tensor<2x8x4xf32>
+  return %0#0 : tensor<2x3x8x4xf32>
+}

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod compile;
+pub(crate) mod explain;
 pub(crate) mod lint;
 pub(crate) mod opt;
 pub(crate) mod partition;

@@ -4,12 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use shardc::Compiler;
+use shardc::passes::propagate::DebugOptions;
 
 use crate::args::{Emit, PropagateArgs};
 use crate::io::{self, Source};
 
 pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
-    let compiler = io::compiler(&args.input.annotations, None)?;
+    let debug =
+        DebugOptions { origins: args.debug_sharding_origins, edges: args.debug_propagation_edge_sharding };
+    let compiler = io::compiler(&args.input.annotations, None)?.debug(debug);
     let source = Source::read(&args.input.input)?;
     let propagated = Compiler::read(&source.bytes)
         .and_then(|module| compiler.propagate(module))

@@ -101,13 +101,14 @@ impl<'m> Printer<'m> {
         if self.options.shardings != Shardings::All || op.results.is_empty() {
             return None;
         }
-        let written_elsewhere = matches!(
-            op.kind,
+        let written_elsewhere = match &op.kind {
             OpKind::ShardingConstraint(_)
-                | OpKind::Reshard(_)
-                | OpKind::MeshCollective(_)
-                | OpKind::ManualComputation(_)
-        );
+            | OpKind::Reshard(_)
+            | OpKind::MeshCollective(_)
+            | OpKind::ManualComputation(_) => true,
+            OpKind::NamedComputation(spec) => spec.out_shardings.is_some(),
+            _ => false,
+        };
         if written_elsewhere {
             return None;
         }

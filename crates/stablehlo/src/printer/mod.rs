@@ -82,6 +82,20 @@ pub fn print_op(module: &Module, op: OpId) -> String {
     printer.out
 }
 
+/// The names that [`print()`] gives values, with `%`.
+#[must_use]
+pub fn value_names(module: &Module) -> SecondaryMap<ValueId, String> {
+    let mut printer = Printer::new(module, PrintOptions::default());
+    printer.module();
+    let mut names = SecondaryMap::new();
+    for value in module.values.keys() {
+        let mut text = String::new();
+        printer.names[value].push(&mut text);
+        names[value] = text;
+    }
+    names
+}
+
 struct Printer<'m> {
     module: &'m Module,
     options: PrintOptions,

@@ -2,10 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     ffi::OsString,
     fs,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -14,7 +12,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use shardc_filetest::program;
 
 /// What the tests find on their search path, and where they may write.
@@ -25,21 +23,9 @@ pub(super) struct Tools {
 }
 
 impl Tools {
-    /// Makes `shardc opt`, with a limit on its time, stand in for each of `tools`.
+    /// `shardc opt` stands in for each of `tools`.
     pub(super) fn new(dir: &Path, shardc: &Path, tools: &[&str]) -> Result<Self> {
-        let bin = dir.join("bin");
-        fs::create_dir_all(&bin).with_context(|| format!("making {}", bin.display()))?;
-        for tool in tools {
-            let file = bin.join(tool);
-            let script = format!("#!/bin/sh\nexec timeout 60 '{}' opt \"$@\"\n", shardc.display());
-            fs::write(&file, script).with_context(|| format!("writing {}", file.display()))?;
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
-                .with_context(|| format!("making {} executable", file.display()))?;
-        }
-        let usual = env::var_os("PATH").unwrap_or_default();
-        let llvm = program::llvm_tools().context("LLVM's FileCheck is not there")?;
-        let path = env::join_paths([bin, llvm].into_iter().chain(env::split_paths(&usual)))
-            .context("joining the search path")?;
+        let path = program::search_path(&dir.join("bin"), shardc, tools)?;
         Ok(Tools { dir: dir.to_owned(), path })
     }
 

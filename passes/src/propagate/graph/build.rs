@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueId};
+use shardc_ir::{
+    Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueId,
+};
 use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
@@ -167,6 +169,23 @@ impl<'m> Build<'m> {
         }
     }
 
+    /// Arguments and the results that take their memory. Call after [`Build::func_results`].
+    pub(super) fn aliases(&mut self, func: FuncId, body: RegionId) {
+        let module = self.module;
+        let first = self.graph.values.len() - module.funcs[func].results.len();
+        for (arg, result) in aliased_pairs(module, func) {
+            let Some(&value) = module.regions[body].args.get(arg) else { continue };
+            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            if module.funcs[func].results.get(result) != Some(&module.values[value].ty) {
+                continue;
+            }
+            if let Some(slot) = self.graph.slot(value) {
+                let rule = self.identity(tensor, 1);
+                self.graph.aliases.push(FuncResult { value: slot, result: (first + result) as u32, rule });
+            }
+        }
+    }
+
     /// Values that are in one group, directly or through values that are in two groups, share a sharding.
     pub(super) fn groups(&mut self, ops: &[OpId]) {
         let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
@@ -203,6 +222,18 @@ impl<'m> Build<'m> {
             self.graph.group_members.push(group);
         }
     }
+}
+
+/// Arguments that the program gives away, each with the result that takes its memory. An argument that may be taken by
+/// any result (`jax.buffer_donor`) is in no pair.
+pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
+    let attrs = module.funcs[func].arg_attrs.iter().enumerate();
+    attrs
+        .filter_map(|(arg, attrs)| match attrs.get("tf.aliasing_output") {
+            Some(&Attr::Int(result, _)) => Some((arg, usize::try_from(result).ok()?)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// All tensors have the same dimensions.

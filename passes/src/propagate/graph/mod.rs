@@ -22,6 +22,7 @@ use super::flow::Parents;
 use super::schedule::Class;
 use crate::rule::ShardingRule;
 use build::Build;
+pub(super) use build::aliased_pairs;
 use edges::Edges;
 
 /// No slot, node or sharding.
@@ -60,7 +61,8 @@ pub(super) struct NodeRule {
     pub(super) conservative: bool,
 }
 
-/// Where the function returns: a value's slot and the slot of the function's result.
+/// A value's slot and the slot of a result of the function that it is the same as: where the function returns, or where
+/// the result takes the place of an argument.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FuncResult {
     pub(super) value: u32,
@@ -78,6 +80,8 @@ pub(super) struct Graph {
     pub(super) tensors: Vec<u32>,
     pub(super) rules: Vec<NodeRule>,
     pub(super) func_results: Vec<FuncResult>,
+    /// Arguments whose memory a result takes over, with that result.
+    pub(super) aliases: Vec<FuncResult>,
     notify_first: Vec<u32>,
     notify: Vec<u32>,
     /// The sharding group of each slot that is in one.
@@ -90,6 +94,11 @@ impl Graph {
     /// The slot of a value.
     pub(super) fn slot(&self, value: ValueId) -> Option<u32> {
         Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
+    }
+
+    /// For each value its slot plus one; zero where it has none.
+    pub(super) fn slots(&self) -> &SecondaryMap<ValueId, u32> {
+        &self.slot_of
     }
 
     /// The nodes to visit again when a slot changes, in order.
@@ -116,6 +125,7 @@ impl Graph {
         build.slots_of_func(body, &ops);
         build.region(body);
         build.func_results(func, body);
+        build.aliases(func, body);
         build.groups(&ops);
         build.notifications_of_func(&ops);
         build.graph

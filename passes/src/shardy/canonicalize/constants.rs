@@ -5,7 +5,6 @@ use shardc_ir::{
     Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId,
 };
 
-use super::super::walk::inner_first;
 use crate::forward::Forward;
 
 /// What makes two constants one.
@@ -20,7 +19,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
     let mut gone: Vec<OpId> = Vec::new();
     let mut in_front: SecondaryMap<OpId, bool> = SecondaryMap::new();
     let place = places(module, body);
-    for op in inner_first(module, body) {
+    for op in module.walk_inner_first(body) {
         let Some(&(region, at, scope)) = place.get(&op) else { continue };
         let data = &module.ops[op];
         let (OpKind::Constant(dense), &[result]) = (&data.kind, data.results.as_slice()) else { continue };

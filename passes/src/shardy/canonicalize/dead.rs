@@ -50,17 +50,21 @@ fn is_without_effect(module: &Module, op: &Op) -> bool {
         OpKind::CustomCall(spec) => {
             !matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
         }
-        // These do what their regions do.
+        // Without values it is not read as a manual computation.
+        OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
         OpKind::While
         | OpKind::Case
         | OpKind::If
         | OpKind::ManualComputation(_)
-        | OpKind::NamedComputation(_) => op.regions.iter().all(|&region| {
-            let inner = module.walk(region);
-            inner.into_iter().all(|op| {
-                matches!(module.ops[op].kind, OpKind::Return) || is_without_effect(module, &module.ops[op])
-            })
-        }),
+        | OpKind::NamedComputation(_) => inner_have_no_effect(module, op),
         kind => is_pure(kind),
     }
+}
+
+/// Whether an operation that does what its regions do has no effect.
+fn inner_have_no_effect(module: &Module, op: &Op) -> bool {
+    op.regions
+        .iter()
+        .flat_map(|&region| module.walk(region))
+        .all(|op| matches!(module.ops[op].kind, OpKind::Return) || is_without_effect(module, &module.ops[op]))
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{AttrDict, Mesh, MeshId, Module, OpId, OpKind};
+use shardc_ir::{Attr, AttrDict, Mesh, MeshId, Module, OpId, OpKind};
 
+use super::super::SHARDING_ATTR;
 use crate::shardings::map_func;
 
 /// Writes meshes where they are used; none has a name any more. Those that are alike are one mesh from then on.
@@ -12,6 +13,7 @@ pub(super) fn inline(module: &mut Module) {
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
     for &op in &ops {
         inline_groups(module, op);
+        inline_text(module, op);
     }
     module.mesh_names.clear();
     for mesh in module.meshes.values_mut() {
@@ -51,6 +53,34 @@ fn inline_groups(module: &mut Module, op: OpId) {
     if let Some(spec) = module.ops[op].kind.collective_mut() {
         spec.mesh_axes = Some(new.into());
     }
+}
+
+/// Writes out the meshes in the sharding of an operation without results, which is kept as text.
+fn inline_text(module: &mut Module, op: OpId) {
+    let Some(Attr::Raw(text)) = module.ops[op].attrs.get(SHARDING_ATTR) else { return };
+    let mut pieces = text.split("<@");
+    let mut new = String::from(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let mesh = piece.split_once(',').and_then(|(name, rest)| {
+            let mesh = *module.mesh_names.get(name.trim_matches('"'))?;
+            Some((&module.meshes[mesh], rest))
+        });
+        match mesh {
+            Some((mesh, rest)) => {
+                let axes: Vec<String> =
+                    mesh.axes.iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
+                let _ = write!(new, "<mesh<[{}]", axes.join(", "));
+                if let Some(ids) = &mesh.device_ids {
+                    let _ = write!(new, ", device_ids={ids:?}");
+                }
+                let _ = write!(new, ">,{rest}");
+            }
+            None => {
+                let _ = write!(new, "<@{piece}");
+            }
+        }
+    }
+    module.ops[op].attrs.set(SHARDING_ATTR, Attr::Raw(new.into()));
 }
 
 /// A mesh as StableHLO writes it.

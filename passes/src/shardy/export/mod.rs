@@ -18,6 +18,7 @@ mod unreduced;
 use super::{each, each_body, pass, pass_with};
 use crate::pipeline::Pass;
 use crate::propagate;
+use crate::rules;
 
 pub(super) const PASSES: &[Pass] = &[
     pass_with(
@@ -91,7 +92,7 @@ pub(super) const PASSES: &[Pass] = &[
             Ok(Vec::new())
         },
     ),
-    pass("sdy-close-shardings", "close every dimension, without priorities and replicated axes", |m, _| {
+    pass("sdy-close-shardings", "close every dimension, without replicated axes", |m, _| {
         each(m, propagate::close_shardings)
     }),
     pass("sdy-verify-unreduced-axes", "check that nothing pending is lost", |m, _| {
@@ -108,7 +109,7 @@ pub(super) const PASSES: &[Pass] = &[
         Ok(Vec::new())
     }),
     pass("sdy-drop-sharding-rules", "remove sharding rules from operations", |m, _| {
-        each_body(m, small::drop_rules)
+        each_body(m, rules::drop_written_rules)
     }),
     pass("sdy-inline-meshes", "write meshes where they are used", |m, _| {
         inline_meshes::inline(m);

@@ -4,7 +4,7 @@ use shardc_ir::{
     Attr, AttrDict, Func, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId, Visibility,
 };
 
-use super::super::{edges, walk::inner_first};
+use super::super::edges;
 use crate::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
 use crate::places::Places;
 use crate::symbols::FreshNames;
@@ -17,7 +17,7 @@ pub(super) fn export(module: &mut Module) {
     let mut exported: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let bodies: Vec<RegionId> = module.bodies().collect();
     for &body in &bodies {
-        for op in inner_first(module, body) {
+        for op in module.walk_inner_first(body) {
             if matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
                 export_one(module, &places, &mut names, &mut exported, op);
             }

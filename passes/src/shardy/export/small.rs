@@ -1,18 +1,6 @@
-//! Steps of a few lines: sharding rules and groups go, constraints become reshards.
+//! Steps of a few lines: sharding groups go, constraints become reshards.
 
-use shardc_ir::{Attr, Module, OpKind, RegionId};
-
-use crate::rules::SHARDING_RULE_ATTR;
-
-/// `sdy-drop-sharding-rules`. A rule that the program itself gives stays.
-pub(super) fn drop_rules(module: &mut Module, body: RegionId) {
-    for op in module.walk(body) {
-        let attrs = &mut module.ops[op].attrs;
-        if !matches!(attrs.get(SHARDING_RULE_ATTR), Some(Attr::Raw(text)) if text.contains("custom")) {
-            attrs.remove(SHARDING_RULE_ATTR);
-        }
-    }
-}
+use shardc_ir::{Module, OpKind, RegionId};
 
 /// `sdy-remove-sharding-groups`.
 pub(super) fn remove_groups(module: &mut Module, body: RegionId) {

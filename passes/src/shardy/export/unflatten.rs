@@ -30,9 +30,7 @@ pub(super) fn unflatten(module: &mut Module, fully: bool) {
         .collect();
     let mut keys: FxHashMap<FuncId, (Computation, Boundary)> = FxHashMap::default();
     for &(_, func) in &calls {
-        if !keys.contains_key(&func) {
-            keys.insert(func, (computation(module, func), boundary(module, func)));
-        }
+        keys.entry(func).or_insert_with(|| (computation(module, func), boundary(module, func)));
     }
     let chosen = if fully { most_called(&calls, &keys) } else { first(&calls, &keys) };
     for (op, func) in calls {

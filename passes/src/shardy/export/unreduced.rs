@@ -5,7 +5,6 @@ use shardc_ir::{
     ShardingId, ValueId,
 };
 
-use super::super::walk::inner_first;
 use crate::places::{Places, through_barriers};
 use crate::propagate::axes::minus;
 use crate::propagate::manual;
@@ -23,11 +22,12 @@ pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     for func in module.funcs.keys().collect::<Vec<_>>() {
         let Some(body) = module.funcs[func].body else { continue };
         let mut checker = Checker { module, places: &places, func, body };
-        let ops = inner_first(checker.module, body);
+        let ops = checker.module.walk_inner_first(body);
         errors.extend(ops.into_iter().find_map(|op| {
             let fault = checker.check(op).err()?;
             let op = &checker.module.ops[op];
-            Some(Diagnostic::invalid(CODE, format!("{}: {fault}", op.kind.name())).at(op.span))
+            let name = if matches!(op.kind, OpKind::Return) { "return" } else { op.kind.name() };
+            Some(Diagnostic::invalid(CODE, format!("{name}: {fault}")).at(op.span))
         }));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }

@@ -2,6 +2,7 @@
 
 mod batching;
 mod constants;
+mod constraints;
 mod data_flow_edges;
 mod edges;
 mod flatten_call_graph;
@@ -16,9 +17,8 @@ mod size_one_axes;
 
 pub(super) use func_calls::MANY_CALLS;
 
-use super::pass;
+use super::{DEBUG, debug_options, pass};
 use crate::pipeline::Pass;
-use crate::propagate;
 use crate::symbols::drop_unused_funcs;
 
 pub(super) const PASSES: &[Pass] = &[
@@ -51,10 +51,14 @@ pub(super) const PASSES: &[Pass] = &[
         "join sharding groups that share a value, and number them anew",
         |m, _| sharding_groups::run(m),
     ),
-    pass("sdy-apply-sharding-constraints", "constraints give their sharding to their operand", |m, _| {
-        propagate::apply_sharding_constraints(m);
-        Ok(Vec::new())
-    }),
+    Pass {
+        options: DEBUG,
+        ..pass(
+            "sdy-apply-sharding-constraints",
+            "constraints give their sharding to their operand",
+            |m, c| constraints::run(m, debug_options(c)),
+        )
+    },
     pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
         constants::run(m)
     }),

@@ -1,13 +1,17 @@
 //! Propagation beside Shardy's on every program of the corpus.
 //!
-//! Shardings of arguments, results and constraints must be equal. Those of values in between may differ; they are
-//! counted by class, and where they do, the program is partitioned once with ours and once with Shardy's: ours must not
-//! send more. What is expected to differ is listed in `tests/conformance/propagation.txt`.
+//! Shardings of arguments, results and constraints must be equal. Shardy's passes alone see less than Shardy sees in XLA,
+//! which expands CHLO and inlines calls before: a result that differs from theirs is right if XLA, compiling the same
+//! file with Shardy, shards it as we do. Values in between may differ; they are counted by class, and where they do, the
+//! program is partitioned once with our shardings and once with Shardy's: ours must not send more. What is expected to
+//! differ is listed in `tests/conformance/propagation.txt`.
 
 mod numbers;
 mod peer;
+mod xla;
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
@@ -21,7 +25,7 @@ use shardc_passes::{
     inline::inline_calls,
     partition::{PartitionOptions, partition},
     propagate::{PropagateOptions, propagate},
-    strategy::cost,
+    strategy::bytes_sent,
 };
 use shardc_stablehlo::{PrintOptions, parse, print, render};
 
@@ -39,12 +43,20 @@ type Differences = Vec<(String, String)>;
 struct Outcome {
     /// Of arguments, results and constraints, and `bytes` where ours sends more.
     wrong: Differences,
+    /// Results that differ from those of Shardy's passes alone and are as XLA has them.
+    as_xla: usize,
     /// Number of values in between, and which of them differ by class.
     values: usize,
     classes: BTreeMap<String, Vec<String>>,
     /// Bytes sent with our shardings and with Shardy's, where values in between differ.
-    costs: Option<(u64, u64)>,
+    costs: Option<Result<(u64, u64), String>>,
 }
+
+/// What of a program is wrong where one of its results is: this, and its number.
+const RESULT: &str = "result";
+
+/// What of a program is wrong where ours sends more.
+const BYTES: &str = "bytes";
 
 /// Compares every program; prints what differs.
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
@@ -62,73 +74,115 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     let outcomes =
         process::step(&title, || Ok(in_parallel(&paths, |_, path: &PathBuf| compare(&peer, path))))?;
 
-    let (mut wrong, mut refused) = (Vec::new(), Vec::new());
-    let (mut covered, mut used) = (BTreeSet::new(), BTreeSet::new());
-    let (mut equal, mut values, mut listed) = (0, 0, 0);
-    let mut classes: BTreeMap<String, (usize, Vec<String>)> = BTreeMap::new();
-    let mut costs = Vec::new();
+    let mut tally = Tally::default();
     for (path, outcome) in paths.iter().zip(outcomes) {
-        let name = relative(path);
-        let outcome = match outcome? {
-            Ok(outcome) => outcome,
-            Err(said) => {
-                refused.push(format!("{name}: {said}"));
-                continue;
-            }
-        };
-        equal += usize::from(outcome.wrong.is_empty());
-        values += outcome.values;
-        for (class, different) in outcome.classes {
-            let entry = classes.entry(class).or_default();
-            entry.0 += different.len();
-            entry.1.push(format!("{name}: {}", different.first().map_or("", |first| first)));
-        }
-        costs.extend(outcome.costs.map(|costs| (name.clone(), costs)));
-        // Every line about this program; it is used if what it names differs.
-        covered.extend(exceptions.about(&name));
-        for (what, how) in outcome.wrong {
-            match exceptions.find(&name, &what) {
-                Some(line) => {
-                    used.insert(line);
-                    listed += 1;
-                }
-                None => wrong.push(format!("{name}#{what}: {how}")),
-            }
-        }
+        tally.add(relative(path), outcome?, &exceptions);
     }
-    println!(
-        "\narguments, results and constraints equal: {equal} of {} programs",
-        paths.len() - refused.len()
-    );
-    println!("differences that are listed: {listed}; not listed: {}", wrong.len());
-    for line in &wrong {
-        println!("   {line}");
-    }
-    println!("programs that Shardy refuses: {}", refused.len());
-    for line in &refused {
-        println!("   {line}");
-    }
-    let differ: usize = classes.values().map(|(count, _)| count).sum();
-    println!("values in between that differ: {differ} of {values}, in {} programs; by class:", costs.len());
-    let mut by_count: Vec<_> = classes.into_iter().collect();
-    by_count.sort_by_key(|(class, (count, _))| (std::cmp::Reverse(*count), class.clone()));
-    for (class, (count, programs)) in by_count {
-        println!("   {count:>6} in {:>3} programs: {class}", programs.len());
-        for example in programs.iter().filter(|_| args.verbose) {
-            println!("          {example}");
-        }
-    }
-    println!("of those programs, bytes sent with our shardings and with Shardy's:");
-    for (name, (ours, theirs)) in &costs {
-        println!("   {ours:>14} {theirs:>14}  {name}");
-    }
-    let stale: Vec<usize> = covered.difference(&used).copied().filter(|_| args.filters.is_empty()).collect();
+    tally.print(args.verbose);
+    // Only a whole run can tell that a line is about nothing.
+    let stale: Vec<usize> =
+        tally.covered.difference(&tally.used).copied().filter(|_| args.filters.is_empty()).collect();
     for &line in &stale {
         println!("   {}: listed as an exception, but nothing differs", exceptions.line(line).0);
     }
-    match wrong.len() + stale.len() {
+    match tally.unexpected.len() + stale.len() {
         0 => Ok(()),
         n => bail!("{n} differences or lines of tests/conformance/propagation.txt are not as expected"),
+    }
+}
+
+/// How the programs went together.
+#[derive(Default)]
+struct Tally {
+    compared: usize,
+    /// Programs that are equal to what Shardy's passes give, and ones that are so but for results that are as in XLA.
+    equal: usize,
+    as_xla: Vec<String>,
+    /// Programs that Shardy refuses, and programs that the planner does, with the reason.
+    refused: Vec<String>,
+    not_planned: Vec<String>,
+    /// Differences that the list expects, and ones that it does not.
+    listed: usize,
+    unexpected: Vec<String>,
+    /// Lines of the list whose programs were compared, and those of them that do differ.
+    covered: BTreeSet<usize>,
+    used: BTreeSet<usize>,
+    values: usize,
+    /// By class: how many values, and one of each program.
+    classes: BTreeMap<String, (usize, Vec<String>)>,
+    costs: Vec<(String, (u64, u64))>,
+}
+
+impl Tally {
+    fn add(&mut self, name: String, outcome: Result<Outcome, String>, exceptions: &Exceptions) {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(said) => return self.refused.push(format!("{name}: {said}")),
+        };
+        self.compared += 1;
+        if outcome.wrong.iter().all(|(what, _)| what == BYTES) && outcome.as_xla == 0 {
+            self.equal += 1;
+        }
+        if outcome.as_xla > 0 {
+            let others = match outcome.wrong.len() {
+                0 => String::new(),
+                n => format!(", {n} are not"),
+            };
+            self.as_xla.push(format!("{name}: {} results{others}", outcome.as_xla));
+        }
+        self.values += outcome.values;
+        for (class, different) in outcome.classes {
+            let entry = self.classes.entry(class).or_default();
+            entry.0 += different.len();
+            entry.1.push(format!("{name}: {}", different.first().map_or("", |first| first)));
+        }
+        self.covered.extend(exceptions.about(&name));
+        for (what, how) in outcome.wrong {
+            match exceptions.find(&name, &what) {
+                Some(line) => {
+                    self.used.insert(line);
+                    self.listed += 1;
+                }
+                None => self.unexpected.push(format!("{name}#{what}: {how}")),
+            }
+        }
+        match outcome.costs {
+            Some(Ok(costs)) => self.costs.push((name, costs)),
+            Some(Err(said)) => self.not_planned.push(format!("{name}: {said}")),
+            None => {}
+        }
+    }
+
+    fn print(&self, verbose: bool) {
+        let all = |lines: &[String]| lines.iter().for_each(|line| println!("   {line}"));
+        println!("\narguments, results and constraints equal: {} of {} programs", self.equal, self.compared);
+        println!("others whose results are as XLA shards them with Shardy: {}", self.as_xla.len());
+        all(&self.as_xla);
+        println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
+        all(&self.unexpected);
+        println!("programs that Shardy refuses: {}", self.refused.len());
+        all(&self.refused);
+        let differ: usize = self.classes.values().map(|(count, _)| count).sum();
+        println!("values in between that differ: {differ} of {}; by class:", self.values);
+        let mut by_count: Vec<_> = self.classes.iter().collect();
+        by_count.sort_by_key(|(class, (count, _))| (Reverse(*count), *class));
+        for (class, (count, examples)) in by_count {
+            println!("   {count:>6} in {:>3} programs: {class}", examples.len());
+            for example in examples.iter().filter(|_| verbose) {
+                println!("          {example}");
+            }
+        }
+        println!(
+            "of {} programs with such values, bytes sent with our shardings and with Shardy's:",
+            self.costs.len()
+        );
+        for (name, (ours, theirs)) in &self.costs {
+            println!("   {ours:>14} {theirs:>14}  {name}");
+        }
+        if !self.not_planned.is_empty() {
+            println!("of others the planner refuses one side:");
+            all(&self.not_planned);
+        }
     }
 }
 
@@ -158,6 +212,12 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     let (ours_found, theirs_found) =
         (find(&module, Constraints::Numbered), find(&theirs, Constraints::Reshards));
     let mut wrong = boundary(&ours_found, &theirs_found);
+    let differences = wrong.len();
+    if wrong.iter().any(|(what, _)| what.starts_with(RESULT)) {
+        let same = xla::agreeing_results(peer, path, &module)?;
+        wrong.retain(|(what, _)| !same.iter().any(|i| *what == format!("{RESULT} {i}")));
+    }
+    let as_xla = differences - wrong.len();
     let (values, classes) = between(&module, &ours_found, &theirs_found);
     let mut costs = None;
     if !classes.is_empty() {
@@ -168,26 +228,22 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
                 take_over(&mut with_theirs, ours, &theirs, other);
             }
         }
-        match (sent(module), sent(with_theirs)) {
-            (Ok(ours), Ok(theirs)) => {
-                if ours > theirs {
-                    wrong
-                        .push(("bytes".to_owned(), format!("{ours} sent, with Shardy's shardings {theirs}")));
-                }
-                costs = Some((ours, theirs));
-            }
-            (Err(_), _) => {}
-            (Ok(ours), Err(_)) => costs = Some((ours, u64::MAX)),
+        let both = sent(module).and_then(|ours| Ok((ours, sent(with_theirs)?)));
+        if let Ok((ours, theirs)) = both
+            && ours > theirs
+        {
+            wrong.push((BYTES.to_owned(), format!("{ours} sent, with Shardy's shardings {theirs}")));
         }
+        costs = Some(both.map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)));
     }
-    Ok(Ok(Outcome { wrong, values, classes, costs }))
+    Ok(Ok(Outcome { wrong, as_xla, values, classes, costs }))
 }
 
 /// What differs of arguments, results and constraints.
 fn boundary(ours: &Found, theirs: &Found) -> Differences {
     let mut out = Vec::new();
     for (what, ours, theirs) in
-        [("argument", &ours.args, &theirs.args), ("result", &ours.results, &theirs.results)]
+        [("argument", &ours.args, &theirs.args), (RESULT, &ours.results, &theirs.results)]
     {
         if ours.len() != theirs.len() {
             out.push((what.to_owned(), format!("{} here, {} there", ours.len(), theirs.len())));
@@ -252,5 +308,5 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
 fn sent(mut module: Module) -> Result<u64, Vec<Diagnostic>> {
     let Some(entry) = module.entry() else { return Ok(0) };
     partition(&mut module, entry, &PartitionOptions::default())?;
-    Ok(cost(&module))
+    Ok(bytes_sent(&module))
 }

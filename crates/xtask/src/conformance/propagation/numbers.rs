@@ -157,3 +157,48 @@ pub(super) fn take_over(module: &mut Module, ours: OpId, from: &Module, theirs: 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_stablehlo::{PrintOptions, parse, print};
+
+    use super::*;
+
+    const PROGRAM: &str = r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {?}]>})
+    -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) {
+  %0 = stablehlo.add %a, %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>} : tensor<4x4xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"y"}, {}]> : tensor<4x4xf32>
+  %2 = sdy.reshard %1 <@mesh, [{}, {"y"}]> : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+"#;
+
+    #[test]
+    fn numbers_survive_the_text() {
+        let mut module = parse(PROGRAM).unwrap();
+        number(&mut module);
+        let found = find(&parse(&print(&module, &PrintOptions::default())).unwrap(), Constraints::Numbered);
+        assert_eq!(found.args, [r#"[{"x"}, {}]"#]);
+        assert_eq!(found.results, [r#"[{}, {"y"}]"#]);
+        assert_eq!(found.values.get(&1), Some(&vec![r#"[{"x"}, {"y"}]"#.to_owned()]));
+        // Both constrain the sum, one through the other.
+        let both = [r#"[{"y"}, {}]"#, r#"[{}, {"y"}]"#].map(str::to_owned);
+        assert_eq!(found.constraints.get("result 0 of operation 1"), Some(&both.to_vec()));
+        let reshards = find(&module, Constraints::Reshards).constraints;
+        assert_eq!(reshards.get("result 0 of operation 1"), Some(&both[1..].to_vec()));
+    }
+
+    #[test]
+    fn shardings_are_taken_over_by_number() {
+        let mut module = parse(PROGRAM).unwrap();
+        number(&mut module);
+        let mut other = module.clone();
+        let op = find(&module, Constraints::Numbered).ops[&1][0];
+        let sum = module.ops[op].results[0];
+        other.shardings.set(sum, None);
+        take_over(&mut module, op, &other, op);
+        assert_eq!(find(&module, Constraints::Numbered).values[&1], ["-"]);
+    }
+}

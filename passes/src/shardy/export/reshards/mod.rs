@@ -16,7 +16,6 @@ use shardc_ir::{
 };
 
 use super::super::edits::{Cursor, Edits};
-use super::super::walk::inner_first;
 use crate::forward::Forward;
 use crate::pass_options::PassOption;
 use crate::places::{self, Places, equivalent, through_barriers};
@@ -78,7 +77,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
         gone: Vec::new(),
         errors: Vec::new(),
     };
-    for op in inner_first(inserter.module, body) {
+    for op in inserter.module.walk_inner_first(body) {
         inserter.forward.rewrite(&mut inserter.module.ops[op].operands);
         inserter.visit(op);
     }
@@ -108,8 +107,10 @@ impl Inserter<'_> {
                         self.forward.set(result, value);
                     }
                     self.gone.push(op);
-                    return;
+                } else {
+                    self.complete_operands(op);
                 }
+                return;
             }
             _ => {}
         }
@@ -149,7 +150,7 @@ impl Inserter<'_> {
                 _ => from_ends.collect(),
             };
             for used in sources {
-                self.to_target(used, target, None);
+                self.satisfy(used, target, None);
             }
         }
         let in_shardings = match kind {
@@ -161,7 +162,7 @@ impl Inserter<'_> {
             _ => Vec::new(),
         };
         for (operand, target) in in_shardings.into_iter().enumerate() {
-            self.to_target(Use { op, operand }, target, None);
+            self.satisfy(Use { op, operand }, target, None);
         }
     }
 
@@ -183,12 +184,12 @@ impl Inserter<'_> {
             }
         };
         for (operand, target) in targets.into_iter().enumerate().take(operands.len()) {
-            self.to_target(Use { op, operand }, Some(target), None);
+            self.satisfy(Use { op, operand }, Some(target), None);
             let value = self.value(Use { op, operand });
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
                 let mut at = Edits::behind(self.module, operands[operand]);
-                // What `to_target` put behind the value comes first.
+                // What `satisfy` put behind the value comes first.
                 if let (Cursor::After(_, i) | Cursor::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
@@ -206,12 +207,12 @@ impl Inserter<'_> {
         let mut at = Cursor::Before(end);
         for operand in 0..self.module.ops[end].operands.len() {
             let target = self.module.funcs[func].res_shardings.get(operand).and_then(|id| id.expand());
-            self.to_target(Use { op: end, operand }, target, Some(&mut at));
+            self.satisfy(Use { op: end, operand }, target, Some(&mut at));
         }
     }
 
     /// Completes and makes pending what `target` asks for, at `at` or right behind the value.
-    fn to_target(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut Cursor>) {
+    fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut Cursor>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
         }

@@ -95,9 +95,9 @@ impl Inserter<'_> {
         self.reshard(used, self.value(used), on_device.clone(), at);
     }
 
-    /// The first mesh of several devices that has a name.
+    /// The first mesh that has a name and axes.
     fn mesh_of_all(&self) -> Option<MeshId> {
-        let named = self.module.mesh_names.values().copied();
-        named.into_iter().find(|&mesh| !self.module.meshes[mesh].is_maximal())
+        let mut named = self.module.mesh_names.values().copied();
+        named.find(|&mesh| !self.module.meshes[mesh].axes.is_empty())
     }
 }

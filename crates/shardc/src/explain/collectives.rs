@@ -1,0 +1,260 @@
+//! Why each collective of the partitioned program is there.
+//!
+//! A collective has the place of the operation that it serves: the one whose operands or results were not where they
+//! were needed. That operation, in the propagated program, tells the rest: which axes split a dimension that it sums
+//! over, and what its operands and results disagree on.
+
+use std::collections::{BTreeMap, HashMap};
+
+use shardc_ir::{EntityRef, Mesh, Module, OpId, OpKind, RegionId};
+use shardc_passes::propagate::{Place as At, Subject};
+use shardc_passes::rule::FactorKind;
+use shardc_passes::rules::rule_of;
+use shardc_passes::summary::bytes_sent;
+
+use super::Explainer;
+use super::report::{CollectiveReport, ConflictReport, Place, ValueReport};
+use crate::{Error, Output};
+
+/// Reasons for the communication of one operation, each with the axis that it is about.
+struct Because {
+    sums: Vec<(String, String)>,
+    conflicts: Vec<(String, String)>,
+    otherwise: String,
+}
+
+impl Because {
+    /// Those that explain a collective: a reduction completes a sum, the others move what is elsewhere.
+    fn of(&self, collective: &CollectiveReport) -> Vec<String> {
+        let about = |list: &[(String, String)]| -> Vec<String> {
+            let is_about = |axis: &str| collective.axes.iter().any(|a| axis.split(':').next() == Some(a));
+            list.iter().filter(|(axis, _)| is_about(axis)).map(|(_, text)| text.clone()).collect()
+        };
+        let all = |list: &[(String, String)]| list.iter().map(|(_, text)| text.clone()).collect();
+        let reduces = matches!(collective.kind.as_str(), "all_reduce" | "reduce_scatter");
+        let lists: [Vec<String>; 3] = if reduces {
+            [about(&self.sums), all(&self.sums), about(&self.conflicts)]
+        } else {
+            [about(&self.conflicts), all(&self.conflicts), Vec::new()]
+        };
+        lists.into_iter().find(|list| !list.is_empty()).unwrap_or_else(|| vec![self.otherwise.clone()])
+    }
+}
+
+/// What is the same for an operation in the propagated and in the partitioned program.
+type Origin = (u32, usize);
+
+impl Explainer<'_> {
+    /// All collectives of the partitioned program.
+    pub(super) fn collectives(&self, output: &Output) -> Vec<CollectiveReport> {
+        let served = self.served();
+        let conflicts = self.conflicts_by_op();
+        let mut known: HashMap<OpId, Because> = HashMap::new();
+        let mut out = Vec::new();
+        for (op, in_loop) in collective_ops(&output.module) {
+            let serves = served.get(&origin(&output.module, op)).copied();
+            let mut report = self.collective(output, op, in_loop, serves, out.len());
+            if let Some(serves) = serves {
+                let because = known.entry(serves).or_insert_with(|| self.because(serves, &conflicts));
+                report.because = because.of(&report);
+            }
+            out.push(report);
+        }
+        out
+    }
+
+    /// One collective, with the ways of all axes of the operation that it serves.
+    pub(super) fn one_collective(
+        &self,
+        output: &Output,
+        number: usize,
+    ) -> Result<Vec<CollectiveReport>, Error> {
+        let mut all = self.collectives(output);
+        if number >= all.len() {
+            let message = format!("the partitioned program has no collective {number}");
+            let hint = format!("it has {} collectives, counted from 0", all.len());
+            return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
+        }
+        let mut report = all.swap_remove(number);
+        let op = collective_ops(&output.module).get(number).map(|&(op, _)| op);
+        let serves = op.and_then(|op| self.served().get(&origin(&output.module, op)).copied());
+        if let Some(serves) = serves {
+            report.sides = self.sides(serves);
+        }
+        Ok(vec![report])
+    }
+
+    /// Operands and results of an operation.
+    fn sides(&self, op: OpId) -> Vec<ValueReport> {
+        let data = &self.module.ops[op];
+        let mut values: Vec<_> = data.operands.iter().chain(&data.results).copied().collect();
+        values.dedup();
+        values.retain(|&v| self.module.shardings.of(v).is_some() && self.module.rank(v) > 0);
+        values.into_iter().map(|v| self.value(Subject::Value(v), false)).collect()
+    }
+
+    /// The operations of the propagated program by their places; the first where a function is called several times.
+    fn served(&self) -> BTreeMap<Origin, OpId> {
+        let mut out = BTreeMap::new();
+        for op in self.module.walk(self.body) {
+            out.entry(origin(self.module, op)).or_insert(op);
+        }
+        out
+    }
+
+    fn conflicts_by_op(&self) -> HashMap<Option<OpId>, Vec<usize>> {
+        let mut out: HashMap<Option<OpId>, Vec<usize>> = HashMap::new();
+        for (i, conflict) in self.provenance.conflicts().iter().enumerate() {
+            out.entry(conflict.op).or_default().push(i);
+        }
+        out
+    }
+
+    fn collective(
+        &self,
+        output: &Output,
+        op: OpId,
+        in_loop: bool,
+        serves: Option<OpId>,
+        number: usize,
+    ) -> CollectiveReport {
+        let module = &output.module;
+        let data = &module.ops[op];
+        let operand = data.operands.first();
+        let groups = data.kind.collective().map_or(&[][..], |spec| spec.groups.as_slice());
+        let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
+        CollectiveReport {
+            number,
+            kind: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
+            axes: axes_of(&output.interface.mesh, groups, pairs),
+            ty: operand.map_or_else(String::new, |&v| module.types.display(module.values[v].ty)),
+            bytes: bytes_sent(module, op).unwrap_or(0),
+            in_loop,
+            op: serves.map_or_else(String::new, |op| self.module.ops[op].kind.name().to_owned()),
+            place: serves.map_or_else(Place::default, |op| self.names.op_place(op)),
+            ..CollectiveReport::default()
+        }
+    }
+
+    /// Why an operation needs communication.
+    fn because(&self, op: OpId, conflicts: &HashMap<Option<OpId>, Vec<usize>>) -> Because {
+        let data = &self.module.ops[op];
+        let at = if matches!(data.kind, OpKind::Return) { None } else { Some(op) };
+        let all = self.provenance.conflicts();
+        let of_op = conflicts.get(&at).into_iter().flatten().filter_map(|&i| all.get(i));
+        let conflicts = self.conflicts(of_op).iter().map(|c| (c.axis.clone(), conflict_text(c))).collect();
+        let text = |v| {
+            let sharding = self.module.shardings.sharding_of(v);
+            sharding.map_or_else(String::new, |s| s.display(&self.module.meshes[s.mesh]))
+        };
+        let otherwise = match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
+            (OpKind::ShardingConstraint(_), &[operand], &[result]) => {
+                format!("the constraint wants {} of what is sharded {}", text(result), text(operand))
+            }
+            (kind, operands, results) => {
+                let shardings = |values: &[_]| {
+                    let texts: Vec<String> = values.iter().map(|&v| text(v)).collect();
+                    texts.join(", ")
+                };
+                format!(
+                    "{} of {} gives {}: no device can do its part with only what it holds",
+                    kind.name(),
+                    shardings(operands),
+                    shardings(results)
+                )
+            }
+        };
+        Because { sums: self.split_sums(op), conflicts, otherwise }
+    }
+
+    /// The axes that split a dimension over which an operation sums.
+    fn split_sums(&self, op: OpId) -> Vec<(String, String)> {
+        let Some(rule) = rule_of(self.module, op) else { return Vec::new() };
+        let data = &self.module.ops[op];
+        let mut out = Vec::new();
+        for (f, factor) in rule.factors.iter().enumerate() {
+            if factor.kind != FactorKind::Reduction {
+                continue;
+            }
+            for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
+                let (Some((dim, _)), Some(sharding)) =
+                    (mapping.find(f as u16), self.module.shardings.sharding_of(operand))
+                else {
+                    continue;
+                };
+                for &axis in sharding.axes(dim) {
+                    let subject = Subject::Value(operand);
+                    let from = self.origin(subject, At::Dim(dim as u32), axis).unwrap_or_default();
+                    let axis = self.axis(sharding, axis);
+                    let text = format!(
+                        "it sums over dimension {dim} of {}, which \"{axis}\" splits (from {from})",
+                        self.names.value(operand)
+                    );
+                    out.push((axis, text));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// A disagreement in one line.
+pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
+    let from =
+        if conflict.origin.is_empty() { String::new() } else { format!(" (from {})", conflict.origin) };
+    let against = conflict.against.as_ref().map(|a| format!(" (from {a})")).unwrap_or_default();
+    format!(
+        "{} has \"{}\"{from}, but {} has it not: {}{against}",
+        conflict.has, conflict.axis, conflict.lacks, conflict.reason
+    )
+}
+
+fn origin(module: &Module, op: OpId) -> Origin {
+    let data = &module.ops[op];
+    match data.span.is_some() {
+        true => (data.span.start, 0),
+        false => (u32::MAX, data.loc.expand().map_or(0, |loc| loc.index() + 1)),
+    }
+}
+
+/// Every collective, with whether it stands in a loop, in the order of the program.
+fn collective_ops(module: &Module) -> Vec<(OpId, bool)> {
+    let mut out = Vec::new();
+    for body in module.bodies() {
+        visit(module, body, false, &mut out);
+    }
+    out
+}
+
+fn visit(module: &Module, region: RegionId, in_loop: bool, out: &mut Vec<(OpId, bool)>) {
+    for &op in &module.regions[region].ops {
+        let data = &module.ops[op];
+        if data.kind.collective().is_some() {
+            out.push((op, in_loop));
+        }
+        let in_loop = in_loop || matches!(data.kind, OpKind::While);
+        for &inner in &data.regions {
+            visit(module, inner, in_loop, out);
+        }
+    }
+}
+
+/// The axes along which the devices of a group differ. Groups are of device ids, in partition mode of positions, which
+/// differ along the same axes.
+fn axes_of(mesh: &Mesh, groups: &[Vec<i64>], pairs: bool) -> Vec<String> {
+    let position = |id: i64| (0..mesh.num_devices()).find(|&p| mesh.device_at(p) == id);
+    let groups = if pairs { groups } else { groups.get(..1).unwrap_or(&[]) };
+    let mut out = Vec::new();
+    for (i, name) in mesh.axes.keys().enumerate() {
+        let axis = shardc_ir::AxisRef::whole(i);
+        let differs = |group: &Vec<i64>| {
+            let mut places = group.iter().filter_map(|&id| position(id)).map(|p| mesh.coordinate(p, axis));
+            let first = places.next();
+            places.any(|c| Some(c) != first)
+        };
+        if groups.iter().any(differs) {
+            out.push(name.to_string());
+        }
+    }
+    out
+}

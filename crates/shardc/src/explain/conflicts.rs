@@ -1,0 +1,104 @@
+//! Disagreements, in words.
+
+use indexmap::IndexMap;
+use shardc_passes::propagate::{Conflict, Place as At, Reason, Subject, Winner};
+
+use super::Explainer;
+use super::report::{ConflictReport, Place};
+
+impl Explainer<'_> {
+    /// Conflicts in words, equal ones together, most bytes first.
+    pub(super) fn conflicts<'c>(&self, list: impl Iterator<Item = &'c Conflict>) -> Vec<ConflictReport> {
+        let mut groups: IndexMap<_, ConflictReport> = IndexMap::new();
+        for conflict in list {
+            let op = conflict.op.map_or("return", |op| self.module.ops[op].kind.name());
+            let key = (
+                op,
+                conflict.axis,
+                conflict.reason,
+                (conflict.has.1, self.type_of(conflict.has.0)),
+                (conflict.lacks.1, self.type_of(conflict.lacks.0)),
+            );
+            let group = groups.entry(key).or_insert_with(|| self.conflict(op, conflict));
+            group.count += 1;
+            group.bytes += conflict.bytes;
+        }
+        let mut out: Vec<ConflictReport> = groups.into_values().collect();
+        out.sort_by_key(|c| std::cmp::Reverse(c.bytes));
+        out
+    }
+
+    fn conflict(&self, op: &str, conflict: &Conflict) -> ConflictReport {
+        let side =
+            |(subject, dim): (Subject, u32)| format!("{} dimension {dim}", self.names.subject(subject));
+        let mesh = self.sharding(conflict.has.0).map(|s| &self.module.meshes[s.mesh]);
+        let axis = mesh.map_or_else(String::new, |mesh| mesh.axis_text(conflict.axis));
+        let origin = self.origin(conflict.has.0, At::Dim(conflict.has.1), conflict.axis);
+        let against = match conflict.reason {
+            Reason::Taken { dim, .. } => Some((dim, conflict.axis)),
+            Reason::OtherAxis { axis, .. } => Some((conflict.lacks.1, axis)),
+            _ => None,
+        };
+        let place = match conflict.op {
+            Some(op) => self.names.op_place(op),
+            None => {
+                let ret = self.module.terminator(self.body);
+                ret.map_or_else(Place::default, |ret| self.names.op_place(ret))
+            }
+        };
+        ConflictReport {
+            op: op.to_owned(),
+            place,
+            has: side(conflict.has),
+            lacks: side(conflict.lacks),
+            reason: self.reason(conflict, &axis),
+            bytes: 0,
+            count: 0,
+            origin: origin.unwrap_or_default(),
+            against: against.and_then(|(dim, axis)| self.origin(conflict.lacks.0, At::Dim(dim), axis)),
+            axis,
+        }
+    }
+
+    /// The annotations that an axis comes from.
+    pub(super) fn origin(&self, subject: Subject, at: At, axis: shardc_ir::AxisRef) -> Option<String> {
+        let origins = self.provenance.origins(subject, at, axis);
+        let texts: Vec<String> = origins.into_iter().map(|a| self.annotation(a)).collect();
+        (!texts.is_empty()).then(|| texts.join(" and "))
+    }
+
+    fn reason(&self, conflict: &Conflict, axis: &str) -> String {
+        match conflict.reason {
+            Reason::Taken { dim, winner } => {
+                format!("it has \"{axis}\" on dimension {dim}, {}", winner_text(winner))
+            }
+            Reason::OtherAxis { axis: other, winner } => {
+                let mesh = self.sharding(conflict.lacks.0).map(|s| &self.module.meshes[s.mesh]);
+                let other = mesh.map_or_else(String::new, |mesh| mesh.axis_text(other));
+                format!("it has \"{other}\" there, {}", winner_text(winner))
+            }
+            Reason::Closed => "its annotation closes the dimension".to_owned(),
+            Reason::Replicated => format!("its annotation says that it is replicated along \"{axis}\""),
+            Reason::Pending => format!("it is a pending sum along \"{axis}\""),
+            Reason::DoesNotDivide => {
+                format!("\"{axis}\" does not divide what is left of the {} elements there", conflict.size)
+            }
+            Reason::Blocked => "the operation lets nothing pass along that dimension".to_owned(),
+            Reason::Barrier => "the propagation barrier lets nothing pass that way".to_owned(),
+            Reason::OtherMesh => "it is on another mesh".to_owned(),
+            Reason::NoAgreement => "what reads and makes it there wants different axes".to_owned(),
+        }
+    }
+}
+
+fn winner_text(winner: Winner) -> String {
+    match winner {
+        Winner::Annotated => "as annotated".to_owned(),
+        Winner::UserPriority(a, b) => format!("which has priority p{a} before p{b}"),
+        Winner::OpPriority => {
+            "which came in an earlier round (elementwise before matrix products)".to_owned()
+        }
+        Winner::LargerTensor => "which came from a larger or an earlier tensor of the operation".to_owned(),
+        Winner::First => "which was there first".to_owned(),
+    }
+}

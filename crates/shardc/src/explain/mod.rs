@@ -1,0 +1,194 @@
+//! Why a program is sharded as it is.
+//!
+//! [`Compiler::explain`] answers a [`Question`] with a [`Report`]: for every axis on a value the annotation that it comes
+//! from and the operations that carried it, each with its line in the file and in the user's own program; what operands
+//! and results disagree on, and who won; and for every collective the operation that it serves and why that needs it.
+//! The report is data: [`Report::to_json`] writes it for programs, [`Report::to_text`] for a terminal,
+//! [`Report::to_html`] as one page.
+//!
+//! ```
+//! use shardc::Compiler;
+//! use shardc::explain::Question;
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! let source = br#"
+//!   sdy.mesh @mesh = <["data"=4, "model"=2]>
+//!   func.func @main(
+//!       %x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+//!       %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
+//!     %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+//!         : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+//!     return %0 : tensor<32x16xf32>
+//!   }
+//! "#;
+//! let report = Compiler::new().explain(source, "step.mlir", &Question::Value("%0".into()))?;
+//! let axis = &report.values[0].axes[0];
+//! assert_eq!((axis.axis.as_str(), axis.place.as_str()), ("data", "dimension 0"));
+//! assert_eq!(axis.origin, "argument 0 %x");
+//! assert_eq!(axis.steps[1].how, "through stablehlo.dot_general");
+//! # Ok(())
+//! # }
+//! ```
+
+mod axes;
+mod collectives;
+mod conflicts;
+mod html;
+mod names;
+mod report;
+mod select;
+mod summary;
+mod text;
+
+use shardc_ir::{AxisRef, FuncId, Module, RegionId, TensorSharding, ValueId};
+use shardc_passes::propagate::{Place as At, Provenance, Subject};
+use shardc_passes::strategy::Strategy;
+
+pub use report::{
+    AnnotationReport, AxisOrigin, AxisReport, CollectiveReport, ConflictReport, Place, ReplicatedReport,
+    Report, StepReport, ValueReport,
+};
+
+use crate::{Compiler, Error, Output};
+use names::Names;
+
+/// What is asked about a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Question {
+    /// The whole of it.
+    #[default]
+    Summary,
+    /// Values by name: `%5`, `%arg0`, or the front end's name of an argument or result.
+    Value(String),
+    /// An argument of the program, from 0.
+    Argument(usize),
+    /// A result of the program, from 0.
+    Result(usize),
+    /// What is made on a line of the file, from 1.
+    Line(usize),
+    /// A collective of the partitioned program, from 0.
+    Collective(usize),
+}
+
+impl Compiler {
+    /// Says why a program is sharded as it is. `name` is what the file is called.
+    ///
+    /// # Errors
+    /// The program cannot be read or propagated, or it has nothing that the question is about. A program that can be
+    /// propagated but not partitioned is explained without its collectives; a note says so.
+    pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
+        let raw = Self::read(source)?;
+        let partitioned = self.partition_module(raw.clone(), &mut |_| {});
+        let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
+        let (propagated, provenance, sites) = self.trace(raw.clone(), strategy)?;
+        let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
+        let module = &propagated.module;
+        let Some(body) = module.funcs[propagated.entry].body else { return Err(module.no_entry().into()) };
+        let explainer = Explainer {
+            module,
+            func: propagated.entry,
+            body,
+            raw: &raw,
+            provenance: &provenance,
+            names: Names::new(module, propagated.entry, text, sites),
+        };
+        let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
+        if strategy == Strategy::BatchFirst {
+            report.notes.push(
+                "the annotations of arguments that are not updated in place were let speak first: the program sends \
+                 less that way"
+                    .to_owned(),
+            );
+        }
+        explainer.answer(question, partitioned.as_ref(), &mut report)?;
+        Ok(report)
+    }
+}
+
+/// A propagated program and how it came about.
+struct Explainer<'a> {
+    module: &'a Module,
+    func: FuncId,
+    body: RegionId,
+    /// The program as it was read.
+    raw: &'a Module,
+    provenance: &'a Provenance,
+    names: Names<'a>,
+}
+
+impl Explainer<'_> {
+    fn answer(
+        &self,
+        question: &Question,
+        partitioned: Result<&Output, &Error>,
+        report: &mut Report,
+    ) -> Result<(), Error> {
+        match question {
+            Question::Summary => self.summary(partitioned, report),
+            Question::Collective(number) => {
+                let output = partitioned.map_err(|e| match e {
+                    Error::Diagnostics(list) => Error::Diagnostics(list.clone()),
+                    other => Error::NotText(other.to_string()),
+                })?;
+                report.collectives = self.one_collective(output, *number)?;
+            }
+            Question::Value(_) | Question::Argument(_) | Question::Result(_) | Question::Line(_) => {
+                for subject in self.select(question)? {
+                    report.values.push(self.value(subject, true));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every value of the program that can have a sharding, arguments first.
+    fn values(&self) -> Vec<ValueId> {
+        let mut out = self.module.regions[self.body].args.clone();
+        for op in self.module.walk(self.body) {
+            for &region in &self.module.ops[op].regions {
+                out.extend(&self.module.regions[region].args);
+            }
+            out.extend(&self.module.ops[op].results);
+        }
+        out.retain(|&value| self.module.shardings.of(value).is_some());
+        out
+    }
+
+    fn num_results(&self) -> usize {
+        self.module.funcs[self.func].results.len()
+    }
+
+    fn sharding(&self, subject: Subject) -> Option<&TensorSharding> {
+        match subject {
+            Subject::Value(value) => self.module.shardings.sharding_of(value),
+            Subject::Result(i) => {
+                let id = self.module.funcs[self.func].res_shardings.get(i as usize)?.expand()?;
+                Some(self.module.shardings.get(id))
+            }
+        }
+    }
+
+    fn axis(&self, sharding: &TensorSharding, axis: AxisRef) -> String {
+        self.module.meshes[sharding.mesh].axis_text(axis)
+    }
+
+    fn type_of(&self, subject: Subject) -> String {
+        let ty = match subject {
+            Subject::Value(value) => self.module.values[value].ty,
+            Subject::Result(i) => match self.module.funcs[self.func].results.get(i as usize) {
+                Some(&ty) => ty,
+                None => return String::new(),
+            },
+        };
+        self.module.types.display(ty)
+    }
+}
+
+/// `dimension 0`.
+fn at_text(at: At) -> String {
+    match at {
+        At::Dim(d) => format!("dimension {d}"),
+        At::Replicated => "replicated".to_owned(),
+        At::Unreduced => "unreduced".to_owned(),
+    }
+}

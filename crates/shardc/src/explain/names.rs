@@ -1,0 +1,220 @@
+//! What values are called, and where things stand, in the file that the program was read from.
+//!
+//! A module does not keep the names of values. Where the program is text they are read from it again: an operation
+//! knows where its name stands, and what it defines stands before that on the line. For bytecode the names are those
+//! with which the propagated program is printed.
+
+use shardc_ir::{FuncId, LocId, Module, OpId, OpKind, PackedOption, SecondaryMap, Span, ValueDef, ValueId};
+use shardc_passes::inline::CallSites;
+use shardc_passes::propagate::Subject;
+
+use super::report::Place;
+
+/// Longest line of the source that is shown.
+const WIDTH: usize = 100;
+
+/// Names and places. See the module documentation.
+pub(super) struct Names<'a> {
+    module: &'a Module,
+    func: FuncId,
+    source: &'a str,
+    sites: CallSites,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    /// Names as printed, where there is no text.
+    printed: Option<SecondaryMap<ValueId, String>>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str, sites: CallSites) -> Self {
+        let starts = source.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(at, _)| at + 1);
+        Names {
+            module,
+            func,
+            source,
+            sites,
+            lines: std::iter::once(0).chain(starts).collect(),
+            printed: source.is_empty().then(|| shardc_stablehlo::value_names(module)),
+        }
+    }
+
+    /// The name of a value or a result of the function.
+    pub(super) fn subject(&self, subject: Subject) -> String {
+        match subject {
+            Subject::Value(value) => self.value(value),
+            Subject::Result(i) => format!("result {i}"),
+        }
+    }
+
+    /// The name of a value, as the file has it: `%5`, `%7#1`, `%arg0`.
+    pub(super) fn value(&self, value: ValueId) -> String {
+        if let Some(printed) = &self.printed {
+            return printed[value].clone();
+        }
+        let found = match self.module.values[value].def {
+            ValueDef::Result(op, i) => self.result_name(op, i),
+            ValueDef::Arg(region, i) => self.arg_name(region, i),
+        };
+        found.unwrap_or_else(|| match self.module.values[value].def {
+            ValueDef::Result(op, _) => format!("a {}", self.module.ops[op].kind.name()),
+            ValueDef::Arg(_, i) => format!("argument {i}"),
+        })
+    }
+
+    fn result_name(&self, op: OpId, i: u32) -> Option<String> {
+        let data = &self.module.ops[op];
+        let span = data.span;
+        // A constraint that stands for the annotation of a call's operand or result has the call's place.
+        let spelled = self.source.get(span.start as usize..span.end as usize)?;
+        let is_constraint = matches!(data.kind, OpKind::ShardingConstraint(_));
+        if is_constraint && !spelled.contains("sharding_constraint") && !spelled.contains("custom_call") {
+            return None;
+        }
+        let start = self.lines[self.line_index(span)?];
+        let before = self.source.get(start..span.start as usize)?.trim().strip_suffix('=')?;
+        let mut left = i;
+        for item in before.split(',') {
+            let item = item.trim();
+            let (name, count) = match item.split_once(':') {
+                Some((name, count)) => (name, count.trim().parse::<u32>().ok()?),
+                None => (item, 1),
+            };
+            if left < count {
+                return Some(if count > 1 { format!("{name}#{left}") } else { name.to_owned() });
+            }
+            left -= count;
+        }
+        None
+    }
+
+    fn arg_name(&self, region: shardc_ir::RegionId, i: u32) -> Option<String> {
+        let owner = self.owner(region);
+        let (span, mark) = match owner {
+            None => (self.module.funcs[self.func].span, ':'),
+            Some(op) => {
+                let data = &self.module.ops[op];
+                (data.span, if matches!(data.kind, OpKind::While) { '=' } else { ':' })
+            }
+        };
+        self.declared(span, mark, i as usize)
+    }
+
+    /// The operation that a region belongs to; `None` for the body of a function.
+    fn owner(&self, region: shardc_ir::RegionId) -> Option<OpId> {
+        let body = self.module.funcs[self.func].body?;
+        if region == body {
+            return None;
+        }
+        self.module.walk(body).into_iter().find(|&op| self.module.ops[op].regions.contains(&region))
+    }
+
+    /// The `i`th name behind a place that is followed by `mark`, as arguments are where they are declared.
+    fn declared(&self, span: Span, mark: char, i: usize) -> Option<String> {
+        if !span.is_some() {
+            return None;
+        }
+        let text = self.source.get(span.start as usize..)?;
+        let mut found = 0;
+        for (at, _) in text.match_indices('%') {
+            let rest = text.get(at + 1..)?;
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || "_.$-".contains(c)))?;
+            if rest.get(end..)?.trim_start().starts_with(mark) {
+                if found == i {
+                    return text.get(at..at + 1 + end).map(str::to_owned);
+                }
+                found += 1;
+            }
+        }
+        None
+    }
+
+    /// The index of the line that a span begins on.
+    fn line_index(&self, span: Span) -> Option<usize> {
+        if !span.is_some() || self.source.is_empty() {
+            return None;
+        }
+        Some(self.lines.partition_point(|&start| start <= span.start as usize) - 1)
+    }
+
+    /// The line, from 1, that an operation stands on.
+    pub(super) fn line_of(&self, op: OpId) -> Option<usize> {
+        self.line_index(self.module.ops[op].span).map(|line| line + 1)
+    }
+
+    /// The place of an operation.
+    pub(super) fn op_place(&self, op: OpId) -> Place {
+        let data = &self.module.ops[op];
+        let mut place = self.place(data.span, data.loc);
+        let calls = self.sites.of(op);
+        place.calls = calls.iter().filter_map(|&call| self.line_of(call)).collect();
+        place
+    }
+
+    /// Where a value is made: its operation, or where it is declared.
+    pub(super) fn subject_place(&self, subject: Subject) -> Place {
+        let func = &self.module.funcs[self.func];
+        match subject {
+            Subject::Value(value) => match self.module.values[value].def {
+                ValueDef::Result(op, _) => self.op_place(op),
+                ValueDef::Arg(region, i) => match self.owner(region) {
+                    Some(op) => self.op_place(op),
+                    None => {
+                        let loc = func.arg_locs.get(i as usize).copied().unwrap_or_default();
+                        self.place(self.arg_span(i as usize).unwrap_or(func.span), loc)
+                    }
+                },
+            },
+            Subject::Result(_) => self.place(func.span, PackedOption::default()),
+        }
+    }
+
+    /// Where an argument of the function is declared.
+    fn arg_span(&self, i: usize) -> Option<Span> {
+        let start = self.module.funcs[self.func].span.start as usize;
+        let name = self.declared(self.module.funcs[self.func].span, ':', i)?;
+        let text = self.source.get(start..)?;
+        let at = text.match_indices(&name).find(|(at, _)| {
+            text.get(at + name.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
+        })?;
+        Some(Span::new(start + at.0, start + at.0 + name.len()))
+    }
+
+    fn place(&self, span: Span, loc: PackedOption<LocId>) -> Place {
+        let mut place = Place::default();
+        if let Some(line) = self.line_index(span) {
+            let start = self.lines[line];
+            let end = self.lines.get(line + 1).map_or(self.source.len(), |next| next - 1);
+            place.line = Some(line + 1);
+            place.column = Some(span.start as usize - start + 1);
+            let text = self.source.get(start..end).unwrap_or("").trim_end();
+            (place.text, place.mark) =
+                excerpt(text, span.start as usize - start, (span.end - span.start) as usize);
+        }
+        if let Some(loc) = loc.expand() {
+            place.user =
+                self.module.locs.file_position(loc).map(|(file, line, col)| format!("{file}:{line}:{col}"));
+            place.name = self.loc_name(loc);
+        }
+        place
+    }
+
+    /// The name that the front end gave a place.
+    fn loc_name(&self, loc: LocId) -> Option<String> {
+        match self.module.locs.get(loc) {
+            shardc_ir::Loc::Name { name, .. } => Some(name.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// A line as it is shown, cut where it is long, and the part of it to underline.
+fn excerpt(line: &str, from: usize, len: usize) -> (Option<String>, Option<(usize, usize)>) {
+    let indent = line.len() - line.trim_start().len();
+    let start = if from.saturating_sub(indent) + len > WIDTH - 20 { from.saturating_sub(12) } else { indent };
+    let start = (0..=start).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
+    let shown: String = line.get(start..).unwrap_or("").chars().take(WIDTH).collect();
+    let before = if start > indent { "... " } else { "" };
+    let after = if line.len() > start + shown.len() { " ..." } else { "" };
+    let skipped = line.get(start..from).map_or(0, |text| text.chars().count());
+    (Some(format!("{before}{shown}{after}")), Some((before.len() + skipped, len.clamp(1, WIDTH))))
+}

@@ -1,0 +1,87 @@
+//! Which values a question is about.
+
+use shardc_ir::{Diagnostic, ValueDef, ValueId};
+use shardc_passes::propagate::Subject;
+
+use super::{Explainer, Question};
+use crate::Error;
+
+/// Most names that are offered where one is not known.
+const OFFERED: usize = 6;
+
+impl Explainer<'_> {
+    /// The values and results of the function that a question names.
+    pub(super) fn select(&self, question: &Question) -> Result<Vec<Subject>, Error> {
+        let args = &self.module.regions[self.body].args;
+        match question {
+            Question::Argument(i) => match args.get(*i) {
+                Some(&value) => Ok(vec![Subject::Value(value)]),
+                None => Err(missing("argument", *i, args.len())),
+            },
+            Question::Result(i) if *i < self.num_results() => Ok(vec![Subject::Result(*i as u32)]),
+            Question::Result(i) => Err(missing("result", *i, self.num_results())),
+            Question::Value(name) => self.named(name),
+            Question::Line(line) => self.on_line(*line),
+            Question::Summary | Question::Collective(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Vec<Subject>, Error> {
+        let values = self.values();
+        let texts: Vec<String> = values.iter().map(|&v| self.names.value(v)).collect();
+        let mut found: Vec<Subject> = Vec::new();
+        for (&value, text) in values.iter().zip(&texts) {
+            // `%7` stands for all of `%7#0`, `%7#1`, ...
+            let is_named = text == name
+                || text.strip_prefix('%') == Some(name)
+                || text.split_once('#').is_some_and(|(pack, _)| pack == name);
+            if is_named || self.label(Subject::Value(value)).as_deref() == Some(name) {
+                found.push(Subject::Value(value));
+            }
+        }
+        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
+        found.extend(results.filter(|&r| self.label(r).as_deref() == Some(name)));
+        if found.is_empty() {
+            // Part of a front end's name will do where nothing has it as a whole.
+            let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
+            let all = args.chain((0..self.num_results()).map(|i| Subject::Result(i as u32)));
+            found.extend(all.filter(|&s| self.label(s).is_some_and(|label| label.contains(name))));
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let like: Vec<&str> =
+            texts.iter().map(String::as_str).filter(|text| text.contains(name)).take(OFFERED).collect();
+        let hint = if like.is_empty() {
+            "write a name as in the file (%5, %arg0), the front end's name of an argument, or a place: --line 12"
+                .to_owned()
+        } else {
+            format!("there is {}", like.join(", "))
+        };
+        Err(Diagnostic::invalid("SH0820", format!("no value of the program is called {name}"))
+            .hint(hint)
+            .into())
+    }
+
+    fn on_line(&self, line: usize) -> Result<Vec<Subject>, Error> {
+        let on_line = |&value: &ValueId| match self.module.values[value].def {
+            ValueDef::Result(op, _) => self.names.line_of(op) == Some(line),
+            ValueDef::Arg(region, _) => {
+                region == self.body && self.names.subject_place(Subject::Value(value)).line == Some(line)
+            }
+        };
+        let found: Vec<Subject> = self.values().into_iter().filter(on_line).map(Subject::Value).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        Err(Diagnostic::invalid("SH0820", format!("line {line} makes no value of the program"))
+            .hint("the lines of the file count from 1; in bytecode there are none")
+            .into())
+    }
+}
+
+fn missing(what: &str, i: usize, of: usize) -> Error {
+    Diagnostic::invalid("SH0820", format!("the program has no {what} {i}"))
+        .hint(format!("it has {of} {what}s, counted from 0"))
+        .into()
+}

@@ -1,0 +1,124 @@
+//! The whole of a program: which annotation reached what, what was lost, what is left whole.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use shardc_ir::AxisRef;
+use shardc_passes::propagate::{Annotation, Place as At, Subject};
+
+use super::Explainer;
+use super::report::{AnnotationReport, AxisReport, ReplicatedReport, Report};
+use crate::{Error, Output};
+
+/// Smaller values that every device holds whole are no news.
+const LARGE: u64 = 1 << 20;
+
+impl Explainer<'_> {
+    pub(super) fn summary(&self, partitioned: Result<&Output, &Error>, report: &mut Report) {
+        report.axes = self.axes();
+        let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
+        report.arguments = args.map(|subject| self.value(subject, false)).collect();
+        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
+        report.results = results.map(|subject| self.value(subject, false)).collect();
+        report.conflicts = self.conflicts(self.provenance.conflicts().iter());
+        report.replicated = self.replicated();
+        match partitioned {
+            Ok(output) => report.collectives = self.collectives(output),
+            Err(error) => report.notes.push(format!(
+                "the program cannot be partitioned, so nothing is said of collectives: {}",
+                error.to_string().lines().next().unwrap_or_default()
+            )),
+        }
+    }
+
+    /// What each axis of the mesh does.
+    fn axes(&self) -> Vec<AxisReport> {
+        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
+        let subjects: Vec<Subject> = self.values().into_iter().map(Subject::Value).chain(results).collect();
+        let mut reports: IndexMap<String, (AxisReport, BTreeMap<Annotation, usize>)> = IndexMap::new();
+        for mesh in self.module.meshes.values().filter(|mesh| !mesh.is_maximal()) {
+            for (name, &size) in &mesh.axes {
+                let report = AxisReport { name: name.to_string(), size, ..AxisReport::default() };
+                reports.entry(name.to_string()).or_insert((report, BTreeMap::new()));
+            }
+        }
+        for subject in subjects {
+            let Some(sharding) = self.sharding(subject) else { continue };
+            let mesh = &self.module.meshes[sharding.mesh];
+            let mut seen: Vec<u16> = Vec::new();
+            for (d, dim) in sharding.dims.iter().enumerate() {
+                for &axis in &dim.axes {
+                    let Some((report, annotations)) = reports.get_mut(mesh.axis_name(axis)) else { continue };
+                    // Parts of one axis on several dimensions count once.
+                    if !seen.contains(&axis.axis) {
+                        seen.push(axis.axis);
+                        report.values += 1;
+                    }
+                    for origin in self.provenance.origins(subject, At::Dim(d as u32), axis) {
+                        *annotations.entry(origin).or_default() += 1;
+                    }
+                }
+            }
+        }
+        let finish = |(mut report, annotations): (AxisReport, BTreeMap<Annotation, usize>)| {
+            let mut list: Vec<AnnotationReport> = annotations
+                .into_iter()
+                .map(|(annotation, values)| AnnotationReport {
+                    annotation: self.annotation(annotation),
+                    place: self.annotation_place(annotation, self.annotated(annotation)),
+                    values,
+                })
+                .collect();
+            list.sort_by_key(|a| std::cmp::Reverse(a.values));
+            report.annotations = list;
+            report
+        };
+        reports.into_values().map(finish).collect()
+    }
+
+    /// The value that an annotation of an argument or a result is on.
+    fn annotated(&self, annotation: Annotation) -> Subject {
+        match annotation {
+            Annotation::Argument(i) => {
+                let args = &self.module.regions[self.body].args;
+                args.get(i as usize).map_or(Subject::Result(0), |&v| Subject::Value(v))
+            }
+            Annotation::Result(i) => Subject::Result(i),
+            Annotation::Constraint(_)
+            | Annotation::ManualIn(..)
+            | Annotation::ManualOut(..)
+            | Annotation::Operation(..) => Subject::Result(0),
+        }
+    }
+
+    /// Large values that every device holds whole.
+    fn replicated(&self) -> Vec<ReplicatedReport> {
+        let mut groups: IndexMap<(String, String), ReplicatedReport> = IndexMap::new();
+        for value in self.values() {
+            let op = self.module.def_op(value);
+            let whole = self.module.shardings.sharding_of(value).is_some_and(|s| {
+                let mesh = &self.module.meshes[s.mesh];
+                s.split_axes().all(|axis: AxisRef| mesh.axis_size(axis) == 1)
+            });
+            let bytes = self.module.tensor(value).and_then(|t| t.num_bytes()).unwrap_or(0).unsigned_abs();
+            if !whole || bytes < LARGE || self.is_free(op) {
+                continue;
+            }
+            let subject = Subject::Value(value);
+            let name = op.map_or("argument", |op| self.module.ops[op].kind.name()).to_owned();
+            let group =
+                groups.entry((name.clone(), self.type_of(subject))).or_insert_with(|| ReplicatedReport {
+                    name: self.names.value(value),
+                    op: name,
+                    ty: self.type_of(subject),
+                    bytes,
+                    count: 0,
+                    place: self.names.subject_place(subject),
+                });
+            group.count += 1;
+        }
+        let mut out: Vec<ReplicatedReport> = groups.into_values().collect();
+        out.sort_by_key(|r| std::cmp::Reverse(r.bytes * r.count as u64));
+        out
+    }
+}

@@ -1,0 +1,240 @@
+//! A report for a terminal.
+
+use std::fmt::Write as _;
+
+use super::collectives::conflict_text;
+use super::report::{AxisOrigin, CollectiveReport, ConflictReport, Place, Report, StepReport, ValueReport};
+
+/// Rows of a list in a summary, unless all are asked for.
+const ROWS: usize = 10;
+
+/// Steps of a way that are shown at its begin and at its end, unless all are asked for.
+const STEPS: (usize, usize) = (3, 5);
+
+impl Report {
+    /// The report for people. With `all`, long lists and ways are not cut.
+    #[must_use]
+    pub fn to_text(&self, all: bool) -> String {
+        let mut text = Text { out: String::new(), source: &self.source, all };
+        for value in &self.values {
+            text.value(value);
+        }
+        if self.values.is_empty() && self.axes.is_empty() {
+            for collective in &self.collectives {
+                text.one_collective(collective);
+            }
+        } else if self.values.is_empty() {
+            text.summary(self);
+        }
+        for note in &self.notes {
+            let _ = writeln!(text.out, "note: {note}");
+        }
+        text.out
+    }
+}
+
+struct Text<'a> {
+    out: String,
+    source: &'a str,
+    all: bool,
+}
+
+impl Text<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.line(text);
+    }
+
+    /// `file:12, called at line 30, at model.py:40:8`.
+    fn place(&self, place: &Place) -> String {
+        let file = place.line.map(|line| format!("{}:{line}", self.source));
+        let details = Some(place.details()).filter(|text| !text.is_empty());
+        file.into_iter().chain(details).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many rows of a list are shown, and the line that says how many are not.
+    fn rows(&self, len: usize) -> (usize, Option<String>) {
+        if self.all || len <= ROWS {
+            (len, None)
+        } else {
+            (ROWS, Some(format!("  ... and {} more (--all shows them)", len - ROWS)))
+        }
+    }
+
+    fn value(&mut self, value: &ValueReport) {
+        let label = value.label.as_ref().map(|l| format!(" ({l})")).unwrap_or_default();
+        self.heading(&format!("{}{label}: {}, sharded {}", value.name, value.ty, value.sharding));
+        let place = self.place(&value.place);
+        if !place.is_empty() {
+            let op = value.op.as_ref().map(|op| format!(", made by {op}")).unwrap_or_default();
+            self.line(&format!("  --> {place}{op}"));
+        }
+        if value.axes.is_empty() {
+            self.line("  Nothing splits it.");
+        }
+        for axis in &value.axes {
+            self.axis(axis);
+        }
+        for trimmed in &value.trimmed {
+            self.line(&format!("  note: {trimmed}"));
+        }
+        if !value.conflicts.is_empty() {
+            self.line("");
+            self.line("  Where it disagrees with its neighbours:");
+            self.conflicts(&value.conflicts);
+        }
+    }
+
+    fn axis(&mut self, axis: &AxisOrigin) {
+        self.line("");
+        let what = match axis.place.as_str() {
+            "unreduced" => format!("  it is a pending sum along \"{}\"", axis.axis),
+            place => format!("  {place} is split by \"{}\"", axis.axis),
+        };
+        self.line(&format!("{what}, from {}", axis.origin));
+        let number = |step: &StepReport| step.place.line.map_or(0, |line| line.to_string().len());
+        let width = axis.steps.iter().map(number).max().unwrap_or(0).max(1);
+        let (head, tail) = STEPS;
+        let cut = !self.all && axis.steps.len() > head + tail + 1;
+        for (i, step) in axis.steps.iter().enumerate() {
+            if cut && i >= head && i < axis.steps.len() - tail {
+                if i == head {
+                    let left = axis.steps.len() - head - tail;
+                    self.line(&format!("  {:width$} :  ... {left} more steps (--all shows them)", ""));
+                }
+                continue;
+            }
+            self.step(step, width);
+        }
+    }
+
+    fn step(&mut self, step: &StepReport, width: usize) {
+        let details = Some(step.place.details()).filter(|text| !text.is_empty());
+        let details = details.map(|text| format!("   ({text})")).unwrap_or_default();
+        let says = format!("{} {}, {}{details}", step.value, step.at, step.how);
+        match (&step.place.line, &step.place.text, step.place.mark) {
+            (Some(line), Some(text), Some((from, len))) => {
+                self.line(&format!("  {line:>width$} | {text}"));
+                let carets = "^".repeat(len);
+                self.line(&format!("  {:width$} | {:from$}{carets} {says}", "", ""));
+            }
+            _ => self.line(&format!("  {:width$} -> {says}", "")),
+        }
+    }
+
+    fn conflicts(&mut self, conflicts: &[ConflictReport]) {
+        let (shown, rest) = self.rows(conflicts.len());
+        for conflict in &conflicts[..shown] {
+            let times =
+                if conflict.count > 1 { format!(" ({} times)", conflict.count) } else { String::new() };
+            let place = self.place(&conflict.place);
+            self.line(&format!("  {:>10}  {}{times}  {place}", bytes(conflict.bytes), conflict.op));
+            self.line(&format!("              {}", conflict_text(conflict)));
+        }
+        if let Some(rest) = rest {
+            self.line(&rest);
+        }
+    }
+
+    fn summary(&mut self, report: &Report) {
+        self.heading(&format!("{}: what splits what, and why", report.source));
+        for axis in &report.axes {
+            self.line("");
+            let what = match (axis.values, axis.size) {
+                (_, 1) => "has one device and splits nothing".to_owned(),
+                (0, _) => "splits nothing".to_owned(),
+                (values, _) => format!("splits {values} values"),
+            };
+            self.line(&format!("axis \"{}\" ({} devices) {what}", axis.name, axis.size));
+            let (shown, rest) = self.rows(axis.annotations.len());
+            for annotation in &axis.annotations[..shown] {
+                let line =
+                    annotation.place.line.map(|l| format!("   {}:{l}", report.source)).unwrap_or_default();
+                self.line(&format!("  {:>6} from {}{line}", annotation.values, annotation.annotation));
+            }
+            rest.into_iter().for_each(|rest| self.line(&rest));
+        }
+        if !report.conflicts.is_empty() {
+            self.heading("Conflicts, by the bytes that each device holds more for them:");
+            self.conflicts(&report.conflicts);
+        }
+        if !report.replicated.is_empty() {
+            self.heading("Large values that every device holds whole:");
+            let (shown, rest) = self.rows(report.replicated.len());
+            for value in &report.replicated[..shown] {
+                let times = if value.count > 1 { format!(" ({} such)", value.count) } else { String::new() };
+                let place = self.place(&value.place);
+                let what = format!("{}: {}, {}{times}", value.name, value.ty, value.op);
+                self.line(&format!("  {:>10}  {what}  {place}", bytes(value.bytes)));
+            }
+            rest.into_iter().for_each(|rest| self.line(&rest));
+        }
+        if !report.collectives.is_empty() {
+            self.collectives(&report.collectives);
+        }
+    }
+
+    fn collectives(&mut self, collectives: &[CollectiveReport]) {
+        let total: u64 = collectives.iter().map(|c| c.bytes).sum();
+        self.heading(&format!(
+            "{} collectives; each device sends {} if each runs once. The largest first:",
+            collectives.len(),
+            bytes(total)
+        ));
+        let mut order: Vec<&CollectiveReport> = collectives.iter().collect();
+        order.sort_by_key(|c| std::cmp::Reverse(c.bytes));
+        let (shown, rest) = self.rows(order.len());
+        for collective in &order[..shown] {
+            self.collective(collective);
+        }
+        rest.into_iter().for_each(|rest| self.line(&rest));
+    }
+
+    fn collective(&mut self, collective: &CollectiveReport) {
+        let in_loop = if collective.in_loop { ", in a loop" } else { "" };
+        let axes = if collective.axes.is_empty() {
+            String::new()
+        } else {
+            format!(" along {}", collective.axes.join(", "))
+        };
+        let place = self.place(&collective.place);
+        self.line(&format!(
+            "  {:>10}  #{} {} of {}{axes}{in_loop}, for {}  {place}",
+            bytes(collective.bytes),
+            collective.number,
+            collective.kind,
+            collective.ty,
+            if collective.op.is_empty() { "an operation without a place" } else { &collective.op },
+        ));
+        for because in &collective.because {
+            self.line(&format!("              {because}"));
+        }
+    }
+
+    fn one_collective(&mut self, collective: &CollectiveReport) {
+        self.heading(&format!("collective {}", collective.number));
+        self.collective(collective);
+        for side in &collective.sides {
+            self.value(side);
+        }
+    }
+}
+
+/// Bytes as people read them: `1.5 MiB`.
+pub(super) fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}

@@ -1,0 +1,406 @@
+//! What operands and results of operations disagree on after propagation, and why.
+//!
+//! An operation whose tensors all had the same axes along each factor would need no communication. Where one has an
+//! axis that another has not, the other lost it: because it uses the axis for another dimension, because it is split
+//! otherwise, because an annotation closed it, and so on. All of that is read off the final shardings; who was there
+//! first, and by which rule, off the arrivals.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
+use smallvec::SmallVec;
+
+use super::axes::{minus, overlaps};
+use super::factors::Direction;
+use super::graph::{Boundary, Graph, NONE, Node};
+use super::manual;
+use super::projection::Projection;
+use super::provenance::{Cause, Place, Recorder, Round, Subject};
+use super::schedule::{Class, LEVELS, Profile};
+use crate::rule::{ShardingRule, TensorMapping};
+
+/// An axis that one tensor of an operation has along a factor and another has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The operation; `None` where the function returns a value.
+    pub op: Option<OpId>,
+    /// The part of the axis that was lost.
+    pub axis: AxisRef,
+    /// Number of elements along the factor.
+    pub size: i64,
+    /// Who has the axis, at which dimension.
+    pub has: (Subject, u32),
+    /// Who has it not, at which dimension.
+    pub lacks: (Subject, u32),
+    /// Why.
+    pub reason: Reason,
+    /// Bytes that each device holds of the tensor that lacks the axis beyond what it would hold with it.
+    pub bytes: u64,
+}
+
+/// Why a tensor did not get an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The tensor uses the axis for this other dimension.
+    Taken {
+        /// That dimension.
+        dim: u32,
+        /// Why that one was first.
+        winner: Winner,
+    },
+    /// The dimension is split by another axis.
+    OtherAxis {
+        /// That axis.
+        axis: AxisRef,
+        /// Why that one was first.
+        winner: Winner,
+    },
+    /// An annotation closed the dimension.
+    Closed,
+    /// An annotation says that the tensor is replicated along the axis.
+    Replicated,
+    /// The tensor is pending along the axis.
+    Pending,
+    /// The axis does not divide what is left of the dimension.
+    DoesNotDivide,
+    /// The rule of the operation lets nothing pass along this factor.
+    Blocked,
+    /// A propagation barrier lets nothing pass this way.
+    Barrier,
+    /// The tensors are on different meshes.
+    OtherMesh,
+    /// Tensors of the operation want different axes there, and this one got none of them.
+    NoAgreement,
+}
+
+/// Why one axis came before another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Winner {
+    /// The tensor's own annotation says so.
+    Annotated,
+    /// A lower number of the user's priorities.
+    UserPriority(u32, u32),
+    /// It came along operations of a class that goes first.
+    OpPriority,
+    /// In this operation it came from a larger tensor, or from an earlier one of the same size.
+    LargerTensor,
+    /// It was there first.
+    First,
+}
+
+/// What two tensors of an operation disagree on, whatever the operation.
+#[derive(Clone, Copy, Debug)]
+struct Difference {
+    factor: u16,
+    axis: AxisRef,
+    has: u32,
+    lacks: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Taken(u32),
+    OtherAxis(AxisRef),
+    Plain(Reason),
+}
+
+/// Finds all conflicts of a function.
+pub(super) fn find(
+    module: &mut Module,
+    graph: &Graph,
+    shardings: &[u32],
+    recorder: &Recorder,
+    op_priority: bool,
+) -> Vec<Conflict> {
+    let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
+    let mut out = Vec::new();
+    let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
+    let nodes = nodes.zip(graph.nodes.iter().map(|node| SmallVec::from_slice(graph.tensors_of(node))));
+    let returns = graph
+        .func_results
+        .iter()
+        .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
+    for ((rule, boundary, node), slots) in nodes.chain(returns) {
+        let class = node.map_or(0, |node| match node.class {
+            Class::Fixed(direction) => 1 + direction as u32,
+            _ => 0,
+        });
+        let mut key: SmallVec<[u32; 12]> = SmallVec::from_slice(&[rule, class]);
+        key.extend(slots.iter().map(|&slot| if slot == NONE { NONE } else { shardings[slot as usize] }));
+        if let Some(last) = key.last_mut()
+            && boundary != Boundary::No
+        {
+            *last = manual::seen_by_node(module, boundary, *last);
+        }
+        if key[2..].iter().all(|&id| id == NONE) {
+            continue;
+        }
+        let rule = &graph.rules[rule as usize].rule;
+        if !known.contains_key(&key) {
+            known.insert(key.clone(), differences(module, rule, node, &key[2..]));
+        }
+        for difference in &known[&key] {
+            let after = After { module, rule, shardings, recorder, op_priority };
+            out.extend(after.conflict(node, &slots, difference));
+        }
+    }
+    out
+}
+
+fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &[u32]) -> Vec<Difference> {
+    let shardings: SmallVec<[Option<&TensorSharding>; 8]> = ids
+        .iter()
+        .map(|&id| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize))))
+        .collect();
+    let Some(first) = shardings.iter().flatten().find(|s| !module.meshes[s.mesh].axes.is_empty()) else {
+        return Vec::new();
+    };
+    let mesh = &module.meshes[first.mesh];
+    if mesh.is_maximal() {
+        return Vec::new();
+    }
+    let mappings: SmallVec<[_; 8]> = rule.tensors().collect();
+    if let Some(difference) = other_mesh(module, first, &shardings, &mappings) {
+        return difference.into_iter().collect();
+    }
+    let projection = Projection::new(mesh, rule, shardings.iter().copied());
+    let mut out = Vec::new();
+    for f in 0..rule.factors.len() {
+        let axes = |i: usize| projection.tensors[i].factors[f].as_ref().map(|s| s.axes.as_slice());
+        let mut seen: SmallVec<[(u32, AxisRef); 4]> = SmallVec::new();
+        for has in 0..mappings.len() {
+            for &axis in axes(has).unwrap_or(&[]) {
+                for lacks in (0..mappings.len()).filter(|&i| i != has) {
+                    let Some(own) = axes(lacks) else { continue };
+                    for part in minus(mesh, axis, own) {
+                        if seen.iter().any(|&(i, a)| i == lacks as u32 && overlaps(a, part)) {
+                            continue;
+                        }
+                        seen.push((lacks as u32, part));
+                        let pair = Pair { mesh, rule, projection: &projection, f, has, lacks, axis: part };
+                        out.push(Difference {
+                            factor: f as u16,
+                            axis: part,
+                            has: has as u32,
+                            lacks: lacks as u32,
+                            kind: pair.kind(node, shardings[lacks]),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Where shardings are on different meshes nothing can be compared: one difference stands for all. `None` where they
+/// are not.
+fn other_mesh(
+    module: &Module,
+    first: &TensorSharding,
+    shardings: &[Option<&TensorSharding>],
+    mappings: &[&TensorMapping],
+) -> Option<Option<Difference>> {
+    let axes = |s: &TensorSharding| &module.meshes[s.mesh].axes;
+    let differs = |s: &TensorSharding| {
+        s.mesh != first.mesh && !axes(s).is_empty() && !axes(s).iter().eq(axes(first).iter())
+    };
+    let lacks = shardings.iter().position(|s| s.is_some_and(differs))?;
+    let has = shardings.iter().position(|s| s.is_some_and(|s| !differs(s) && !s.is_unsplit()));
+    let split = has.and_then(|has| {
+        let (dim, axis) =
+            shardings[has]?.dims.iter().enumerate().find_map(|(d, s)| Some((d, *s.axes.first()?)))?;
+        let factor = *mappings[has].dims.get(dim)?.first()?;
+        let kind = Kind::Plain(Reason::OtherMesh);
+        Some(Difference { factor, axis, has: has as u32, lacks: lacks as u32, kind })
+    });
+    Some(split)
+}
+
+struct Pair<'a> {
+    mesh: &'a Mesh,
+    rule: &'a ShardingRule,
+    projection: &'a Projection,
+    f: usize,
+    has: usize,
+    lacks: usize,
+    axis: AxisRef,
+}
+
+impl Pair<'_> {
+    /// Why the second tensor of the pair lacks the axis.
+    fn kind(&self, node: Option<&Node>, sharding: Option<&TensorSharding>) -> Kind {
+        let (f, axis) = (self.f, self.axis);
+        let loser = &self.projection.tensors[self.lacks];
+        let overlapping = |axes: &[AxisRef]| axes.iter().any(|&a| overlaps(a, axis));
+        let dims = sharding.map_or(&[][..], |s| s.dims.as_slice());
+        if let Some(dim) = dims.iter().position(|d| overlapping(&d.axes)) {
+            return Kind::Taken(dim as u32);
+        }
+        if overlapping(&loser.unreduced) {
+            return Kind::Plain(Reason::Pending);
+        }
+        if overlapping(&loser.replicated) {
+            return Kind::Plain(Reason::Replicated);
+        }
+        let own = loser.factors[f].as_ref();
+        let theirs = self.projection.tensors[self.has].factors[f].as_ref();
+        if let (Some(own), Some(theirs)) = (own, theirs) {
+            // Axes of the factor agree up to here; what stands in this one's place is what won.
+            let differs = own.axes.iter().zip(&theirs.axes).find(|(a, b)| !overlaps(**a, **b));
+            let differs = differs.map(|(a, _)| *a).or(own.axes.get(theirs.axes.len()).copied());
+            if let Some(other) = differs {
+                return Kind::OtherAxis(other);
+            }
+            if let Some(&other) = own.overflow.first() {
+                return Kind::OtherAxis(other);
+            }
+        }
+        if self.rule.factors[f].blocked {
+            return Kind::Plain(Reason::Blocked);
+        }
+        if let Some(Node { class: Class::Fixed(direction), .. }) = node
+            && !self.flows(*direction)
+        {
+            return Kind::Plain(Reason::Barrier);
+        }
+        let Some(own) = own else { return Kind::Plain(Reason::NoAgreement) };
+        if own.closed {
+            return Kind::Plain(Reason::Closed);
+        }
+        let before = self.mesh.axes_size(&own.axes);
+        let size = self.rule.factors[f].size;
+        if !own.minor_most && (before == 0 || size % (before * self.mesh.axis_size(axis)) != 0) {
+            return Kind::Plain(Reason::DoesNotDivide);
+        }
+        Kind::Plain(Reason::NoAgreement)
+    }
+
+    /// Whether shardings may go from the tensor that has the axis to the one that lacks it.
+    fn flows(&self, direction: Direction) -> bool {
+        let operand = |i: usize| i < self.projection.num_operands;
+        match direction {
+            Direction::None => false,
+            Direction::Both => true,
+            Direction::Forward => operand(self.has) && !operand(self.lacks),
+            Direction::Backward => !operand(self.has) && operand(self.lacks),
+        }
+    }
+}
+
+/// The program after propagation.
+struct After<'a> {
+    module: &'a Module,
+    rule: &'a ShardingRule,
+    shardings: &'a [u32],
+    recorder: &'a Recorder,
+    op_priority: bool,
+}
+
+impl After<'_> {
+    fn conflict(&self, node: Option<&Node>, slots: &[u32], difference: &Difference) -> Option<Conflict> {
+        let &Difference { factor, axis, has, lacks, kind } = difference;
+        let (winner_slot, loser_slot) = (slots[has as usize], slots[lacks as usize]);
+        // Two reads of one value cannot disagree.
+        if winner_slot == NONE || loser_slot == NONE || winner_slot == loser_slot {
+            return None;
+        }
+        let dim_of = |tensor: u32| {
+            let mapping = self.rule.tensors().nth(tensor as usize)?;
+            Some(mapping.find(factor)?.0 as u32)
+        };
+        let (has_dim, lacks_dim) = (dim_of(has)?, dim_of(lacks)?);
+        let recorder = self.recorder;
+        let op = node.map(|node| node.op);
+        let arrived = recorder.table().arrival(winner_slot, Place::Dim(has_dim), axis);
+        let arrived = arrived.map_or(Round::default(), |a| a.round);
+        let first = node.and_then(|node| self.first_level(node, factor));
+        // The operation could not carry it before its own turn.
+        let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
+        let reason = match kind {
+            Kind::Taken(dim) => {
+                Reason::Taken { dim, winner: winner(recorder, op, loser_slot, Place::Dim(dim), axis, wanted) }
+            }
+            Kind::OtherAxis(other) => Reason::OtherAxis {
+                axis: other,
+                winner: winner(recorder, op, loser_slot, Place::Dim(lacks_dim), other, wanted),
+            },
+            Kind::Plain(Reason::NoAgreement) if node.is_some() && first.is_none() => Reason::Blocked,
+            Kind::Plain(reason) => reason,
+        };
+        let loser = recorder.subject(loser_slot);
+        Some(Conflict {
+            op,
+            axis,
+            size: self.rule.factors[usize::from(factor)].size,
+            has: (recorder.subject(winner_slot), has_dim),
+            lacks: (loser, lacks_dim),
+            reason,
+            bytes: lost_bytes(self.module, loser_slot, loser, winner_slot, axis, self.shardings, recorder),
+        })
+    }
+
+    /// The first level at which an operation carries anything along a factor; `None` if none.
+    fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
+        let factor = &self.rule.factors[usize::from(factor)];
+        let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;
+        match node.class {
+            Class::Fixed(direction) => carries(Profile::All(direction)).then_some(0),
+            _ if !self.op_priority => carries(Profile::All(Direction::Both)).then_some(0),
+            class => (0..LEVELS).find(|&level| carries(class.profile(level))),
+        }
+    }
+}
+
+/// By which rule what stands at `place` came before what a neighbour has had since `other`.
+fn winner(
+    recorder: &Recorder,
+    op: Option<OpId>,
+    slot: u32,
+    place: Place,
+    axis: AxisRef,
+    other: Round,
+) -> Winner {
+    let Some(arrival) = recorder.table().arrival(slot, place, axis) else { return Winner::First };
+    match arrival.cause {
+        Cause::Annotation(_) => Winner::Annotated,
+        _ if arrival.round.priority < other.priority => {
+            Winner::UserPriority(arrival.round.priority, other.priority)
+        }
+        _ if arrival.round.priority == other.priority && arrival.round.level < other.level => {
+            Winner::OpPriority
+        }
+        Cause::Carried { op: by, .. } if Some(by) == op && arrival.round >= other => Winner::LargerTensor,
+        _ => Winner::First,
+    }
+}
+
+/// What a device holds of a tensor beyond what it would hold if the axis split it too.
+fn lost_bytes(
+    module: &Module,
+    slot: u32,
+    loser: Subject,
+    has_slot: u32,
+    axis: AxisRef,
+    shardings: &[u32],
+    recorder: &Recorder,
+) -> u64 {
+    let tensor = |subject: Subject| match subject {
+        Subject::Value(value) => module.tensor(value),
+        Subject::Result(_) => None,
+    };
+    // A result of the function has the type of what is returned.
+    let Some(ty) = tensor(loser).or_else(|| tensor(recorder.subject(has_slot))) else { return 0 };
+    let bytes = ty.num_bytes().unwrap_or(0).unsigned_abs();
+    let sharding = |slot: u32| {
+        let id = shardings[slot as usize];
+        (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)))
+    };
+    let Some(mesh) = sharding(has_slot).map(|s| &module.meshes[s.mesh]) else { return bytes };
+    let shards: i64 = sharding(slot).map_or(1, |s| {
+        let mesh = &module.meshes[s.mesh];
+        s.dims.iter().map(|d| mesh.axes_size(&d.axes)).product()
+    });
+    let local = bytes / shards.max(1).unsigned_abs();
+    local - local / mesh.axis_size(axis).max(1).unsigned_abs()
+}

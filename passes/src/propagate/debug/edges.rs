@@ -1,0 +1,192 @@
+//! `sdy.propagation_edges`: in which step an operation carried which axis from where to where.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+use shardc_ir::{Attr, AttrDict, AxisRef, Mesh, MeshId, Module, OpId, OpKind, ValueDef, ValueId};
+
+use super::{Log, Subject};
+use crate::propagate::flow::owns_results;
+use crate::propagate::provenance::Annotation;
+
+const EDGES: &str = "sdy.propagation_edges";
+const RESULT_EDGES: &str = "sdy.result_propagation_edges";
+const ARG_EDGES: &str = "sdy.block_arg_propagation_edges";
+
+/// A place of an operation: false and a number for an operand, true for a result.
+type End = (bool, u32);
+
+/// For each step the ways of its axes: from where to where.
+#[derive(Clone, Debug, Default)]
+struct Edges {
+    steps: BTreeMap<usize, Vec<(AxisRef, End, End)>>,
+    /// The mesh of the axes.
+    mesh: Option<MeshId>,
+}
+
+impl Edges {
+    /// Adds an edge, unless an earlier step has it.
+    fn add(&mut self, step: usize, axis: AxisRef, from: End, to: End) {
+        if !self.steps.values().flatten().any(|edge| *edge == (axis, from, to)) {
+            self.steps.entry(step).or_default().push((axis, from, to));
+        }
+    }
+
+    fn text(&self, mesh: &Mesh) -> String {
+        let end = |&(result, i): &End| format!("{}-{i}", if result { "result" } else { "operand" });
+        let mut out = String::from("#sdy.propagation_edges<[");
+        for (n, (step, edges)) in self.steps.iter().enumerate() {
+            let mut sources: IndexMap<(AxisRef, End), Vec<End>> = IndexMap::new();
+            for &(axis, from, to) in edges {
+                sources.entry((axis, from)).or_default().push(to);
+            }
+            sources.sort_by(|(a, x), _, (b, y), _| {
+                let pre = |axis: &AxisRef| axis.sub.map_or(1, |sub| sub.pre);
+                (mesh.axis_name(*a), pre(a), x).cmp(&(mesh.axis_name(*b), pre(b), y))
+            });
+            let _ = write!(out, "{}{{step-{step} = [", if n > 0 { ", " } else { "" });
+            for (k, ((axis, from), targets)) in sources.iter_mut().enumerate() {
+                targets.sort_unstable();
+                let targets: Vec<String> = targets.iter().map(end).collect();
+                let _ = write!(out, "{}{{\"{}\"", if k > 0 { ", " } else { "" }, mesh.axis_name(*axis));
+                if let Some(sub) = axis.sub {
+                    let _ = write!(out, ":({}){}", sub.pre, sub.size);
+                }
+                let _ = write!(out, " = {} -> [{}]}}", end(from), targets.join(", "));
+            }
+            out.push_str("]}");
+        }
+        out.push_str("]>");
+        out
+    }
+}
+
+/// What the edges are written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum On {
+    Op(OpId),
+    /// What flows into a result of an operation, or into an argument of its region.
+    Flow(OpId, ValueId),
+    /// The results of the function: the first one tells for all.
+    Results,
+}
+
+pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
+    let first = first_step(module);
+    let mut all: IndexMap<On, Edges> = IndexMap::new();
+    for (n, step) in log.steps.iter().enumerate() {
+        let operands = match step.op {
+            // A node of flow has its owner last; all others are what flows in.
+            Some(op) if is_flow(module, subject, op) => step.slots.len() - 1,
+            Some(op) => module.ops[op].operands.len(),
+            None => 1,
+        };
+        let on = match step.op {
+            Some(op) if is_flow(module, subject, op) => {
+                let owner =
+                    step.slots.last().and_then(|&slot| subject.graph.values.get(slot as usize).copied());
+                let Some(owner) = owner.flatten() else { continue };
+                On::Flow(op, owner)
+            }
+            Some(op) => On::Op(op),
+            None => On::Results,
+        };
+        // An edge of data flow has one operand, which stands for all that flows in.
+        let joins = step.op.is_some_and(|op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
+        let operands = if joins { step.slots.len() - 1 } else { operands };
+        let end = |tensor: u32| -> End {
+            let is_result = tensor as usize >= operands;
+            match is_result {
+                true => (true, tensor - operands as u32),
+                false => (false, if joins { 0 } else { tensor }),
+            }
+        };
+        let mesh = step.slots.iter().find_map(|&slot| subject.mesh(module, slot));
+        let edges = all.entry(on).or_default();
+        edges.mesh = edges.mesh.or(mesh);
+        for i in step.axes.iter() {
+            let (from, to) = (end(i.from), end(i.tensor));
+            if from != to {
+                edges.add(first + n, i.axis, from, to);
+            }
+        }
+    }
+    let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.steps.is_empty()).collect();
+    // Those of one operation are listed in the order of its results or arguments.
+    all.sort_by_key(|(on, _)| match on {
+        On::Flow(_, owner) => match module.values[*owner].def {
+            ValueDef::Result(_, i) | ValueDef::Arg(_, i) => i,
+        },
+        On::Op(_) | On::Results => 0,
+    });
+    for (on, edges) in all {
+        let Some(mesh) = edges.mesh.map(|id| &module.meshes[id]) else { continue };
+        let attr = Attr::Raw(edges.text(mesh).into());
+        match on {
+            On::Op(op) => module.ops[op].attrs.set(EDGES, attr),
+            On::Flow(op, owner) => {
+                let name = match module.values[owner].def {
+                    ValueDef::Result(..) => RESULT_EDGES,
+                    ValueDef::Arg(..) => ARG_EDGES,
+                };
+                let attrs = &mut module.ops[op].attrs;
+                let mut list = match attrs.remove(name) {
+                    Some(Attr::Array(list)) => list,
+                    _ => Vec::new(),
+                };
+                list.push(attr);
+                attrs.set(name, Attr::Array(list));
+            }
+            On::Results => {
+                let Some(func) = subject.main else { continue };
+                let attrs = &mut module.funcs[func].res_attrs;
+                if attrs.is_empty() {
+                    attrs.push(AttrDict::new());
+                }
+                attrs[0].set(EDGES, attr);
+            }
+        }
+    }
+}
+
+/// Whether the nodes of an operation are points where data flows into its results or regions.
+fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
+    !subject.has_edges && owns_results(&module.ops[op].kind)
+}
+
+/// Constraints that gave their operand their sharding: each is a step, before those of propagation.
+pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, Annotation)]) {
+    let first = first_step(module);
+    let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
+        Annotation::Constraint(op) => Some(op),
+        _ => None,
+    });
+    for (n, op) in ops.enumerate() {
+        let OpKind::ShardingConstraint(id) = module.ops[op].kind else { continue };
+        let sharding = module.shardings.get(id);
+        let mut edges = Edges::default();
+        for axis in sharding.split_axes() {
+            edges.add(first + n, axis, (true, 0), (false, 0));
+        }
+        let text = edges.text(&module.meshes[sharding.mesh]);
+        if !edges.steps.is_empty() {
+            module.ops[op].attrs.set(EDGES, Attr::Raw(text.into()));
+        }
+    }
+}
+
+/// The step after those that operations tell of already.
+fn first_step(module: &Module) -> usize {
+    let mut next = 0;
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let Some(Attr::Raw(text)) = module.ops[op].attrs.get(EDGES) else { continue };
+        for part in text.split("step-").skip(1) {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            if let Some(step) = part.get(..digits).and_then(|n| n.parse::<usize>().ok()) {
+                next = next.max(step + 1);
+            }
+        }
+    }
+    next
+}

@@ -1,0 +1,178 @@
+//! What Shardy's debugging options say about a propagation, as attributes of the program.
+//!
+//! * *Origins* (`debug-sharding-origins`): for every axis on every value, which argument, result, constraint or manual
+//!   computation it comes from.
+//! * *Edges* (`debug-propagation-edge-sharding`): for every operation, in which step it carried which axis from which
+//!   operand or result to which others.
+//!
+//! The form of the attributes, where they stand, what counts as a step and which of two origins is named are Shardy's.
+//! [`Provenance`](super::Provenance) knows more, in a form of its own.
+
+mod edges;
+mod origins;
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{AxisRef, EntityRef, FuncId, MeshId, Module, OpId, ShardingId};
+use smallvec::SmallVec;
+
+use super::axes::{Prefix, prefix_of, push_merged};
+use super::graph::{Graph, NONE};
+use super::projection::TensorFactors;
+use crate::rule::ShardingRule;
+
+pub(super) use edges::write_constraints;
+
+/// Which of Shardy's debugging attributes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DebugOptions {
+    /// Where each axis comes from: `sdy.sharding_origins`.
+    pub origins: bool,
+    /// What carried each axis: `sdy.propagation_edges`.
+    pub edges: bool,
+}
+
+impl DebugOptions {
+    /// Whether any are.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.origins || self.edges
+    }
+}
+
+/// An axis that an operation gives one of its tensors, and the tensor that it takes it from.
+#[derive(Clone, Copy, Debug)]
+struct Introduced {
+    tensor: u32,
+    axis: AxisRef,
+    from: u32,
+}
+
+/// One change of the tensors of an operation, or of what a function returns and its result.
+#[derive(Debug)]
+struct Step {
+    op: Option<OpId>,
+    slots: SmallVec<[u32; 4]>,
+    axes: Rc<[Introduced]>,
+}
+
+/// The steps of a propagation.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    known: FxHashMap<Box<[u32]>, Rc<[Introduced]>>,
+    steps: Vec<Step>,
+}
+
+/// What was propagated: the graph, the shardings that its slots started from, and the function whose results take part.
+pub(super) struct Subject<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) given: &'a [u32],
+    /// The shardings that the slots ended with.
+    pub(super) shardings: &'a [u32],
+    pub(super) main: Option<FuncId>,
+    /// Whether data flow is told by operations of its own.
+    pub(super) has_edges: bool,
+}
+
+impl Subject<'_> {
+    /// The mesh that a slot's sharding is on.
+    fn mesh(&self, module: &Module, slot: u32) -> Option<MeshId> {
+        let id = *self.shardings.get(slot as usize)?;
+        (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)).mesh)
+    }
+}
+
+impl Log {
+    /// An operation changes some of its tensors; arguments as of [`Recorder::carried`](super::provenance::Recorder).
+    pub(super) fn step(
+        &mut self,
+        module: &Module,
+        rule: &ShardingRule,
+        key: &[u32],
+        slots: &[u32],
+        new: &[(u32, u32)],
+        op: Option<OpId>,
+    ) {
+        let axes = match self.known.get(key) {
+            Some(axes) => Rc::clone(axes),
+            None => {
+                let axes: Rc<[Introduced]> = introduced(module, rule, &key[2..], new).into();
+                self.known.insert(key.into(), Rc::clone(&axes));
+                axes
+            }
+        };
+        self.steps.push(Step { op, slots: SmallVec::from_slice(slots), axes });
+    }
+
+    /// Writes what was asked for.
+    pub(super) fn write(&self, module: &mut Module, subject: &Subject<'_>, options: DebugOptions) {
+        if options.origins {
+            origins::write(self, module, subject);
+        }
+        if options.edges {
+            edges::write(self, module, subject);
+        }
+    }
+}
+
+/// The axes that are new on each tensor, whole: where a list goes on from a part of an axis, the longer part counts.
+fn introduced(module: &Module, rule: &ShardingRule, old: &[u32], new: &[(u32, u32)]) -> Vec<Introduced> {
+    let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
+    let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {
+        return Vec::new();
+    };
+    let mappings: SmallVec<[_; 8]> = rule.tensors().collect();
+    let before: SmallVec<[TensorFactors; 8]> = mappings
+        .iter()
+        .zip(old)
+        .map(|(mapping, &id)| TensorFactors::new(mesh, &rule.factors, mapping, get(id)))
+        .collect();
+    let mut out: Vec<Introduced> = Vec::new();
+    for &(tensor, id) in new {
+        let mapping = mappings[tensor as usize];
+        let after = TensorFactors::new(mesh, &rule.factors, mapping, get(id));
+        let start = out.len();
+        for factors in &mapping.dims {
+            let mut previous: Option<AxisRef> = None;
+            for &f in factors {
+                let axes = |t: &TensorFactors| t.factors[usize::from(f)].as_ref().map(|s| s.axes.clone());
+                let (Some(had), Some(has)) = (axes(&before[tensor as usize]), axes(&after)) else { continue };
+                let Some(&last) = has.last() else { continue };
+                if had == has {
+                    continue;
+                }
+                // Parts of one axis that meet on a dimension are one there.
+                let mut joined = SmallVec::new();
+                joined.extend(previous);
+                push_merged(mesh, &mut joined, last);
+                if let (Some(previous), [merged]) = (previous, joined.as_slice()) {
+                    let merged = *merged;
+                    out.retain(|i| i.tensor != tensor || i.axis != previous);
+                    joined.clear();
+                    joined.push(merged);
+                } else {
+                    joined.clear();
+                    joined.push(last);
+                }
+                previous = Some(last);
+                let source = before
+                    .iter()
+                    .position(|t| axes(t).is_some_and(|axes| prefix_of(&has, &axes) != Prefix::No));
+                let Some(from) = source else { continue };
+                let mut whole = has.clone();
+                if let (Some(end), Some(&axis)) = (whole.last_mut(), joined.first()) {
+                    *end = axis;
+                }
+                let longer = had.len().checked_sub(1).filter(|&i| whole.get(i) != had.get(i));
+                for axis in longer.and_then(|i| whole.get(i)).into_iter().chain(whole.iter().skip(had.len()))
+                {
+                    if !out[start.min(out.len())..].iter().any(|i| i.axis == *axis) {
+                        out.push(Introduced { tensor, axis: *axis, from: from as u32 });
+                    }
+                }
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,536 @@
+//! Where every axis on every value comes from.
+//!
+//! While propagation runs, each part of an axis that a value gets is one entry of a list, the *arrivals*: where on the
+//! value, and from which annotation, or through which operation from which other value. Entries are only ever
+//! appended, and what an entry came from was there before it. So following entries backwards always ends, and ends at
+//! an annotation.
+//!
+//! What an operation does is computed once for each combination of its rule and its shardings, and so is what it
+//! carried.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, SecondaryMap, ShardingId, TensorSharding, ValueId};
+use smallvec::SmallVec;
+
+use super::axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
+use super::conflicts::Conflict;
+use super::debug::Log;
+use super::graph::{Graph, NONE};
+use super::projection::TensorFactors;
+use crate::rule::ShardingRule;
+
+/// What has a sharding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// A value.
+    Value(ValueId),
+    /// A result of the function.
+    Result(u32),
+}
+
+/// Where in a sharding an axis stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// It splits this dimension.
+    Dim(u32),
+    /// It is explicitly replicated.
+    Replicated,
+    /// The value is pending along it.
+    Unreduced,
+}
+
+/// A sharding that the program was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Annotation {
+    /// That of an argument of the function.
+    Argument(u32),
+    /// That of a result of the function.
+    Result(u32),
+    /// That of a sharding constraint.
+    Constraint(OpId),
+    /// That of an operand of a manual computation.
+    ManualIn(OpId, u32),
+    /// That of a result of a manual computation.
+    ManualOut(OpId, u32),
+    /// That of a result of any other operation.
+    Operation(OpId, u32),
+}
+
+impl Annotation {
+    /// The operation that has it; `None` for those of the function.
+    #[must_use]
+    pub fn op(self) -> Option<OpId> {
+        match self {
+            Annotation::Argument(_) | Annotation::Result(_) => None,
+            Annotation::Constraint(op)
+            | Annotation::ManualIn(op, _)
+            | Annotation::ManualOut(op, _)
+            | Annotation::Operation(op, _) => Some(op),
+        }
+    }
+}
+
+/// How an axis got to where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// An annotation put it there.
+    Annotation(Annotation),
+    /// An operation carried it from another of its operands and results.
+    Carried {
+        /// The operation.
+        op: OpId,
+        /// Where it came from.
+        from: Subject,
+        /// The dimension there.
+        from_dim: u32,
+        /// Operand of the operation that it came from and went to, or, counted on from the operands, result.
+        tensors: (u32, u32),
+    },
+    /// It came from, or went to, what the function returns.
+    Returned {
+        /// Where it came from.
+        from: Subject,
+    },
+    /// The argument gives its memory to the result.
+    Donated {
+        /// Where it came from.
+        from: Subject,
+    },
+    /// Both values are in one sharding group.
+    Group {
+        /// Where it came from.
+        from: Subject,
+    },
+}
+
+/// When propagation did something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Round {
+    /// The user priority that was seen.
+    pub priority: u32,
+    /// The level of the schedule.
+    pub level: u8,
+}
+
+/// One part of an axis that came to one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What got it.
+    pub subject: Subject,
+    /// Where.
+    pub place: Place,
+    /// The part.
+    pub axis: AxisRef,
+    /// How.
+    pub cause: Cause,
+    /// When.
+    pub round: Round,
+}
+
+/// The way of a part of an axis from an annotation: arrivals from the value that was asked about back to the annotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The part.
+    pub axis: AxisRef,
+    /// The arrivals, the annotation's last.
+    pub links: Vec<Arrival>,
+}
+
+impl Chain {
+    /// The annotation that the chain ends at.
+    #[must_use]
+    pub fn origin(&self) -> Option<Annotation> {
+        match self.links.last()?.cause {
+            Cause::Annotation(annotation) => Some(annotation),
+            Cause::Carried { .. } | Cause::Returned { .. } | Cause::Donated { .. } | Cause::Group { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// See the module documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    slot_of: SecondaryMap<ValueId, u32>,
+    first_result: u32,
+    arrivals: Vec<Arrival>,
+    /// For each arrival the one before it on the same slot.
+    previous: Vec<u32>,
+    /// For each slot its last arrival.
+    latest: Vec<u32>,
+    /// For each arrival the first one on its way.
+    origin: Vec<u32>,
+    pub(super) conflicts: Vec<Conflict>,
+    pub(super) shardings: Vec<u32>,
+}
+
+impl Provenance {
+    fn slot(&self, subject: Subject) -> Option<u32> {
+        match subject {
+            Subject::Value(value) => Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE),
+            Subject::Result(i) => {
+                Some(self.first_result + i).filter(|&slot| (slot as usize) < self.latest.len())
+            }
+        }
+    }
+
+    /// Everything that came to a value, last first, with the index of each in the list of all.
+    fn at(&self, slot: u32) -> impl Iterator<Item = (u32, &Arrival)> {
+        let mut next = self.latest[slot as usize];
+        std::iter::from_fn(move || {
+            let at = next;
+            let arrival = self.arrivals.get(at as usize)?;
+            next = self.previous[at as usize];
+            Some((at, arrival))
+        })
+    }
+
+    /// Every arrival, in the order in which they happened.
+    #[must_use]
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.arrivals
+    }
+
+    /// The chains of an axis at a place: one for each part of it that came another way. Empty if it is not there.
+    #[must_use]
+    pub fn chains(&self, subject: Subject, place: Place, axis: AxisRef) -> Vec<Chain> {
+        let mut out = Vec::new();
+        // Parts that remain to be traced, with the links so far. A part is only ever cut smaller, so this ends.
+        let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
+        while let Some((subject, place, axis, before, links)) = stack.pop() {
+            let Some(slot) = self.slot(subject) else { continue };
+            let mut found: SmallVec<[(u32, &Arrival, AxisRef); 2]> = SmallVec::new();
+            for (at, arrival) in self.at(slot) {
+                let here = at < before && overlaps(arrival.axis, axis);
+                let same_place = arrival.place == place;
+                if here && same_place && !found.iter().any(|(.., part)| overlaps(*part, arrival.axis)) {
+                    found.push((at, arrival, common_part(axis, arrival.axis)));
+                }
+            }
+            if found.is_empty() {
+                // At the boundary of a manual computation one side has axes that the other has not.
+                let any = self.at(slot).find(|(at, a)| *at < before && overlaps(a.axis, axis));
+                found.extend(any.map(|(at, arrival)| (at, arrival, common_part(axis, arrival.axis))));
+            }
+            found.sort_by_key(|(.., part)| std::cmp::Reverse(pre(*part)));
+            for (at, arrival, part) in found {
+                let mut links = links.clone();
+                links.push(*arrival);
+                match arrival.cause {
+                    Cause::Annotation(_) => out.push(Chain { axis: part, links }),
+                    Cause::Carried { from, from_dim, .. } => {
+                        stack.push((from, Place::Dim(from_dim), part, at, links));
+                    }
+                    Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => {
+                        stack.push((from, arrival.place, part, at, links));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
+    /// that came different ways, it follows the first of them; [`Provenance::chains`] follows all.
+    #[must_use]
+    pub fn origins(&self, subject: Subject, place: Place, axis: AxisRef) -> Vec<Annotation> {
+        let Some(slot) = self.slot(subject) else { return Vec::new() };
+        let here = self.at(slot).filter(|(_, a)| a.place == place && overlaps(a.axis, axis));
+        let origins =
+            here.filter_map(|(at, _)| match self.arrivals[self.origin[at as usize] as usize].cause {
+                Cause::Annotation(annotation) => Some(annotation),
+                Cause::Carried { .. }
+                | Cause::Returned { .. }
+                | Cause::Donated { .. }
+                | Cause::Group { .. } => None,
+            });
+        let mut out: Vec<Annotation> = origins.collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// What operands and results of operations disagree on, and why.
+    #[must_use]
+    pub fn conflicts(&self) -> &[Conflict] {
+        &self.conflicts
+    }
+
+    /// The sharding that propagation gave, before what does not divide at the boundary of the function was taken off.
+    #[must_use]
+    pub fn sharding_before_trimming(&self, subject: Subject) -> Option<ShardingId> {
+        let id = *self.shardings.get(self.slot(subject)? as usize)?;
+        (id != NONE).then(|| ShardingId::new(id as usize))
+    }
+
+    fn push(&mut self, subject: Subject, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
+        let at = self.arrivals.len() as u32;
+        let source = match cause {
+            Cause::Annotation(_) => None,
+            Cause::Carried { from, from_dim, .. } => Some((from, Place::Dim(from_dim))),
+            Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
+        };
+        let before = source.and_then(|(from, place)| {
+            let slot = self.slot(from)?;
+            let overlapping = || self.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
+            overlapping().find(|(_, a)| a.place == place).or_else(|| overlapping().next())
+        });
+        let origin = before.map_or(at, |(before, _)| self.origin[before as usize]);
+        self.origin.push(origin);
+        self.arrivals.push(Arrival { subject, place, axis, cause, round });
+        self.previous.push(std::mem::replace(&mut self.latest[slot as usize], at));
+    }
+
+    /// An argument or result of the function ends with the sharding of the one that it shares its memory with.
+    pub(super) fn donate(&mut self, module: &Module, to: Subject, from: Subject, sharding: ShardingId) {
+        let Some(slot) = self.slot(to) else { return };
+        let sharding = module.shardings.get(sharding);
+        let mesh = &module.meshes[sharding.mesh];
+        for (d, dim) in sharding.dims.iter().enumerate() {
+            let place = Place::Dim(d as u32);
+            for &axis in &dim.axes {
+                let had: SmallVec<[AxisRef; 4]> =
+                    self.at(slot).filter(|(_, a)| a.place == place).map(|(_, a)| a.axis).collect();
+                for axis in minus(mesh, axis, &had) {
+                    self.push(to, slot, place, axis, Cause::Donated { from }, Round::default());
+                }
+            }
+        }
+    }
+
+    /// The last arrival of an axis, or a part of it, at a place.
+    pub(super) fn arrival(&self, slot: u32, place: Place, axis: AxisRef) -> Option<&Arrival> {
+        self.at(slot).map(|(_, a)| a).find(|a| a.place == place && overlaps(a.axis, axis))
+    }
+}
+
+/// What two overlapping axes have in common.
+fn common_part(a: AxisRef, b: AxisRef) -> AxisRef {
+    match (a.sub, b.sub) {
+        (None, _) => b,
+        (_, None) => a,
+        (Some(x), Some(y)) => {
+            let (from, to) = (x.pre.max(y.pre), (x.pre * x.size).min(y.pre * y.size));
+            part(a, from, to / from)
+        }
+    }
+}
+
+/// An axis that an operation adds to one of its tensors.
+#[derive(Clone, Copy, Debug)]
+struct Added {
+    tensor: u32,
+    dim: u32,
+    axis: AxisRef,
+    from: u32,
+    from_dim: u32,
+}
+
+/// What propagation tells, if asked to.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    table: Provenance,
+    subjects: Vec<Subject>,
+    known: FxHashMap<Box<[u32]>, Rc<[Added]>>,
+    pub(super) round: Round,
+    /// Notes what Shardy's debugging options tell, if that is wanted.
+    pub(super) log: Option<Log>,
+}
+
+/// What carries axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Via {
+    /// An operation.
+    Op(OpId),
+    /// What a function returns and its result.
+    Return,
+    /// An argument and the result that takes its memory.
+    Alias,
+}
+
+/// A tensor's shardings as numbers, as the engine has them.
+pub(super) type Ids<'a> = &'a [u32];
+
+impl Recorder {
+    pub(super) fn new(graph: &Graph) -> Self {
+        let first_result = graph.values.iter().position(Option::is_none).unwrap_or(graph.values.len());
+        let subjects = graph.values.iter().enumerate().map(|(slot, value)| match value {
+            Some(value) => Subject::Value(*value),
+            None => Subject::Result((slot - first_result) as u32),
+        });
+        Recorder {
+            table: Provenance {
+                slot_of: graph.slots().clone(),
+                first_result: first_result as u32,
+                latest: vec![NONE; graph.values.len()],
+                ..Provenance::default()
+            },
+            subjects: subjects.collect(),
+            known: FxHashMap::default(),
+            round: Round::default(),
+            log: None,
+        }
+    }
+
+    pub(super) fn table(&self) -> &Provenance {
+        &self.table
+    }
+
+    pub(super) fn subject(&self, slot: u32) -> Subject {
+        self.subjects[slot as usize]
+    }
+
+    pub(super) fn finish(mut self, conflicts: Vec<Conflict>, shardings: &[u32]) -> Provenance {
+        self.table.conflicts = conflicts;
+        self.table.shardings = shardings.to_vec();
+        self.table
+    }
+
+    fn push(&mut self, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
+        self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
+    }
+
+    /// A slot starts with a sharding.
+    pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: Annotation) {
+        let cause = Cause::Annotation(annotation);
+        for (d, dim) in sharding.dims.iter().enumerate() {
+            let round = Round { priority: dim.priority.unwrap_or(0), level: 0 };
+            for &axis in &dim.axes {
+                self.push(slot, Place::Dim(d as u32), axis, cause, round);
+            }
+        }
+        for (place, axes) in
+            [(Place::Replicated, &sharding.replicated), (Place::Unreduced, &sharding.unreduced)]
+        {
+            for &axis in axes {
+                self.push(slot, place, axis, cause, Round::default());
+            }
+        }
+    }
+
+    /// A slot gets the whole sharding of another member of its group.
+    pub(super) fn grouped(&mut self, mesh: &Mesh, from: u32, to: u32, sharding: &TensorSharding) {
+        let cause = Cause::Group { from: self.subjects[from as usize] };
+        let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (Place::Dim(d as u32), &dim.axes));
+        let others = [(Place::Replicated, &sharding.replicated), (Place::Unreduced, &sharding.unreduced)];
+        for (place, axes) in dims.chain(others) {
+            for &axis in axes {
+                let had: SmallVec<[AxisRef; 4]> =
+                    self.table.at(to).filter(|(_, a)| a.place == place).map(|(_, a)| a.axis).collect();
+                for axis in minus(mesh, axis, &had) {
+                    self.push(to, place, axis, cause, self.round);
+                }
+            }
+        }
+    }
+
+    /// Members of groups start with the sharding of another member.
+    pub(super) fn joined(&mut self, module: &Module, graph: &Graph, given: Ids<'_>, shardings: Ids<'_>) {
+        for members in &graph.group_members {
+            let kept = |slot: u32| given[slot as usize] == shardings[slot as usize];
+            let Some(speaker) = members.iter().copied().find(|&slot| kept(slot)) else { continue };
+            for &slot in members.iter().filter(|&&slot| !kept(slot)) {
+                let sharding = module.shardings.get(ShardingId::new(shardings[slot as usize] as usize));
+                self.grouped(&module.meshes[sharding.mesh], speaker, slot, sharding);
+            }
+        }
+    }
+
+    /// An operation, a `return` or shared memory gives some of its tensors new shardings. `key` is what the outcome
+    /// depends on, its shardings from `key[2]` on; `slots` are the tensors.
+    pub(super) fn carried(
+        &mut self,
+        module: &Module,
+        rule: &ShardingRule,
+        key: Ids<'_>,
+        slots: Ids<'_>,
+        new: &[(u32, u32)],
+        via: Via,
+    ) {
+        let op = match via {
+            Via::Op(op) => Some(op),
+            Via::Return | Via::Alias => None,
+        };
+        // Shardy knows nothing of donated memory.
+        if let Some(log) = self.log.as_mut().filter(|_| via != Via::Alias) {
+            log.step(module, rule, key, slots, new, op);
+        }
+        if !self.known.contains_key(key) {
+            let added = added(module, rule, &key[2..], new);
+            self.known.insert(key.into(), added.into());
+        }
+        let Some(added) = self.known.get(key) else { return };
+        for &Added { tensor, dim, axis, from, from_dim } in Rc::clone(added).iter() {
+            let (slot, source) = (slots[tensor as usize], slots[from as usize]);
+            if slot == NONE || source == NONE {
+                continue;
+            }
+            // A value that an operation reads twice gets it once.
+            let place = Place::Dim(dim);
+            if self.table.at(slot).any(|(_, a)| a.place == place && contains(a.axis, axis)) {
+                continue;
+            }
+            let from_subject = self.subjects[source as usize];
+            let cause = match via {
+                Via::Alias => Cause::Donated { from: from_subject },
+                Via::Op(op) => Cause::Carried { op, from: from_subject, from_dim, tensors: (from, tensor) },
+                Via::Return => Cause::Returned { from: from_subject },
+            };
+            self.push(slot, place, axis, cause, self.round);
+        }
+    }
+}
+
+/// What the new shardings of some tensors of an operation have that the old ones have not, and where it comes from: the
+/// first tensor whose axes along the factor begin with the new ones.
+fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)]) -> Vec<Added> {
+    let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
+    let Some(mesh) = new.iter().find_map(|&(_, id)| get(id)).map(|s| &module.meshes[s.mesh]) else {
+        return Vec::new();
+    };
+    let mappings: SmallVec<[_; 8]> = rule.tensors().collect();
+    let before: SmallVec<[TensorFactors; 8]> = mappings
+        .iter()
+        .zip(old)
+        .map(|(mapping, &id)| TensorFactors::new(mesh, &rule.factors, mapping, get(id)))
+        .collect();
+    let mut out = Vec::new();
+    for &(tensor, id) in new {
+        let mapping = mappings[tensor as usize];
+        let after = TensorFactors::new(mesh, &rule.factors, mapping, get(id));
+        for (dim, factors) in mapping.dims.iter().enumerate() {
+            for &f in factors {
+                let axes = |t: &TensorFactors| t.factors[usize::from(f)].as_ref().map(|s| s.axes.clone());
+                let (Some(had), Some(has)) = (axes(&before[tensor as usize]), axes(&after)) else { continue };
+                if had == has {
+                    continue;
+                }
+                let begins =
+                    |t: &TensorFactors| axes(t).is_some_and(|axes| prefix_of(&has, &axes) != Prefix::No);
+                let shares = |t: &TensorFactors| {
+                    axes(t).is_some_and(|axes| has.iter().any(|&a| axes.iter().any(|&b| overlaps(a, b))))
+                };
+                let source = |wanted: &dyn Fn(&TensorFactors) -> bool| {
+                    (0..before.len()).find(|&i| i != tensor as usize && wanted(&before[i]))
+                };
+                let Some(from) = source(&begins).or_else(|| source(&shares)) else { continue };
+                let Some((from_dim, _)) = mappings[from].find(f) else { continue };
+                for &axis in &has {
+                    for axis in minus(mesh, axis, &had) {
+                        out.push(Added {
+                            tensor,
+                            dim: dim as u32,
+                            axis,
+                            from: from as u32,
+                            from_dim: from_dim as u32,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,20 @@
+// Annotations from the command line, and names that the front end gave.
+// RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --value "params['w']" | FileCheck %s
+// RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --arg 0 --json - | FileCheck %s --check-prefix=JSON
+// RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --html - | FileCheck %s --check-prefix=HTML
+
+// CHECK: %a (params['w']): tensor<8x4xf32>, sharded [{"data"}, {}]
+// CHECK: dimension 0 is split by "data", from argument 0 %a (params['w']), by --spec
+
+// JSON: "version": 1
+// JSON: "name": "%a"
+// JSON: "origin": "argument 0 %a (params['w']), by --spec"
+
+// HTML: <!doctype html>
+// HTML: <code>%a</code> params['w']
+// HTML: <details>
+// HTML: </body></html>
+func.func @main(%a: tensor<8x4xf32> loc("params['w']")) -> tensor<8x4xf32> {
+  %0 = stablehlo.negate %a : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}

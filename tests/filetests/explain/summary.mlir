@@ -1,0 +1,22 @@
+// The whole of a program: what reached how much, what lost and why, what each collective is for.
+// RUN: shardc explain %s | FileCheck %s
+
+// CHECK: axis "data" (4 devices) splits 5 values
+// CHECK-NEXT: 4 from argument 0 %x
+// CHECK-NEXT: 1 from argument 1 %w
+// CHECK: axis "one" (1 devices) has one device and splits nothing
+// CHECK: axis "spare" (2 devices) splits nothing
+// CHECK: Conflicts, by the bytes that each device holds more for them:
+// CHECK-NEXT: 1.5 KiB stablehlo.dot_general
+// CHECK-NEXT: %w dimension 0 has "data" (from argument 1 %w), but %0 dimension 1 has it not: it has "data" on dimension 0, which came in an earlier round
+// CHECK: 1 collectives; each device sends 3.0 KiB
+// CHECK-NEXT: #0 all_gather of tensor<16x16xf32> along data, for stablehlo.dot_general
+// CHECK-NEXT: %w dimension 0 has "data"
+sdy.mesh @mesh = <["data"=4, "one"=1, "spare"=2]>
+func.func @main(
+    %x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+    %w: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<32x16xf32> {
+  %0 = stablehlo.tanh %x : tensor<32x64xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  return %1 : tensor<32x16xf32>
+}

@@ -1,0 +1,36 @@
+//! A sample of Shardy's own tests, function by function; `cargo xtask conformance shardy` runs them all.
+
+use shardc_tests::{filetest::FileTest, functions, program, shared};
+
+/// Files of which every function passes.
+const SAMPLE: [&str; 5] = [
+    "ir/test/sharding_rule_parse_print.mlir",
+    "transforms/import/test/remove_size_one_axes.mlir",
+    "transforms/propagation/test/basic_propagation_manual_computation.mlir",
+    "transforms/propagation/test/basic_propagation_token.mlir",
+    "transforms/export/test/close_shardings.mlir",
+];
+
+#[test]
+fn the_sample_passes() {
+    let Some(root) = shared().map(|dir| dir.join("conformance/shardy")).filter(|dir| dir.is_dir()) else {
+        eprintln!("SKIPPED: {} files of Shardy's tests, which are not here", SAMPLE.len());
+        return;
+    };
+    if program::llvm_tools().is_none() {
+        eprintln!("SKIPPED: Shardy's tests need LLVM's FileCheck (`cargo xtask setup` installs it)");
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let path = program::search_path(&scratch.path().join("bin"), &program::shardc().unwrap(), &["sdy_opt"]);
+    let path = path.unwrap();
+    for name in SAMPLE {
+        let text = std::fs::read_to_string(root.join(name)).unwrap();
+        let test = FileTest::parse(&text).unwrap();
+        let functions = functions::run(&text, &test, scratch.path(), &path).unwrap();
+        assert!(!functions.is_empty(), "{name} has no functions");
+        for function in functions {
+            assert_eq!(function.outcome, Ok(()), "{name}#{}", function.name);
+        }
+    }
+}

@@ -272,7 +272,9 @@ impl Scatter {
             return None;
         }
         let block = ceil_div(size, k);
-        let first: Vec<i64> = (0..k).map(|i| ceil_div(i * block - (window - 1), stride)).collect();
+        // Where there are elements between windows, the block may begin with some.
+        let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
+        let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
         let reach = first.iter().zip(1..).map(|(&first, i)| {
             let end = i * block;
             let last = (end - 1).div_euclid(stride);
@@ -422,6 +424,60 @@ mod tests {
         assert_eq!((thin.size, thin.first), (2, vec![Some(1), Some(0), Some(2), Some(1)]));
         assert_eq!(transfer.held[0].spans, [0..1, 1..3, 3..4, 4..5]);
         assert_eq!(transfer.window.needs, [0..2, 2..4, 4..5, 6..6]);
+    }
+
+    #[test]
+    fn each_device_does_all_windows_that_touch_its_block() {
+        for (size, k, window, stride) in (1..20).flat_map(|n| {
+            (1..9).flat_map(move |k| (1..5).flat_map(move |w| (1..5).map(move |s| (n, k, w, s))))
+        }) {
+            if window > size {
+                continue;
+            }
+            let spec = WindowSpec {
+                dimensions: smallvec![window],
+                strides: smallvec![stride],
+                ..WindowSpec::default()
+            };
+            let windows = (size - window) / stride + 1;
+            let scatter = Scatter::new(&spec, &[size], 0, k).unwrap();
+            let (operand, source) = (scatter.operand(windows), scatter.source());
+            let kind = OpKind::SelectAndScatter(Box::new(spec));
+            let from = scattered_from(&kind, &[size], 0, k).unwrap();
+            assert_eq!((scatter.reach - window) / stride + 1, scatter.count);
+            for i in 0..k as usize {
+                let case = (size, k, window, stride, i);
+                let own = i as i64 * scatter.block..((i as i64 + 1) * scatter.block).min(size);
+                let at = from[i].unwrap();
+                assert!(
+                    at >= 0 && at + scatter.block <= scatter.reach,
+                    "{case:?}: {at} of {}",
+                    scatter.reach
+                );
+                assert_eq!(operand.origins[i] + at, i as i64 * scatter.block, "{case:?}");
+                assert_eq!(operand.origins[i], source.origins[i] * stride, "{case:?}");
+                for (window_span, r) in (0..windows).map(|r| (r * stride..r * stride + window, r)) {
+                    let touches = window_span.start < own.end && own.start < window_span.end;
+                    if touches {
+                        assert!(source.needs[i].contains(&r), "{case:?}: window {r}");
+                        assert!(operand.needs[i].start <= window_span.start, "{case:?}");
+                        assert!(window_span.end <= operand.needs[i].end, "{case:?}");
+                    }
+                }
+                // Other windows that the device does must not reach its block, or scatter zeros.
+                let all = source.origins[i]..source.origins[i] + source.size;
+                for r in all.filter(|_| !own.is_empty()).filter(|r| !source.needs[i].contains(r)) {
+                    assert!(
+                        r * stride >= own.end || r * stride + window <= own.start,
+                        "{case:?}: window {r}"
+                    );
+                }
+                for (window, needs) in [(&operand, &operand.needs[i]), (&source, &source.needs[i])] {
+                    let all = window.origins[i]..window.origins[i] + window.size;
+                    assert!(needs.is_empty() || all.start <= needs.start && needs.end <= all.end, "{case:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -445,10 +445,10 @@ mod tests {
             let kind = OpKind::SelectAndScatter(Box::new(spec));
             let from = scattered_from(&kind, &[size], 0, k).unwrap();
             assert_eq!((scatter.reach - window) / stride + 1, scatter.count);
-            for i in 0..k as usize {
+            for (i, at) in from.iter().enumerate() {
                 let case = (size, k, window, stride, i);
                 let own = i as i64 * scatter.block..((i as i64 + 1) * scatter.block).min(size);
-                let at = from[i].unwrap();
+                let at = at.unwrap();
                 assert!(
                     at >= 0 && at + scatter.block <= scatter.reach,
                     "{case:?}: {at} of {}",

@@ -32,3 +32,4 @@ pub mod summary;
 mod sweep;
 mod symbols;
 pub mod units;
+mod windows;

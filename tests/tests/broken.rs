@@ -148,6 +148,31 @@ const BREAKAGES: &[Breakage] = &[
         edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),
         noticed: Wrong,
     },
+    // Windows.
+    Breakage {
+        name: "a window with one's own border for the neighbour's",
+        program: "small/convolution_borders",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, CollectivePermute(_)))?;
+            skip(m, op, 0)
+        },
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "a neighbour's border that does not come",
+        program: "small/scatter_borders",
+        edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),
+        noticed: Wrong,
+    },
+    Breakage {
+        name: "a window that is not filled beyond the ends",
+        program: "small/pad_borders",
+        edit: |m| {
+            let op = find(m, |k| matches!(k, Select))?;
+            skip(m, op, 1)
+        },
+        noticed: Wrong,
+    },
     // What a collective does.
     Breakage {
         name: "all_reduce left out",

@@ -123,7 +123,13 @@ impl Localizer<'_> {
         spec
     }
 
-    fn collective(&mut self, place: &mut Place<'_>, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {
+    pub(super) fn collective(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: OpKind,
+        value: ValueId,
+        shape: &[i64],
+    ) -> ValueId {
         let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let ty = self.tensor_type(shape, dtype);
         self.emit(place, kind, &[value], ty)

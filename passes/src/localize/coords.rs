@@ -12,6 +12,7 @@ pub(crate) struct Coords {
     position: Option<ValueId>,
     constants: HashMap<i64, ValueId>,
     linear: HashMap<Vec<AxisRef>, ValueId>,
+    entries: HashMap<(Vec<AxisRef>, Vec<i32>), ValueId>,
 }
 
 impl Localizer<'_> {
@@ -52,17 +53,47 @@ impl Localizer<'_> {
                     *entry = position as i32;
                 }
             }
-            let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
-            let n = ids.len() as i64;
-            let ty = self.tensor_type(&[n], DType::I32);
-            let table = self.emit(place, OpKind::Constant(Dense::elements(bytes)), &[], ty);
-            let one = self.tensor_type(&[1], DType::I32);
-            let sizes = [1].into_iter().collect();
-            let entry = self.emit(place, OpKind::DynamicSlice { sizes }, &[table, position], one);
-            position = self.emit(place, OpKind::Reshape, &[entry], i32);
+            position = self.lookup(place, &table, position);
         }
         place.coords.position = Some(position);
         position
+    }
+
+    /// Entry `index` of a table.
+    fn lookup(&mut self, place: &mut Place<'_>, table: &[i32], index: ValueId) -> ValueId {
+        let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
+        let ty = self.tensor_type(&[table.len() as i64], DType::I32);
+        let table = self.emit(place, OpKind::Constant(Dense::elements(bytes)), &[], ty);
+        let one = self.tensor_type(&[1], DType::I32);
+        let sizes = [1].into_iter().collect();
+        let entry = self.emit(place, OpKind::DynamicSlice { sizes }, &[table, index], one);
+        let scalar = self.tensor_type(&[], DType::I32);
+        self.emit(place, OpKind::Reshape, &[entry], scalar)
+    }
+
+    /// The entry of a table that is the device's by its index over `axes`.
+    pub(crate) fn entry(&mut self, place: &mut Place<'_>, axes: &[AxisRef], table: &[i32]) -> ValueId {
+        let key = (axes.to_vec(), table.to_vec());
+        if let Some(&known) = place.coords.entries.get(&key) {
+            return known;
+        }
+        let index = self.linear_coordinate(place, axes);
+        let entry = self.lookup(place, table, index);
+        place.coords.entries.insert(key, entry);
+        entry
+    }
+
+    /// `start + index * step` for the device's index over `axes`.
+    pub(crate) fn progression(
+        &mut self,
+        place: &mut Place<'_>,
+        axes: &[AxisRef],
+        start: i64,
+        step: i64,
+    ) -> ValueId {
+        let index = self.linear_coordinate(place, axes);
+        let moved = if step == 1 { index } else { self.scalar(place, BinaryOp::Multiply, index, step) };
+        if start == 0 { moved } else { self.scalar(place, BinaryOp::Add, moved, start) }
     }
 
     /// The device's index over `axes`, major to minor.

@@ -98,13 +98,15 @@ impl Localizer<'_> {
     pub(crate) fn mask_contraction(&mut self, op: OpId, place: &mut Place<'_>) {
         let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
-            // A spatial dimension is split only where one window covers it.
+            // Of spatial dimensions only those that one window covers are contracted in parts.
             OpKind::Convolution(spec) => {
-                let with_feature = |dims: &[u32], feature| [dims, &[feature]].concat();
-                [
-                    with_feature(&spec.input.spatial, spec.input.b),
-                    with_feature(&spec.kernel.spatial, spec.kernel.a),
-                ]
+                let result = self.module.ops[op].results[0];
+                let covered = |dims: &[u32], feature: u32| -> Vec<u32> {
+                    let spatial = dims.iter().zip(&spec.output.spatial);
+                    let covered = spatial.filter(|&(_, &o)| !self.is_split(result, o as usize));
+                    covered.map(|(&d, _)| d).chain([feature]).collect()
+                };
+                [covered(&spec.input.spatial, spec.input.b), covered(&spec.kernel.spatial, spec.kernel.a)]
             }
             _ => return,
         };

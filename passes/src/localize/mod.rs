@@ -9,6 +9,7 @@
 //!   (see `index`);
 //! * a collective of the program itself, in a manual computation, names devices as the others do (see `manual`); the
 //!   computation then gives way to its body, whose values are local already;
+//! * an operation whose windows cross the borders of blocks gets them from neighbours (see `halo`);
 //! * a reduction over a dimension that does not divide evenly sees the identity where there is only padding
 //!   (see `mask`).
 //!
@@ -17,6 +18,8 @@
 
 mod collective;
 mod coords;
+mod exchange;
+mod halo;
 mod index;
 mod loops;
 mod manual;
@@ -291,8 +294,11 @@ impl Localizer<'_> {
                 return self.iota(op, dim, place);
             }
             OpKind::Slice(_) => {
-                let local = self.module.shape(operands[0]).to_vec();
+                let local = self.module.shape(self.module.ops[op].results[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
+                if self.halo(op, place) {
+                    return;
+                }
                 if let OpKind::Slice(spec) = &mut self.module.ops[op].kind {
                     for d in (0..local.len()).filter(|&d| split[d]) {
                         spec.limit[d] = local[d];
@@ -315,7 +321,22 @@ impl Localizer<'_> {
                 self.start_at_zero(op, 2, &split, place);
             }
             OpKind::Reduce { .. } => self.mask_reduce(op, place),
-            OpKind::DotGeneral(_) | OpKind::Convolution(_) => self.mask_contraction(op, place),
+            OpKind::DotGeneral(_) => self.mask_contraction(op, place),
+            OpKind::Convolution(_) => {
+                self.mask_contraction(op, place);
+                if self.halo(op, place) {
+                    return;
+                }
+            }
+            OpKind::Pad(_)
+            | OpKind::Concatenate { .. }
+            | OpKind::Reverse { .. }
+            | OpKind::ReduceWindow(_)
+            | OpKind::SelectAndScatter(_) => {
+                if self.halo(op, place) {
+                    return;
+                }
+            }
             OpKind::Gather(_) => return self.gather(op, place),
             OpKind::Scatter(_) => self.scatter(op, place),
             OpKind::MeshCollective(_) => return self.mesh_collective(op, place),
@@ -347,11 +368,6 @@ impl Localizer<'_> {
             | OpKind::BroadcastInDim { .. }
             | OpKind::Reshape
             | OpKind::Transpose { .. }
-            | OpKind::Reverse { .. }
-            | OpKind::Concatenate { .. }
-            | OpKind::Pad(_)
-            | OpKind::ReduceWindow(_)
-            | OpKind::SelectAndScatter(_)
             | OpKind::Sort { .. }
             | OpKind::RngBitGenerator { .. }
             | OpKind::Fft { .. }

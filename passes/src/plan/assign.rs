@@ -3,16 +3,18 @@
 //! The shardings of operands and results are projected on the factors of the operation's rule. Where all
 //! agree there is nothing to decide. Where they differ, each tensor in turn proposes its own factors, the
 //! others add what does not collide, and the proposal with the least cost wins: the bytes that reshards
-//! send, plus the arithmetic and memory traffic that each device is left with.
+//! send, plus the arithmetic and memory traffic that each device is left with. Windows that neighbours must fill in have
+//! their price too, and where it is too high the dimension is gathered.
 
-use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding, TensorType};
+use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
 use super::support::Split;
 use crate::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::cost;
 use crate::reshard::Planner;
-use crate::rule::{ShardingRule, TensorMapping};
+use crate::rule::{FactorIndex, ShardingRule, TensorMapping};
+use crate::windows::{Along, Exchange, transfers};
 
 /// The parts that split each factor, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
@@ -31,6 +33,7 @@ pub(crate) struct Tensor<'a> {
 pub(crate) struct Site<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) mesh_id: MeshId,
+    pub(crate) kind: &'a OpKind,
     pub(crate) rule: &'a ShardingRule,
     pub(crate) splits: SmallVec<[Split; 6]>,
     pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
@@ -51,9 +54,12 @@ impl Site<'_> {
             }
             for results_first in [true, false] {
                 let candidate = self.candidate(seed, results_first);
-                let cost = self.cost(&candidate, planner);
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, candidate));
+                let gathered = self.without_windows(&candidate);
+                for candidate in [Some(candidate), gathered].into_iter().flatten() {
+                    let cost = self.cost(&candidate, planner);
+                    if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                        best = Some((cost, candidate));
+                    }
                 }
             }
         }
@@ -84,7 +90,83 @@ impl Site<'_> {
         let agreed: FactorParts = known.into_iter().map(Option::unwrap_or_default).collect();
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
-        (clean == agreed).then_some(agreed)
+        (clean == agreed && self.windows_are_cheap(&agreed)).then_some(agreed)
+    }
+
+    /// The assignment without the factors along which neighbours exchange windows, if there are any.
+    fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
+        let mut gathered = chosen.clone();
+        for (parts, split) in gathered.iter_mut().zip(&self.splits) {
+            if split.is_windowed() {
+                parts.clear();
+            }
+        }
+        (gathered != *chosen).then_some(gathered)
+    }
+
+    /// Whether getting windows from neighbours costs little more than gathering the operands, which then takes their
+    /// memory too.
+    fn windows_are_cheap(&self, chosen: &FactorParts) -> bool {
+        let Some(gathered) = self.without_windows(chosen) else { return true };
+        let gather: f64 = self
+            .tensors
+            .iter()
+            .filter(|t| !t.is_result)
+            .map(|t| (self.local_bytes(t, chosen), self.local_bytes(t, &gathered)))
+            .filter(|(part, whole)| part < whole)
+            .map(|(part, whole)| cost::all_gather(whole, whole / part.max(1.0)))
+            .sum();
+        self.window_cost(chosen) <= gather + 4.0 * cost::START
+    }
+
+    /// What getting windows from neighbours costs; infinite where it cannot be done.
+    fn window_cost(&self, chosen: &FactorParts) -> f64 {
+        let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
+        let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
+        let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
+        if result.ty.shape.contains(&0) {
+            return 0.0;
+        }
+        let mut sum = 0.0;
+        for (f, (parts, split)) in chosen.iter().zip(&self.splits).enumerate() {
+            if !split.is_windowed() || parts.is_empty() {
+                continue;
+            }
+            let k = size_of(parts);
+            let along = self.along(f as u16, result);
+            let Some(transfers) = along.and_then(|a| transfers(self.kind, &shapes, &result.ty.shape, a, k))
+            else {
+                return f64::INFINITY;
+            };
+            for transfer in transfers {
+                let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
+                let block = (tensor.ty.shape[transfer.dim] as f64 / k as f64).ceil().max(1.0);
+                let row_bytes = self.local_bytes(tensor, chosen) / block;
+                match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
+                    Some(exchange) => sum += exchange.cost(row_bytes),
+                    None => return f64::INFINITY,
+                }
+            }
+        }
+        sum
+    }
+
+    /// What a windowed factor stands for.
+    fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
+        if let Some((dim, _)) = result.mapping.find(factor) {
+            return Some(Along::Result(dim));
+        }
+        let OpKind::Convolution(spec) = self.kind else { return None };
+        let (dim, _) = self.rule.operands.get(1)?.find(factor)?;
+        spec.kernel.spatial.iter().position(|&d| d as usize == dim).map(Along::Kernel)
+    }
+
+    /// The bytes that each device has of a tensor.
+    fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
+        let sharding = self.sharding(tensor, chosen);
+        let local: f64 =
+            sharding.local_shape(self.mesh, &tensor.ty.shape).iter().map(|&n| n as f64).product();
+        local * f64::from(tensor.ty.dtype.bits()) / 8.0
     }
 
     /// The parts of each factor that a tensor's sharding implies, and whether that says all of it.
@@ -193,9 +275,7 @@ impl Site<'_> {
         let mut bytes = 0.0;
         for tensor in &self.tensors {
             let sharding = self.sharding(tensor, chosen);
-            let local: f64 =
-                sharding.local_shape(self.mesh, &tensor.ty.shape).iter().map(|&n| n as f64).product();
-            bytes += local * f64::from(tensor.ty.dtype.bits()) / 8.0;
+            bytes += self.local_bytes(tensor, chosen);
             if !tensor.free {
                 cost += if tensor.is_result {
                     planner.cost(&sharding, tensor.sharding, tensor.ty)
@@ -215,7 +295,7 @@ impl Site<'_> {
         } else {
             0.0
         };
-        cost + cost::compute(flops, bytes)
+        cost + self.window_cost(chosen) + cost::compute(flops, bytes)
     }
 
     /// The sharding of a tensor under an assignment; a result over a split reduction is a pending sum.
@@ -234,11 +314,9 @@ impl Site<'_> {
 
     /// How the pending results are combined.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
-        let kinds = chosen.iter().zip(&self.splits).filter_map(|(parts, split)| match split {
-            Split::Pending(kind) if !parts.is_empty() => Some(*kind),
-            Split::Pending(_) | Split::Plain | Split::No => None,
-        });
-        kinds.into_iter().next().unwrap_or_default()
+        let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
+        let mut kinds = kinds.filter_map(|(_, split)| split.pending());
+        kinds.next().unwrap_or_default()
     }
 
     /// The axes over which the results are pending.
@@ -246,7 +324,7 @@ impl Site<'_> {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
             .zip(&self.splits)
-            .filter(|(_, split)| matches!(split, Split::Pending(_)))
+            .filter(|(_, split)| split.pending().is_some())
             .flat_map(|(parts, _)| parts.iter().copied())
             .collect();
         parts.sort_unstable();

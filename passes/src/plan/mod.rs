@@ -324,7 +324,10 @@ impl Pass<'_> {
     }
 
     fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        let Some(decision) = rule_of(self.module, op).and_then(|rule| self.decide(op, &rule)) else {
+        let Some(decision) = rule_of(self.module, op)
+            .map(|rule| support::planning_rule(self.module, op, rule))
+            .and_then(|rule| self.decide(op, &rule))
+        else {
             self.whole(op, ready, out);
             return;
         };
@@ -358,7 +361,15 @@ impl Pass<'_> {
             tensors.push(Tensor { mapping, sharding, ty, is_result, free });
         }
         let is_contraction = matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
-        let site = Site { mesh: self.mesh, mesh_id: self.mesh_id, rule, splits, tensors, is_contraction };
+        let site = Site {
+            mesh: self.mesh,
+            mesh_id: self.mesh_id,
+            kind: &data.kind,
+            rule,
+            splits,
+            tensors,
+            is_contraction,
+        };
         let chosen = site.assign(&mut self.planner);
         let shardings: SmallVec<[TensorSharding; 4]> =
             site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
@@ -411,9 +422,15 @@ impl Pass<'_> {
             let cannot_split = |dim: usize| match rule {
                 Some((rule, splits)) => {
                     let factors = &rule.operands[i].dims[dim];
-                    factors.is_empty() || factors.iter().any(|&f| splits[usize::from(f)] == Split::No)
+                    let whole = |split: Split| split == Split::No || split.is_windowed();
+                    factors.is_empty() || factors.iter().any(|&f| whole(splits[usize::from(f)]))
                 }
                 None => true,
+            };
+            let could = |dim: usize| {
+                rule.is_some_and(|(rule, splits)| {
+                    rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
+                })
             };
             let lost = (0..from.rank())
                 .find(|&d| cannot_split(d) && ty.shape[d] > 1 && from.axes(d).len() > to.axes(d).len());
@@ -429,7 +446,11 @@ impl Pass<'_> {
                 ),
             )
             .at(data.span)
-            .hint("shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather");
+            .hint(if could(dim) {
+                "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
+            } else {
+                "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
+            });
             warning.user_loc = self.module.user_loc(op);
             return Some(Gather { op, bytes: u64::try_from(bytes).unwrap_or(0), warning });
         }

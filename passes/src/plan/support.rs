@@ -6,24 +6,47 @@
 
 use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
 
-use crate::reducer::{collective_reduction, is_idempotent, is_identity};
+use crate::reducer::{collective_reduction, is_idempotent, is_identity, reduction_of};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::works_on_parts;
+use crate::windows::is_windowed;
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
     /// Each device computes its part.
     Plain,
+    /// Each device computes its part from a window of the operands, which it gets from its neighbours.
+    Halo,
     /// Each device's result is a pending reduction.
     Pending(ReductionKind),
+    /// Both: what each device needs for its part of a sum it gets from its neighbours.
+    PendingHalo(ReductionKind),
     /// Not possible (yet): the factor must be whole on each device.
     No,
+}
+
+impl Split {
+    /// Whether neighbours exchange windows.
+    pub(crate) fn is_windowed(self) -> bool {
+        matches!(self, Split::Halo | Split::PendingHalo(_))
+    }
+
+    /// How parts of the result are combined, where they are.
+    pub(crate) fn pending(self) -> Option<ReductionKind> {
+        match self {
+            Split::Pending(kind) | Split::PendingHalo(kind) => Some(kind),
+            Split::Plain | Split::Halo | Split::No => None,
+        }
+    }
 }
 
 /// What splitting factor `index` of `op` does.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
+    if let Some(split) = split_windows(module, op, rule, index) {
+        return split;
+    }
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
@@ -68,6 +91,13 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
                 Split::No
             }
         }
+        // Where these are windowed they have been dealt with.
+        OpKind::Reverse { .. }
+        | OpKind::Slice(_)
+        | OpKind::Concatenate { .. }
+        | OpKind::Pad(_)
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_) => pass_through(factor),
         OpKind::CustomCall(spec) => {
             let found = rule.operands.iter().enumerate().find_map(|(i, m)| Some((i, m.find(index)?.0)));
             match found {
@@ -80,10 +110,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             }
         }
         OpKind::TopK { .. } => plain_if(in_operand(0).is_some_and(|d| d + 1 < module.rank(data.operands[0]))),
-        OpKind::Reverse { dims } => plain_if(in_operand(0).is_none_or(|d| !dims.contains(&(d as u32)))),
-        OpKind::Slice(spec) => plain_if(in_operand(0).is_some_and(|d| {
-            spec.start[d] == 0 && spec.stride[d] == 1 && spec.limit[d] == module.shape(data.operands[0])[d]
-        })),
         OpKind::DynamicSlice { sizes } => {
             plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
         }
@@ -91,41 +117,19 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             in_operand(0)
                 .is_some_and(|d| module.shape(data.operands[0])[d] == module.shape(data.operands[1])[d]),
         ),
-        OpKind::Concatenate { dim } => plain_if(in_operand(0).is_some_and(|d| d as u32 != *dim)),
-        OpKind::Pad(spec) => plain_if(
-            in_operand(0).is_some_and(|d| spec.low[d] == 0 && spec.high[d] == 0 && spec.interior[d] == 0),
-        ),
         OpKind::DotGeneral(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
             _ => Split::Plain,
         },
-        OpKind::Convolution(spec) => {
-            if spec.feature_group_count == 1 && spec.batch_group_count == 1 {
-                match factor.kind {
-                    FactorKind::Reduction
-                        if in_operand(0).is_some_and(|d| sums_whole_dimension(module, op, spec, d)) =>
-                    {
-                        sum_unless_bool(module, op)
-                    }
-                    FactorKind::Reduction => Split::No,
-                    _ => Split::Plain,
-                }
-            } else {
-                plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize))
-            }
-        }
+        OpKind::Convolution(spec) => match factor.kind {
+            FactorKind::Reduction => split_sum(module, op, spec, rule, index),
+            _ if spec.feature_group_count == 1 && spec.batch_group_count == 1 => Split::Plain,
+            _ => plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize)),
+        },
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
             _ => Split::Plain,
         },
-        OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => {
-            plain_if(in_operand(0).is_some_and(|d| {
-                spec.dimensions.get(d).is_none_or(|&n| n == 1)
-                    && spec.strides.get(d).is_none_or(|&n| n == 1)
-                    && spec.base_dilations.get(d).is_none_or(|&n| n == 1)
-                    && spec.padding.get(d).is_none_or(|&p| p == (0, 0))
-            }))
-        }
         OpKind::Sort { dim, .. } => {
             let dim = dim.unwrap_or(-1);
             let rank = data.operands.first().map_or(0, |&v| module.rank(v)) as i64;
@@ -208,6 +212,90 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
+/// What splitting a dimension of the result that comes from windows does; `None` for others. The operands must be split
+/// there too, and by nothing else.
+fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
+    let data = &module.ops[op];
+    let operand = *data.operands.first()?;
+    let (dim, _) = rule.results.first()?.find(index)?;
+    if !is_windowed(&data.kind, module.shape(operand), dim) {
+        return None;
+    }
+    let from = match &data.kind {
+        OpKind::Convolution(spec) => {
+            let i = spec.output.spatial.iter().position(|&d| d as usize == dim)?;
+            *spec.input.spatial.get(i)? as usize
+        }
+        _ => dim,
+    };
+    let only = |mapping: &TensorMapping, dim: usize| {
+        mapping.dims.iter().enumerate().all(|(d, factors)| factors.contains(&index) == (d == dim))
+            && mapping.dims.get(dim).is_some_and(|factors| factors.len() == 1)
+    };
+    let inputs = match &data.kind {
+        OpKind::Concatenate { .. } => data.operands.len(),
+        OpKind::ReduceWindow(_) => data.operands.len() / 2,
+        OpKind::SelectAndScatter(_) => 2,
+        _ => 1,
+    };
+    // Windows beyond the last one scatter zeros.
+    if matches!(data.kind, OpKind::SelectAndScatter(_)) {
+        let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
+        if scatter != Some(ReductionKind::Add) {
+            return Some(Split::No);
+        }
+    }
+    let fits = rule.results.iter().all(|m| only(m, dim))
+        && rule.operands.iter().take(inputs).all(|m| only(m, from))
+        && rule.operands.iter().skip(inputs).all(|m| m.find(index).is_none());
+    Some(if fits { Split::Halo } else { Split::No })
+}
+
+/// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their
+/// places or, as in the gradient of a kernel, within them; the rule allows for both at once, the planner for the larger.
+/// The source of a `select_and_scatter` is split where its operand is.
+pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
+    let data = &module.ops[op];
+    match &data.kind {
+        OpKind::Convolution(spec) => {
+            for &from in &spec.input.spatial {
+                let Some(factors) = rule.operands.first_mut().and_then(|m| m.dims.get_mut(from as usize))
+                else {
+                    continue;
+                };
+                // The rule has the larger one first.
+                factors.truncate(1);
+            }
+        }
+        OpKind::SelectAndScatter(_) => {
+            let [operand, source, ..] = rule.operands.as_mut_slice() else { return rule };
+            for (of_source, of_operand) in source.dims.iter_mut().zip(&operand.dims) {
+                of_source.clone_from(of_operand);
+            }
+        }
+        _ => {}
+    }
+    rule
+}
+
+/// What splitting a contracted dimension of a convolution does.
+fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
+    let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
+    let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
+    let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
+    if from == spec.input.b {
+        // Each group of features has a sum of its own.
+        return if spec.feature_group_count == 1 { Split::Pending(sum) } else { Split::No };
+    }
+    if sums_whole_dimension(module, op, spec, from as usize) {
+        return Split::Pending(sum);
+    }
+    let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);
+    let alone = |operand: usize, dim: u32| rule.operands[operand].dims[dim as usize].len() == 1;
+    let is_spatial = spatial.into_iter().any(|(&l, &r)| l == from && r == kernel);
+    if is_spatial && alone(0, from) && alone(1, kernel) { Split::PendingHalo(sum) } else { Split::No }
+}
+
 fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
@@ -219,13 +307,9 @@ fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     }
 }
 
-/// Whether a convolution adds up dimension `dim` of its input once and entirely: the input feature, or a spatial
-/// dimension that one window covers. Other windows overlap, so that a block of the input is not all that the same
-/// block of the kernel meets.
+/// Whether a convolution adds up spatial dimension `dim` of its input once and entirely: one window covers it. Other
+/// windows overlap, so that a block of the input is not all that the same block of the kernel meets.
 fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) -> bool {
-    if dim == spec.input.b as usize {
-        return true;
-    }
     let Some(i) = spec.input.spatial.iter().position(|&d| d as usize == dim) else { return false };
     let data = &module.ops[op];
     let size = |value: ValueId, dims: &DimList| {

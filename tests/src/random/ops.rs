@@ -13,7 +13,7 @@ impl Emitter {
     }
 
     fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        match c.below(43) {
+        match c.below(46) {
             0 => self.unary(c),
             1 | 2 => self.binary(c),
             3 | 4 => self.broadcast(c),
@@ -44,6 +44,8 @@ impl Emitter {
             38 => self.sort_pairs(c),
             39 => self.scatter_pairs(c),
             40 => self.convolution(c),
+            41 | 42 => self.pool_gradient(c),
+            43 => self.windowed(c),
             _ if depth < DEEPEST => self.while_loop(c, depth),
             _ => self.constraint(c),
         }
@@ -287,7 +289,7 @@ impl Emitter {
             Elem::I1 => "true",
         };
         let value = self.scalar(x.elem, value);
-        let (low, high, interior) = (c.of(&[0, 1, 2, -1]), c.of(&[0, 1, 3, -1]), c.of(&[0, 0, 1]));
+        let (low, high, interior) = (c.of(&[0, 1, 2, -1, -4]), c.of(&[0, 1, 3, -1, -4]), c.of(&[0, 0, 1, 2]));
         let mut shape = x.shape.clone();
         shape[at] = low + high + shape[at] + (shape[at] - 1) * interior;
         (shape[at] > 0 && Self::fits(&shape)).then_some(())?;
@@ -499,6 +501,57 @@ impl Emitter {
         );
         self.push(&text, " -> ", &shape, x.elem, exact && x.exact);
         Some(())
+    }
+
+    /// The gradient of taking each window's largest or smallest element. Of integers, so that equal elements are not taken
+    /// for different ones.
+    fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
+        let dim = c.below(x.rank());
+        let (window, stride) = (c.of(&[2, 3, 1]), c.of(&[2, 1, 3]));
+        let room = x.shape[dim] - window;
+        (room >= 0).then_some(())?;
+        let mut shape = x.shape.clone();
+        shape[dim] = room / stride + 1;
+        let known = self.pick(c, |t| t.shape == shape && t.elem == x.elem);
+        let source = known.unwrap_or_else(|| {
+            let limits: Vec<String> = shape.iter().map(|n| format!("0:{n}")).collect();
+            let text = format!("stablehlo.slice {} [{}] : ({})", x.name, limits.join(", "), x.ty());
+            self.push(&text, " -> ", &shape, x.elem, true)
+        });
+        let init = self.scalar(x.elem, "1");
+        let (how, order) = (c.of(&["GE", "LE"]), x.elem.order());
+        let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
+        let n = self.fresh();
+        let scalar = init.ty();
+        self.use_all(&[&x, &source]);
+        let text = format!(
+            "\"stablehlo.select_and_scatter\"({}, {}, {}) <{{window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.compare {how}, %a{n}, %b{n}, {order} : ({scalar}, {scalar}) -> tensor<i1>\n  stablehlo.return %c{n} : tensor<i1>\n}}, {{\n^bb0(%d{n}: {scalar}, %e{n}: {scalar}):\n  %f{n} = stablehlo.add %d{n}, %e{n} : {scalar}\n  stablehlo.return %f{n} : {scalar}\n}}) : ({}, {}, {scalar})",
+            x.name,
+            source.name,
+            init.name,
+            only(window),
+            only(stride),
+            x.ty(),
+            source.ty()
+        );
+        self.push(&text, " -> ", &x.shape, x.elem, true);
+        Some(())
+    }
+
+    /// An operation whose windows cross the borders of blocks, on a tensor and with a result that are split for certain.
+    fn windowed(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        self.constraint(c)?;
+        let before = self.scope.len();
+        match c.below(6) {
+            0 => self.slice(c),
+            1 => self.pad(c),
+            2 => self.concatenate(c),
+            3 => self.reverse(c),
+            4 => self.pool(c),
+            _ => self.pool_gradient(c),
+        };
+        if self.scope.len() > before { self.constraint(c) } else { None }
     }
 
     /// One of two branches over the same tensors, by a scalar that every device knows.

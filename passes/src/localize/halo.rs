@@ -1,0 +1,208 @@
+//! Windows of split dimensions, put together from the blocks of several devices.
+//!
+//! [`crate::windows`] says which operations need them, and who sends what to whom. Here each operand becomes the device's
+//! window of it, by collective-permutes of slabs; the operation on windows is then one without padding, offsets or
+//! dilation of its operand along that dimension.
+//!
+//! Nothing of a block's padding gets into a window where the operation looks: what a window needs is either an element
+//! or, out of bounds, the fill.
+
+use shardc_ir::{AxisRef, Diagnostic, OpId, OpKind, SizeList, ValueId};
+
+use super::exchange::Line;
+use super::{Localizer, Place};
+use crate::windows::{Along, Fill, is_windowed, scattered_from, transfers};
+
+impl Localizer<'_> {
+    /// Brings operands of `op` that are needed in windows together; returns whether that was all that `op` does.
+    pub(crate) fn halo(&mut self, op: OpId, place: &mut Place<'_>) -> bool {
+        let kind = self.module.ops[op].kind.clone();
+        let &[result, ..] = self.module.ops[op].results.as_slice() else { return false };
+        let originals = self.module.ops[op].operands.clone();
+        let shapes: Vec<SizeList> = originals
+            .iter()
+            .map(|&v| self.global(v).map(|t| SizeList::from_slice(&t.shape)).unwrap_or_default())
+            .collect();
+        let shapes: Vec<&[i64]> = shapes.iter().map(SizeList::as_slice).collect();
+        let Some(made) = self.global(result).map(|t| SizeList::from_slice(&t.shape)) else { return false };
+        let lines = self.lines(&kind, &originals, result, &shapes);
+        if lines.is_empty() {
+            return false;
+        }
+        if made.contains(&0) {
+            return self.empty(result, place);
+        }
+        for (along, axes) in &lines {
+            let k = self.mesh.axes_size(axes);
+            let Some(transfers) = transfers(&kind, &shapes, &made, *along, k) else {
+                self.too_far(place);
+                return true;
+            };
+            for transfer in transfers {
+                let operands = &self.module.ops[op].operands;
+                let sources: Vec<ValueId> =
+                    transfer.operands.iter().filter_map(|&i| operands.get(i).copied()).collect();
+                let fill = match transfer.fill {
+                    Fill::Nothing | Fill::Zero => None,
+                    Fill::Operand(i) => operands.get(i).copied(),
+                };
+                let line = Line { dim: transfer.dim, axes };
+                let Some(window) = self.transfer(place, &transfer, &sources, fill, &line) else {
+                    return true;
+                };
+                let first = transfer.operands.first().copied().unwrap_or(0);
+                self.module.ops[op].operands[first] = window;
+                if transfer.operands.len() > 1 {
+                    self.module.ops[op].operands.truncate(1);
+                }
+            }
+        }
+        self.on_windows(op, &lines);
+        let window = self.module.ops[op].operands[0];
+        if !originals.contains(&window) && self.does_nothing(op) {
+            self.attach(result, window);
+            return true;
+        }
+        if matches!(kind, OpKind::SelectAndScatter(_)) {
+            self.keep_own(op, &shapes, &lines, place);
+            return true;
+        }
+        false
+    }
+
+    /// What `op` needs windows along, and the axes that split it.
+    fn lines(
+        &self,
+        kind: &OpKind,
+        operands: &[ValueId],
+        result: ValueId,
+        shapes: &[&[i64]],
+    ) -> Vec<(Along, Vec<AxisRef>)> {
+        let axes = |value: ValueId, dim: usize| {
+            let axes = self.sharding(value).filter(|s| dim < s.rank()).map(|s| s.axes(dim).to_vec());
+            axes.filter(|axes| !axes.is_empty())
+        };
+        let mut lines: Vec<(Along, Vec<AxisRef>)> = (0..self.module.rank(result))
+            .filter(|&d| shapes.first().is_some_and(|s| is_windowed(kind, s, d)))
+            .filter_map(|d| Some((Along::Result(d), axes(result, d)?)))
+            .collect();
+        let (OpKind::Convolution(spec), &[_, kernel, ..]) = (kind, operands) else { return lines };
+        for (i, &dim) in spec.kernel.spatial.iter().enumerate() {
+            // One window that covers blocks which are not even is masked instead.
+            if !self.is_padded(kernel, dim as usize) {
+                lines.extend(axes(kernel, dim as usize).map(|axes| (Along::Kernel(i), axes)));
+            }
+        }
+        lines
+    }
+
+    /// A `select_and_scatter` on windows, and of what it makes the device's block.
+    fn keep_own(
+        &mut self,
+        op: OpId,
+        shapes: &[&[i64]],
+        lines: &[(Along, Vec<AxisRef>)],
+        place: &mut Place<'_>,
+    ) {
+        let kind = self.module.ops[op].kind.clone();
+        let (old, fresh) = self.detach_result(op, 0);
+        self.module.values[fresh].ty = self.module.values[self.module.ops[op].operands[0]].ty;
+        place.out.push(op);
+        let own = self.module.shape(old).to_vec();
+        let mut value = fresh;
+        for (along, axes) in lines {
+            let &Along::Result(dim) = along else { continue };
+            let k = self.mesh.axes_size(axes);
+            let Some(from) = shapes.first().and_then(|s| scattered_from(&kind, s, dim, k)) else { continue };
+            let at = self.per_device(place, &from, axes);
+            value = self.cut(place, value, at, own[dim], dim);
+        }
+        self.attach(old, value);
+    }
+
+    fn empty(&mut self, result: ValueId, place: &mut Place<'_>) -> bool {
+        let Some(ty) = self.module.tensor(result).cloned() else { return false };
+        let value = self.splat(place, &vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
+        self.attach(result, value);
+        true
+    }
+
+    /// The operation as it is on windows.
+    fn on_windows(&mut self, op: OpId, lines: &[(Along, Vec<AxisRef>)]) {
+        let result = self.module.ops[op].results.first().copied();
+        let made = result.map(|r| self.module.shape(r).to_vec()).unwrap_or_default();
+        let split: Vec<bool> = (0..made.len()).map(|d| result.is_some_and(|r| self.is_split(r, d))).collect();
+        let windowed: Vec<usize> = lines
+            .iter()
+            .filter_map(|(along, _)| match along {
+                Along::Result(dim) => Some(*dim),
+                Along::Kernel(_) => None,
+            })
+            .collect();
+        match &mut self.module.ops[op].kind {
+            OpKind::Slice(spec) => {
+                for &d in &windowed {
+                    (spec.start[d], spec.stride[d]) = (0, 1);
+                }
+                for d in (0..made.len()).filter(|&d| split[d]) {
+                    spec.limit[d] = made[d];
+                }
+            }
+            OpKind::Pad(spec) => {
+                for &d in &windowed {
+                    (spec.low[d], spec.high[d], spec.interior[d]) = (0, 0, 0);
+                }
+            }
+            OpKind::ReduceWindow(spec) => {
+                for &d in &windowed {
+                    if let Some(padding) = spec.padding.get_mut(d) {
+                        *padding = (0, 0);
+                    }
+                    if let Some(dilation) = spec.base_dilations.get_mut(d) {
+                        *dilation = 1;
+                    }
+                }
+            }
+            OpKind::Convolution(spec) => {
+                for i in 0..spec.output.spatial.len() {
+                    let by_kernel = lines.iter().any(|(along, _)| *along == Along::Kernel(i));
+                    if !by_kernel && !windowed.contains(&(spec.output.spatial[i] as usize)) {
+                        continue;
+                    }
+                    if let Some(padding) = spec.padding.get_mut(i) {
+                        *padding = (0, 0);
+                    }
+                    if let Some(dilation) = spec.lhs_dilation.get_mut(i) {
+                        *dilation = 1;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the result of an operation that takes windows is its first operand.
+    fn does_nothing(&self, op: OpId) -> bool {
+        let operand = self.module.shape(self.module.ops[op].operands[0]);
+        match &self.module.ops[op].kind {
+            OpKind::Slice(spec) => {
+                spec.start.iter().all(|&n| n == 0)
+                    && spec.stride.iter().all(|&n| n == 1)
+                    && spec.limit.as_slice() == operand
+            }
+            OpKind::Pad(spec) => {
+                [&spec.low, &spec.high, &spec.interior].iter().all(|list| list.iter().all(|&n| n == 0))
+            }
+            OpKind::Concatenate { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// There are windows that reach too far.
+    pub(super) fn too_far(&mut self, place: &mut Place<'_>) {
+        let data = &self.module.ops[place.at];
+        let message = format!("{} would need the blocks of too many devices", data.kind.name());
+        let error = Diagnostic::unsupported("SH0412", message).at(data.span);
+        self.fail(error.hint("gather the dimension first"));
+    }
+}

@@ -1,0 +1,18 @@
+//! Operations whose results along a dimension come from a *window* of their operands there: `slice`, `pad`,
+//! `concatenate`, `reverse`, `reduce_window`, `select_and_scatter`, `convolution`.
+//!
+//! Where such a dimension is split, the window of a device's block of the result crosses the borders of the operands'
+//! blocks. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
+//! to whom so that each device has its window. Planning asks what that costs, localizing carries it out.
+//!
+//! Everything here is arithmetic of numbers that are known at compile time: sizes, and for each of the `k` devices along
+//! the dimension where something begins.
+
+mod exchange;
+mod transfer;
+
+pub(crate) use exchange::{Exchange, Piece, Span};
+pub(crate) use transfer::{Along, Fill, Spread, Thin, Transfer, is_windowed, scattered_from, transfers};
+
+/// A number for each device along a dimension; `None` where any will do.
+pub(crate) type PerDevice = Vec<Option<i64>>;

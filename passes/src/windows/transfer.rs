@@ -1,0 +1,492 @@
+//! What windows an operation's devices need.
+//!
+//! An operation whose windows skip elements (a slice with a stride) thins out the blocks before anything is sent; one that
+//! puts elements between those of its operand (interior padding, dilation) spreads the window after it has come.
+
+use shardc_ir::{OpKind, WindowSpec};
+use smallvec::{SmallVec, smallvec};
+
+use super::PerDevice;
+use super::exchange::{Held, Span, Window, ceil_div};
+
+/// What stands where there is no element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// Nobody looks there.
+    Nothing,
+    /// Zero.
+    Zero,
+    /// This operand, a scalar.
+    Operand(usize),
+}
+
+/// Of each block only every so manyth element counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Thin {
+    /// The distance of elements that count.
+    pub(crate) stride: i64,
+    /// How many of them a thinned block has.
+    pub(crate) size: i64,
+    /// Where in each device's block the first of them is.
+    pub(crate) first: PerDevice,
+}
+
+/// A window with fill between its elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// The distance of elements.
+    pub(crate) step: i64,
+    /// The size of the spread window.
+    pub(crate) size: i64,
+    /// Where in each device's spread window the first element is.
+    pub(crate) first: PerDevice,
+}
+
+/// One dimension of one operand (of several that follow one another, for `concatenate`) for the devices that split it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    /// The operands.
+    pub(crate) operands: SmallVec<[usize; 2]>,
+    /// The dimension.
+    pub(crate) dim: usize,
+    /// Done to blocks first.
+    pub(crate) thin: Option<Thin>,
+    /// What the blocks hold then, one for each operand.
+    pub(crate) held: SmallVec<[Held; 2]>,
+    /// What each device needs of it.
+    pub(crate) window: Window,
+    /// Done to windows last.
+    pub(crate) spread: Option<Spread>,
+    /// What stands where there is no element.
+    pub(crate) fill: Fill,
+}
+
+/// What the devices split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// This dimension of the result, and of the operands what it comes from.
+    Result(usize),
+    /// This spatial dimension of a convolution's kernel, and of its input; each result is then a part of a sum.
+    Kernel(usize),
+}
+
+/// Whether dimension `dim` of the result comes from windows rather than from the same block of the operands.
+pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
+    match kind {
+        OpKind::Slice(spec) => {
+            let whole = |d: usize| {
+                spec.start[d] == 0 && spec.stride[d] == 1 && Some(&spec.limit[d]) == operand.get(d)
+            };
+            dim < spec.start.len() && !whole(dim)
+        }
+        OpKind::Pad(spec) => {
+            [&spec.low, &spec.high, &spec.interior].iter().any(|list| list.get(dim).is_some_and(|&n| n != 0))
+        }
+        OpKind::Concatenate { dim: along } => *along as usize == dim,
+        OpKind::Reverse { dims } => dims.contains(&(dim as u32)),
+        OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => !is_single_elements(spec, dim),
+        OpKind::Convolution(spec) => spec.output.spatial.contains(&(dim as u32)),
+        _ => false,
+    }
+}
+
+/// Whether each window along `dim` is one element and windows neither skip nor pad.
+fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
+    let one = |list: &[i64]| list.get(dim).is_none_or(|&n| n == 1);
+    one(&spec.dimensions)
+        && one(&spec.strides)
+        && one(&spec.base_dilations)
+        && spec.padding.get(dim).is_none_or(|&p| p == (0, 0))
+}
+
+/// What is needed to split the operation `k` ways; shapes are global. `None` where the dimension
+/// [is not windowed](is_windowed), or empty, or cannot be split so.
+pub(crate) fn transfers(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    along: Along,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    match along {
+        Along::Result(dim) => along_result(kind, operands, result, dim, k),
+        Along::Kernel(i) => along_kernel(kind, operands, result, i, k),
+    }
+}
+
+fn along_result(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    dim: usize,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    let input = *operands.first()?;
+    let made = *result.get(dim)?;
+    if made <= 0 || k <= 0 || !is_windowed(kind, input, dim) {
+        return None;
+    }
+    let blocks = Blocks { size: made, k, block: ceil_div(made, k) };
+    match kind {
+        OpKind::Slice(spec) => {
+            let (start, stride) = (spec.start[dim], spec.stride[dim]);
+            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let window = blocks.windows(1, 0, 1);
+            let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
+            transfer.thin_out(start, stride, made);
+            Some(smallvec![transfer])
+        }
+        OpKind::Pad(spec) => {
+            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let window = blocks.windows(1, spec.low[dim], 1);
+            let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
+            transfer.spread_out(spec.interior[dim].checked_add(1)?);
+            Some(smallvec![transfer])
+        }
+        OpKind::Concatenate { .. } => {
+            let mut first = 0;
+            let mut held = SmallVec::new();
+            for shape in operands {
+                let size = *shape.get(dim)?;
+                held.push(Held::blocks(size, k, first));
+                first += size;
+            }
+            let window = blocks.windows(1, 0, 1);
+            let operands = (0..operands.len()).collect();
+            let fill = Fill::Nothing;
+            Some(smallvec![Transfer { operands, dim, thin: None, held, window, spread: None, fill }])
+        }
+        OpKind::Reverse { .. } => {
+            let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
+            let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
+            let window = Window { size: blocks.block, origins, needs };
+            let held = Held::blocks(made, k, 0);
+            Some(smallvec![Transfer::plain(0, dim, held, window, Fill::Nothing)])
+        }
+        OpKind::ReduceWindow(spec) => {
+            let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
+            let low = spec.padding.get(dim).map_or(0, |p| p.0);
+            let reach = reach(at(&spec.dimensions), at(&spec.window_dilations))?;
+            let inputs = operands.len() / 2;
+            let mut all = SmallVec::new();
+            for (i, shape) in operands.iter().enumerate().take(inputs) {
+                let held = Held::blocks(*shape.get(dim)?, k, 0);
+                let window = blocks.windows(at(&spec.strides), low, reach);
+                let mut transfer = Transfer::plain(i, dim, held, window, Fill::Operand(inputs + i));
+                transfer.spread_out(at(&spec.base_dilations));
+                all.push(transfer);
+            }
+            Some(all)
+        }
+        OpKind::SelectAndScatter(spec) => {
+            let scatter = Scatter::new(spec, input, dim, k)?;
+            let windows = *operands.get(1)?.get(dim)?;
+            let operand = scatter.operand(windows);
+            let source = scatter.source();
+            let held = |size: i64| Held::blocks(size, k, 0);
+            Some(smallvec![
+                Transfer::plain(0, dim, held(made), operand, Fill::Nothing),
+                Transfer::plain(1, dim, held(windows), source, Fill::Zero),
+            ])
+        }
+        OpKind::Convolution(spec) => {
+            let i = spec.output.spatial.iter().position(|&d| d as usize == dim)?;
+            let (from, kernel) =
+                (*spec.input.spatial.get(i)? as usize, *spec.kernel.spatial.get(i)? as usize);
+            let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
+            let low = spec.padding.get(i).map_or(0, |p| p.0);
+            let reach = reach(*operands.get(1)?.get(kernel)?, at(&spec.rhs_dilation))?;
+            let held = Held::blocks(*input.get(from)?, k, 0);
+            let window = blocks.windows(at(&spec.strides), low, reach);
+            let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
+            transfer.spread_out(at(&spec.lhs_dilation));
+            Some(smallvec![transfer])
+        }
+        _ => None,
+    }
+}
+
+/// Each device has a block of the kernel, and needs what that meets in all windows. Only even blocks: padding of the kernel
+/// would meet elements, and zero times infinity is not zero.
+fn along_kernel(
+    kind: &OpKind,
+    operands: &[&[i64]],
+    result: &[i64],
+    i: usize,
+    k: i64,
+) -> Option<SmallVec<[Transfer; 1]>> {
+    let OpKind::Convolution(spec) = kind else { return None };
+    let &[input, kernel, ..] = operands else { return None };
+    let from = *spec.input.spatial.get(i)? as usize;
+    let size = *kernel.get(*spec.kernel.spatial.get(i)? as usize)?;
+    let windows = *result.get(*spec.output.spatial.get(i)? as usize)?;
+    let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
+    if size <= 0 || windows <= 0 || k <= 0 || size % k != 0 || spec.reversal.get(i) == Some(&true) {
+        return None;
+    }
+    let low = spec.padding.get(i).map_or(0, |p| p.0);
+    let reach = (windows - 1) * at(&spec.strides) + 1;
+    let window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
+    let held = Held::blocks(*input.get(from)?, k, 0);
+    let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
+    transfer.spread_out(at(&spec.lhs_dilation));
+    Some(smallvec![transfer])
+}
+
+/// Where in its part of a `select_and_scatter` along `dim` each device's block of the result begins, once its operands are
+/// windows: a device does all windows that touch its block, and these reach beyond it.
+pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
+    let OpKind::SelectAndScatter(spec) = kind else { return None };
+    let scatter = Scatter::new(spec, operand, dim, k)?;
+    Some(
+        scatter
+            .first
+            .iter()
+            .zip(0..)
+            .map(|(&first, i)| Some(i * scatter.block - first * scatter.stride))
+            .collect(),
+    )
+}
+
+/// A `select_and_scatter` along one dimension without padding. A device's windows are those that touch its block.
+struct Scatter {
+    size: i64,
+    block: i64,
+    window: i64,
+    stride: i64,
+    /// The first window of each device; there are none before zero.
+    first: Vec<i64>,
+    /// How many windows a device does.
+    count: i64,
+    /// How many elements it looks at.
+    reach: i64,
+}
+
+impl Scatter {
+    fn new(spec: &WindowSpec, operand: &[i64], dim: usize, k: i64) -> Option<Scatter> {
+        let size = *operand.get(dim)?;
+        let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
+        let (window, stride) = (at(&spec.dimensions), at(&spec.strides));
+        let padded = spec.padding.get(dim).is_some_and(|&p| p != (0, 0));
+        if padded || size <= 0 || k <= 0 || window <= 0 || stride <= 0 {
+            return None;
+        }
+        let block = ceil_div(size, k);
+        // Where there are elements between windows, the block may begin with some.
+        let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
+        let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
+        let reach = first.iter().zip(1..).map(|(&first, i)| {
+            let end = i * block;
+            let last = (end - 1).div_euclid(stride);
+            ((last - first) * stride + window).max(end - first * stride)
+        });
+        let reach = reach.max()?;
+        let count = (reach - window) / stride + 1;
+        Some(Scatter { size, block, window, stride, first, count, reach })
+    }
+
+    /// The last window that touches each device's block and one more; `None` where it has no elements.
+    fn end(&self, i: i64) -> Option<i64> {
+        let end = ((i + 1) * self.block).min(self.size);
+        (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
+    }
+
+    /// What windows that there are look at.
+    fn operand(&self, windows: i64) -> Window {
+        let origins: Vec<i64> = self.first.iter().map(|&first| first * self.stride).collect();
+        let needs = self.first.iter().zip(0..).zip(&origins).map(|((&first, i), &origin)| {
+            let (begin, end) = (first.max(0), self.end(i).unwrap_or(first).min(windows));
+            if begin < end {
+                begin * self.stride..(end - 1) * self.stride + self.window
+            } else {
+                origin..origin
+            }
+        });
+        Window { size: self.reach, needs: needs.collect(), origins }
+    }
+
+    /// What windows scatter: zero for those that there are not.
+    fn source(&self) -> Window {
+        let needs =
+            self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));
+        Window { size: self.count, needs: needs.collect(), origins: self.first.clone() }
+    }
+}
+
+/// How far a window reaches; `None` where it is empty.
+fn reach(size: i64, dilation: i64) -> Option<i64> {
+    (size > 0 && dilation > 0).then(|| (size - 1) * dilation + 1)
+}
+
+/// The blocks of the result.
+struct Blocks {
+    size: i64,
+    k: i64,
+    block: i64,
+}
+
+impl Blocks {
+    /// Element `r` of the result needs `reach` elements from `r * stride - low` on.
+    fn windows(&self, stride: i64, low: i64, reach: i64) -> Window {
+        let origins: Vec<i64> = (0..self.k).map(|i| i * self.block * stride - low).collect();
+        let needs = (0..self.k).zip(&origins).map(|(i, &origin)| {
+            let results = (self.size - i * self.block).clamp(0, self.block);
+            if results == 0 { origin..origin } else { origin..origin + (results - 1) * stride + reach }
+        });
+        Window { size: (self.block - 1) * stride + reach, needs: needs.collect(), origins }
+    }
+}
+
+impl Transfer {
+    fn plain(operand: usize, dim: usize, held: Held, window: Window, fill: Fill) -> Transfer {
+        let (operands, held) = (smallvec![operand], smallvec![held]);
+        Transfer { operands, dim, thin: None, held, window, spread: None, fill }
+    }
+
+    /// The window is one of elements `start + r * stride` for `r` below `count`.
+    fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
+        let [held] = self.held.as_mut_slice() else { return };
+        let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
+        let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
+        let first: PerDevice = spans
+            .iter()
+            .zip(&held.spans)
+            .map(|(thin, span)| (!thin.is_empty()).then(|| start + thin.start * stride - span.start))
+            .collect();
+        let size = spans.iter().map(|s| s.end - s.start).max().unwrap_or(0);
+        if stride == 1 {
+            // Nothing is skipped: elements keep their places, and the window moves instead.
+            for at in self.window.origins.iter_mut() {
+                *at += start;
+            }
+            for need in &mut self.window.needs {
+                *need = need.start + start..need.end + start;
+            }
+            return;
+        }
+        *held = Held { block: size, spans };
+        self.thin = Some(Thin { stride, size, first });
+    }
+
+    /// The window is one of a tensor with `step - 1` elements between each two of the operand's.
+    fn spread_out(&mut self, step: i64) {
+        if step <= 1 {
+            return;
+        }
+        let spread = &self.window;
+        let origins: Vec<i64> = spread.origins.iter().map(|&o| ceil_div(o, step)).collect();
+        let needs = spread
+            .needs
+            .iter()
+            .zip(&origins)
+            .map(|(need, &origin)| {
+                let (first, end) = (ceil_div(need.start, step), ceil_div(need.end, step));
+                if first < end { first..end } else { origin..origin }
+            })
+            .collect();
+        let first = origins.iter().zip(&spread.origins).map(|(&o, &s)| Some(o * step - s)).collect();
+        let size = spread.size;
+        self.window = Window { size: (size - 1) / step + 1, origins, needs };
+        self.spread = Some(Spread { step, size, first });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{PadSpec, SliceSpec};
+
+    use super::*;
+
+    fn slice(start: i64, limit: i64, stride: i64) -> OpKind {
+        let list = |n: i64| smallvec![n];
+        OpKind::Slice(Box::new(SliceSpec { start: list(start), limit: list(limit), stride: list(stride) }))
+    }
+
+    #[track_caller]
+    fn only(kind: &OpKind, operands: &[&[i64]], result: i64, k: i64) -> Transfer {
+        let mut all = transfers(kind, operands, &[result], Along::Result(0), k).unwrap();
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    }
+
+    #[test]
+    fn a_slice_without_stride_moves_the_window() {
+        let transfer = only(&slice(3, 11, 1), &[&[16]], 8, 4);
+        assert_eq!(transfer.thin, None);
+        assert_eq!(transfer.window.origins, [3, 5, 7, 9]);
+        assert_eq!(transfer.window.needs[3], 9..11);
+    }
+
+    #[test]
+    fn a_slice_with_stride_thins_blocks() {
+        let transfer = only(&slice(1, 16, 3), &[&[16]], 5, 4);
+        let thin = transfer.thin.unwrap();
+        assert_eq!((thin.size, thin.first), (2, vec![Some(1), Some(0), Some(2), Some(1)]));
+        assert_eq!(transfer.held[0].spans, [0..1, 1..3, 3..4, 4..5]);
+        assert_eq!(transfer.window.needs, [0..2, 2..4, 4..5, 6..6]);
+    }
+
+    #[test]
+    fn each_device_does_all_windows_that_touch_its_block() {
+        for (size, k, window, stride) in (1..20).flat_map(|n| {
+            (1..9).flat_map(move |k| (1..5).flat_map(move |w| (1..5).map(move |s| (n, k, w, s))))
+        }) {
+            if window > size {
+                continue;
+            }
+            let spec = WindowSpec {
+                dimensions: smallvec![window],
+                strides: smallvec![stride],
+                ..WindowSpec::default()
+            };
+            let windows = (size - window) / stride + 1;
+            let scatter = Scatter::new(&spec, &[size], 0, k).unwrap();
+            let (operand, source) = (scatter.operand(windows), scatter.source());
+            let kind = OpKind::SelectAndScatter(Box::new(spec));
+            let from = scattered_from(&kind, &[size], 0, k).unwrap();
+            assert_eq!((scatter.reach - window) / stride + 1, scatter.count);
+            for (i, at) in from.iter().enumerate() {
+                let case = (size, k, window, stride, i);
+                let own = i as i64 * scatter.block..((i as i64 + 1) * scatter.block).min(size);
+                let at = at.unwrap();
+                assert!(
+                    at >= 0 && at + scatter.block <= scatter.reach,
+                    "{case:?}: {at} of {}",
+                    scatter.reach
+                );
+                assert_eq!(operand.origins[i] + at, i as i64 * scatter.block, "{case:?}");
+                assert_eq!(operand.origins[i], source.origins[i] * stride, "{case:?}");
+                for (window_span, r) in (0..windows).map(|r| (r * stride..r * stride + window, r)) {
+                    let touches = window_span.start < own.end && own.start < window_span.end;
+                    if touches {
+                        assert!(source.needs[i].contains(&r), "{case:?}: window {r}");
+                        assert!(operand.needs[i].start <= window_span.start, "{case:?}");
+                        assert!(window_span.end <= operand.needs[i].end, "{case:?}");
+                    }
+                }
+                // Other windows that the device does must not reach its block, or scatter zeros.
+                let all = source.origins[i]..source.origins[i] + source.size;
+                for r in all.filter(|_| !own.is_empty()).filter(|r| !source.needs[i].contains(r)) {
+                    assert!(
+                        r * stride >= own.end || r * stride + window <= own.start,
+                        "{case:?}: window {r}"
+                    );
+                }
+                for (window, needs) in [(&operand, &operand.needs[i]), (&source, &source.needs[i])] {
+                    let all = window.origins[i]..window.origins[i] + window.size;
+                    assert!(needs.is_empty() || all.start <= needs.start && needs.end <= all.end, "{case:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn interior_padding_spreads_the_window() {
+        let list = |n: i64| smallvec![n];
+        let spec = PadSpec { low: list(1), high: list(0), interior: list(1) };
+        let transfer = only(&OpKind::Pad(Box::new(spec)), &[&[4], &[]], 8, 4);
+        let spread = transfer.spread.unwrap();
+        assert_eq!((spread.size, spread.first), (2, vec![Some(1); 4]));
+        assert_eq!((transfer.window.size, transfer.window.origins), (1, vec![0, 1, 2, 3]));
+    }
+}

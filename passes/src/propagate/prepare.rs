@@ -15,7 +15,13 @@ use super::{groups, manual};
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
-        if let Err(what) = check_one(module, module.shardings.get(id), rank) {
+        let sharding = module.shardings.get(id);
+        if rank.is_none() && !sharding.dims.is_empty() {
+            let message = "a sharding on a value that is no tensor of plain elements";
+            errors.push(Diagnostic::unsupported("SH0808", message).at(span).hint(
+                "nothing propagates through quantized values yet: annotate a value before or after the quantized part",
+            ));
+        } else if let Err(what) = check_one(module, module.shardings.get(id), rank) {
             errors.push(Diagnostic::invalid("SH0802", what).at(span));
         }
     };
@@ -94,13 +100,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     let Some(mesh) = module.meshes.get(sharding.mesh) else {
         return Err("a sharding is on a mesh that does not exist".to_owned());
     };
-    let Some(rank) = rank else {
-        return if mesh.is_maximal() || sharding.dims.is_empty() {
-            Ok(())
-        } else {
-            Err("a value that is no tensor has a sharding".to_owned())
-        };
-    };
+    let Some(rank) = rank else { return Ok(()) };
     if sharding.rank() != rank && !mesh.is_maximal() {
         return Err(format!("a sharding of rank {} is on a tensor of rank {rank}", sharding.rank()));
     }

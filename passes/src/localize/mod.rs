@@ -345,7 +345,7 @@ impl Localizer<'_> {
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op, place),
             OpKind::PartitionId => self.partition_id(op),
             OpKind::ReplicaId => return self.replica_id(op, place),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {

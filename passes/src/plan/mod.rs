@@ -19,6 +19,7 @@ mod assign;
 mod manual;
 mod meshes;
 mod one_device;
+mod partials;
 mod recompute;
 mod support;
 
@@ -33,6 +34,7 @@ use smallvec::SmallVec;
 use self::assign::{Site, Tensor};
 use self::meshes::{common_mesh, tidy};
 use self::support::Split;
+pub(crate) use self::support::single_windows;
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::ShardingRule;
@@ -67,6 +69,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     one_device::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     close_shardings(module, body, mesh_id);
+    partials::split_into_steps(module, body, mesh_id);
     let results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {

@@ -40,7 +40,7 @@ impl Pass<'_> {
         out.push(op);
         for (i, made) in made.into_iter().enumerate() {
             if self.module.tensor(self.module.ops[op].results[i]).is_some() {
-                self.deliver(op, i, made, out);
+                self.deliver(op, i, made, ready, out);
             }
         }
     }

@@ -19,10 +19,9 @@ mod assign;
 mod manual;
 mod meshes;
 mod one_device;
+mod ready;
 mod recompute;
 mod support;
-
-use std::collections::HashMap;
 
 use shardc_ir::{
     Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind, RegionId,
@@ -32,7 +31,9 @@ use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
 use self::meshes::{common_mesh, tidy};
+use self::ready::Ready;
 use self::support::Split;
+use crate::axes::{Part, Parts, parts};
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::ShardingRule;
@@ -156,15 +157,12 @@ struct Decision {
     warning: Option<Gather>,
 }
 
-/// Values of one region that stand ready in another sharding.
-type Ready = HashMap<(ValueId, ShardingId), ValueId>;
-
 impl Pass<'_> {
     /// Plans a region; its terminator returns values in `returns` shardings.
     fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
         let ops = std::mem::take(&mut self.module.regions[region].ops);
         let mut out = Vec::with_capacity(ops.len() + ops.len() / 8);
-        let mut ready = Ready::new();
+        let mut ready = Ready::default();
         for op in ops {
             self.op(op, returns, &mut ready, &mut out);
         }
@@ -281,12 +279,12 @@ impl Pass<'_> {
         if from.same_placement(self.module.shardings.get(to)) {
             return;
         }
-        let changed = match ready.get(&(value, to)) {
-            Some(&v) => v,
+        let changed = match ready.get(value, to) {
+            Some(v) => v,
             None => {
                 let v = recompute::recompute(self.module, value, to, out)
                     .unwrap_or_else(|| self.reshard(op, value, to, out));
-                ready.insert((value, to), v);
+                ready.insert(value, to, v);
                 v
             }
         };
@@ -318,7 +316,7 @@ impl Pass<'_> {
             let value = self.module.ops[op].results[i];
             if let Some(ty) = self.module.tensor(value) {
                 let whole = self.replicated(ty.rank());
-                self.deliver(op, i, whole, out);
+                self.deliver(op, i, whole, ready, out);
             }
         }
     }
@@ -326,7 +324,7 @@ impl Pass<'_> {
     fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let Some(decision) = rule_of(self.module, op)
             .map(|rule| support::planning_rule(self.module, op, rule))
-            .and_then(|rule| self.decide(op, &rule))
+            .and_then(|rule| self.decide(op, &rule, ready))
         else {
             self.whole(op, ready, out);
             return;
@@ -342,12 +340,12 @@ impl Pass<'_> {
         }
         out.push(op);
         for (i, &id) in ids[num_operands..].iter().enumerate() {
-            self.deliver(op, i, id, out);
+            self.deliver(op, i, id, ready, out);
         }
     }
 
     /// How an operation with a rule is done; `None` if some operand or result has no sharding.
-    fn decide(&mut self, op: OpId, rule: &ShardingRule) -> Option<Decision> {
+    fn decide(&mut self, op: OpId, rule: &ShardingRule, ready: &Ready) -> Option<Decision> {
         let module = &*self.module;
         let data = &module.ops[op];
         let splits: SmallVec<[Split; 6]> =
@@ -358,7 +356,11 @@ impl Pass<'_> {
         for ((&value, mapping), is_result) in operands.chain(results) {
             let (sharding, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
             let free = !is_result && recompute::is_free(module, value);
-            tensors.push(Tensor { mapping, sharding, ty, is_result, free });
+            let also = match is_result {
+                true => SmallVec::new(),
+                false => ready.shardings(value).map(|id| module.shardings.get(id)).collect(),
+            };
+            tensors.push(Tensor { mapping, sharding, also, ty, is_result, free });
         }
         let is_contraction = matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
         let site = Site {
@@ -381,7 +383,7 @@ impl Pass<'_> {
 
     /// Result `i` of `op`, which the caller has placed, comes in the sharding `made`: where propagation
     /// wanted another, the old value becomes the result of a reshard.
-    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, out: &mut Vec<OpId>) {
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let wanted_value = self.module.ops[op].results[i];
         let Some(wanted) = self.module.shardings.of(wanted_value) else { return };
         if self.module.shardings.get(made).same_placement(self.module.shardings.get(wanted)) {
@@ -400,6 +402,7 @@ impl Pass<'_> {
         self.module.ops[placed].loc = self.module.ops[op].loc;
         self.module.values[wanted_value].def = ValueDef::Result(placed, 0);
         out.push(placed);
+        ready.insert(wanted_value, made, fresh);
     }
 
     /// A warning if operands lose axes on a dimension that the operation cannot work on in parts.
@@ -432,8 +435,13 @@ impl Pass<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            let lost = (0..from.rank())
-                .find(|&d| cannot_split(d) && ty.shape[d] > 1 && from.axes(d).len() > to.axes(d).len());
+            let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
+            // What splits another dimension instead is not gathered.
+            let is_lost = |d: usize| {
+                let lost = |part: &Part| !has.iter().any(|p| p.overlaps(*part));
+                parts(self.mesh, from.axes(d)).iter().any(lost)
+            };
+            let lost = (0..from.rank()).find(|&d| cannot_split(d) && ty.shape[d] > 1 && is_lost(d));
             let Some(dim) = lost else { continue };
             let bytes = ty.num_bytes().unwrap_or(0);
             let mut warning = Diagnostic::warning(

@@ -4,7 +4,7 @@ use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
 
 use super::{Localizer, Place};
 use crate::forward::Forward;
-use crate::manual::device_groups;
+use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
     /// A collective of the program: its groups name devices, in the way of the mode.
@@ -15,11 +15,8 @@ impl Localizer<'_> {
         };
         let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
         groups.iter_mut().for_each(|group| group.resize(longest, -1));
-        let takes_global_ids = matches!(
-            self.module.ops[op].kind,
-            OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. }
-        );
-        let spec = if takes_global_ids { self.groups(groups) } else { self.on_channel(groups) };
+        let by_global_ids = takes_global_ids(&self.module.ops[op].kind);
+        let spec = if by_global_ids { self.groups(groups) } else { self.on_channel(groups) };
         if let Some(old) = self.module.ops[op].kind.collective_mut() {
             *old = *spec;
         }

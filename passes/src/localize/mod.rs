@@ -34,6 +34,7 @@ use shardc_ir::{
 
 use self::coords::Coords;
 use crate::manual::Scope;
+use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
 use crate::structure::{has_program_regions, program_ops, program_regions};
 
@@ -62,9 +63,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    // The planner has put everything on one mesh, which need not be the module's first.
-    let mesh = values.iter().find_map(|&v| module.shardings.sharding_of(v)).map(|s| s.mesh);
-    let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
+    let mesh = planned_mesh(module, body).map(|id| module.meshes[id].clone()).unwrap_or_default();
     let devices = mesh.num_devices() as i64;
     let scope = Scope::default();
     let mut pass = Localizer { module, global, mesh, scope, mode, next_channel: 1, error: None };

@@ -4,7 +4,7 @@ use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorS
 
 use super::meshes::{on_mesh, tidy};
 use super::{Gather, Pass, Ready};
-use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of};
+use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
 
 impl Pass<'_> {
     pub(super) fn manual_computation(
@@ -15,6 +15,15 @@ impl Pass<'_> {
         out: &mut Vec<OpId>,
     ) {
         if let Some(mesh) = mesh_of(self.module, &spec) {
+            // Computations inside this one are renamed with it.
+            let is_other = !self.mesh.has_devices_of(&self.module.meshes[mesh]);
+            if self.scope.is_none()
+                && is_other
+                && let Err(error) = renamed(self.module, op, mesh, self.mesh_id)
+            {
+                self.errors.push(*error);
+                return;
+            }
             spec.manual_axes = on_mesh(self.module, mesh, &spec.manual_axes, self.mesh_id);
         }
         let scope = self.scope.clone().unwrap_or_default().enter(self.mesh, &spec);

@@ -19,6 +19,7 @@ mod assign;
 mod manual;
 mod meshes;
 mod one_device;
+mod orders;
 mod ready;
 mod recompute;
 mod support;
@@ -31,6 +32,7 @@ use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
 use self::meshes::{common_mesh, tidy};
+pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;
 use self::support::Split;
 use crate::axes::{Part, Parts, parts};
@@ -67,8 +69,10 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     };
     one_device::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
+    let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
-    let results = result_shardings(module, func, body, mesh_id);
+    orders::enter(module, body, &entering);
+    let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
         module,
@@ -84,6 +88,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     if !errors.is_empty() {
         return Err(errors);
     }
+    orders::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
     Ok(warnings)
 }

@@ -36,7 +36,7 @@ use self::coords::Coords;
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
-use crate::structure::{has_program_regions, program_ops, program_regions};
+use crate::structure::{has_program_regions, program_ops, program_regions, take_over};
 
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
@@ -277,12 +277,8 @@ impl Localizer<'_> {
 
     /// Makes `old` the result of the operation that made `value`.
     fn attach(&mut self, old: ValueId, value: ValueId) {
-        let def = self.module.values[value].def;
-        if let ValueDef::Result(op, i) = def {
-            self.module.values[old].ty = self.module.values[value].ty;
-            self.module.values[old].def = def;
-            self.module.ops[op].results[i as usize] = old;
-        }
+        self.module.values[old].ty = self.module.values[value].ty;
+        take_over(self.module, value, old);
     }
 
     fn op(&mut self, op: OpId, place: &mut Place<'_>) {

@@ -1,13 +1,12 @@
 //! A manual computation on a mesh whose devices are in another order than those of the mesh that planning works on.
 
 use shardc_ir::{
-    Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding, ValueDef,
-    ValueId,
+    Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,
 };
 
 use super::groups::{named_devices, positions, takes_global_ids};
 use super::mesh_of;
-use crate::structure::{program_ops, program_regions};
+use crate::structure::{program_ops, program_regions, take_over};
 
 /// Lets the body of the manual computation `op` run in the order of `to`: the device at a position of `to` does what the
 /// one at that position of `from` would have done. Collectives name the new ones, and a device that asks for its number is
@@ -114,14 +113,5 @@ fn part_played(module: &mut Module, op: OpId, mesh: MeshId, played: &[i64], out:
         let whole = module.shardings.intern(TensorSharding::replicated(mesh, rank));
         module.shardings.set(value, Some(whole));
     }
-    replace_result(module, number, result);
-}
-
-/// Makes `old` the result of the operation that made `fresh`.
-fn replace_result(module: &mut Module, fresh: ValueId, old: ValueId) {
-    let def = module.values[fresh].def;
-    if let ValueDef::Result(op, i) = def {
-        module.values[old].def = def;
-        module.ops[op].results[i as usize] = old;
-    }
+    take_over(module, number, result);
 }

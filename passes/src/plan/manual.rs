@@ -98,16 +98,7 @@ impl Pass<'_> {
     /// Whether an operation by which devices meet or tell themselves apart means something where it stands.
     pub(super) fn check_manual_op(&self, op: OpId) -> Result<(), Box<Diagnostic>> {
         let data = &self.module.ops[op];
-        let Some(scope) = &self.scope else {
-            return Err(Box::new(
-                Diagnostic::unsupported(
-                    "SH0304",
-                    format!("{} in a program that is still to be partitioned", data.kind.name()),
-                )
-                .at(data.span)
-                .hint("write the program for one device and annotate it; shardc inserts the collectives"),
-            ));
-        };
+        let Some(scope) = &self.scope else { return Ok(()) };
         match &data.kind {
             OpKind::ReplicaId => Ok(()),
             OpKind::PartitionId if scope.is_full(self.mesh) => Ok(()),

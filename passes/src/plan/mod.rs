@@ -15,6 +15,7 @@
 //! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
 //!   it lists, in which free axes divide evenly what each manual coordinate has.
 
+mod alone;
 mod assign;
 mod manual;
 mod meshes;
@@ -45,7 +46,7 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -234,6 +235,7 @@ impl Pass<'_> {
                 let spec = (**spec).clone();
                 self.manual_computation(op, spec, ready, out);
             }
+            kind if is_manual_op(kind) && self.scope.is_none() => self.alone(op, ready, out),
             kind if is_manual_op(kind) => {
                 if let Err(error) = self.check_manual_op(op) {
                     self.errors.push(*error);

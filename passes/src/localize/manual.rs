@@ -22,11 +22,28 @@ impl Localizer<'_> {
         }
     }
 
-    /// Partitions of the program are devices, which are replicas in that mode.
-    pub(super) fn partition_id(&mut self, op: OpId) {
-        if self.mode == SpmdMode::Replica {
-            self.module.ops[op].kind = OpKind::ReplicaId;
+    /// Partitions of the program are devices, which are replicas in that mode. Those that differ along free axes are one to
+    /// the program: it is told the number of the first of them.
+    pub(super) fn partition_id(&mut self, op: OpId, place: &mut Place<'_>) {
+        if self.scope.is_full(&self.mesh) {
+            if self.mode == SpmdMode::Replica {
+                self.module.ops[op].kind = OpKind::ReplicaId;
+            }
+            return place.out.push(op);
         }
+        let axes = self.scope.axes.clone();
+        let mut table = vec![None; usize::try_from(self.mesh.axes_size(&axes)).unwrap_or(0)];
+        for position in 0..self.mesh.num_devices() {
+            let coordinate = self.mesh.linear_coordinate(position, &axes);
+            if let Some(first) = usize::try_from(coordinate).ok().and_then(|i| table.get_mut(i)) {
+                first.get_or_insert(self.mesh.device_at(position) as i32);
+            }
+        }
+        let table: Vec<i32> = table.into_iter().map(Option::unwrap_or_default).collect();
+        let number = self.entry(place, &axes, &table);
+        let ty = self.tensor_type(&[], DType::UI32);
+        let value = self.emit(place, OpKind::Convert, &[number], ty);
+        self.attach(self.module.ops[op].results[0], value);
     }
 
     /// The program has one replica.

@@ -24,6 +24,7 @@ mod index;
 mod loops;
 mod manual;
 mod mask;
+mod one_device;
 
 use std::collections::HashMap;
 
@@ -341,7 +342,8 @@ impl Localizer<'_> {
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
             | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
-            OpKind::PartitionId => self.partition_id(op),
+            OpKind::PartitionId => return self.partition_id(op, place),
+            OpKind::Rng(_) => return self.drawn_by_one(op, place),
             OpKind::ReplicaId => return self.replica_id(op, place),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.module.ops[op].kind.name().to_owned();
@@ -382,7 +384,6 @@ impl Localizer<'_> {
             | OpKind::ShardingGroup { .. }
             | OpKind::BatchNorm(..)
             | OpKind::Map { .. }
-            | OpKind::Rng(_)
             | OpKind::Dynamic(_)
             | OpKind::GetDimensionSize { .. }
             | OpKind::SetDimensionSize { .. }

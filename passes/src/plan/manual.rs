@@ -100,23 +100,7 @@ impl Pass<'_> {
         let data = &self.module.ops[op];
         let Some(scope) = &self.scope else { return Ok(()) };
         match &data.kind {
-            OpKind::ReplicaId => Ok(()),
-            OpKind::PartitionId if scope.is_full(self.mesh) => Ok(()),
-            OpKind::PartitionId => {
-                let free: Vec<&str> =
-                    scope.free_axes(self.mesh).iter().map(|&a| self.mesh.axis_name(a)).collect();
-                let mut error = Diagnostic::unsupported(
-                    "SH0313",
-                    format!(
-                        "partition_id where {} is not manual: devices along it must not differ",
-                        free.join(", ")
-                    ),
-                )
-                .at(data.span)
-                .hint("ask for it in a manual computation over all axes of the mesh");
-                error.user_loc = self.module.user_loc(op);
-                Err(Box::new(error))
-            }
+            OpKind::ReplicaId | OpKind::PartitionId => Ok(()),
             _ => device_groups(self.module, op, self.mesh, scope).map(|_| ()),
         }
     }

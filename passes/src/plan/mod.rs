@@ -17,6 +17,7 @@
 
 mod alone;
 mod assign;
+mod dynamic;
 mod manual;
 mod meshes;
 mod one_device;
@@ -26,8 +27,8 @@ mod recompute;
 mod support;
 
 use shardc_ir::{
-    Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind, RegionId,
-    ShardingId, TensorSharding, Value, ValueDef, ValueId,
+    Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
+    ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -69,6 +70,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
     one_device::check(module, func, body)?;
+    dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
@@ -243,6 +245,7 @@ impl Pass<'_> {
                 self.by_rule(op, ready, out);
             }
             OpKind::Constant(_) => self.whole(op, ready, out),
+            OpKind::Rng(_) => self.drawn_by_one(op, ready, out),
             _ => self.by_rule(op, ready, out),
         }
     }
@@ -326,6 +329,19 @@ impl Pass<'_> {
                 self.deliver(op, i, whole, ready, out);
             }
         }
+    }
+
+    /// An operation of which every device would make something else: one does it for all, as an addend to which the others
+    /// add nothing.
+    fn drawn_by_one(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        self.require_whole(op, ready, out);
+        out.push(op);
+        let Some(ty) = self.module.tensor(self.module.ops[op].results[0]) else { return };
+        let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
+        made.unreduced = self.scope.clone().unwrap_or_default().free_axes(self.mesh);
+        made.reduction = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
+        let made = self.module.shardings.intern(made);
+        self.deliver(op, 0, made, ready, out);
     }
 
     fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {

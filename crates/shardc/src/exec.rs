@@ -20,7 +20,7 @@ use crate::{Error, Output};
 /// # Errors
 /// A dimension is not known at compile time.
 pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
-    let mesh = &interface.mesh;
+    let mesh = interface.mesh_of(tensor);
     let devices = mesh.num_devices();
     let shape = static_shape(&tensor.global)?;
     let shards: Vec<usize> = tensor.sharding.dims.iter().map(|d| mesh.axes_size(&d.axes) as usize).collect();

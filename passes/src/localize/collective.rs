@@ -3,6 +3,8 @@
 //! Where a dimension does not divide evenly, blocks are padded before they are cut and what is too much is
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
+use std::collections::BTreeMap;
+
 use shardc_ir::{
     AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
     OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
@@ -78,7 +80,8 @@ impl Localizer<'_> {
                 else {
                     return;
                 };
-                let pairs = permute_pairs(&mesh, from, to, &self.scope.axes);
+                let meshes = (&self.module.meshes[from.mesh], &self.module.meshes[to.mesh]);
+                let pairs = permute_pairs(meshes, from, to, &self.scope.axes);
                 let spec = self.on_channel(pairs);
                 self.collective(place, OpKind::CollectivePermute(spec), sent, &target)
             }
@@ -275,37 +278,41 @@ impl Localizer<'_> {
 
 /// Who sends to whom so that every device gets its block under `to`, when each block is on as many devices
 /// before as after. A device keeps what it already has where it can. Every device is a source and a target
-/// once. What devices hold differs along the axes that are `manual` where the collective stands.
+/// once. What devices hold differs along the axes that are `manual` where the collective stands. The two shardings may be
+/// on meshes with the same axes and the devices in different orders.
 fn permute_pairs(
-    mesh: &Mesh,
+    meshes: (&Mesh, &Mesh),
     from: &TensorSharding,
     to: &TensorSharding,
     manual: &[AxisRef],
 ) -> Vec<Vec<i64>> {
-    let block = |sharding: &TensorSharding, position: usize| -> Vec<i64> {
+    let block = |mesh: &Mesh, sharding: &TensorSharding, position: usize| -> Vec<i64> {
         let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
         // A pending sum is a different addend on each device along its axes.
         let apart = sharding.unreduced.iter().chain(manual);
         dims.chain(apart.map(|&a| mesh.coordinate(position, a))).collect()
     };
-    let mut holders: std::collections::BTreeMap<Vec<i64>, Vec<usize>> = std::collections::BTreeMap::new();
-    let mut pairs: Vec<Option<usize>> = Vec::with_capacity(mesh.num_devices());
-    for position in 0..mesh.num_devices() {
-        let has = block(from, position);
-        let keeps = has == block(to, position);
-        pairs.push(keeps.then_some(position));
-        if !keeps {
-            holders.entry(has).or_default().push(position);
+    let has: BTreeMap<i64, Vec<i64>> = (0..meshes.0.num_devices())
+        .map(|position| (meshes.0.device_at(position), block(meshes.0, from, position)))
+        .collect();
+    let wants: Vec<(i64, Vec<i64>)> = (0..meshes.1.num_devices())
+        .map(|position| (meshes.1.device_at(position), block(meshes.1, to, position)))
+        .collect();
+    let mut holders: BTreeMap<&[i64], Vec<i64>> = BTreeMap::new();
+    let mut pairs: Vec<Option<i64>> = Vec::with_capacity(wants.len());
+    for (device, wanted) in &wants {
+        let own = has.get(device);
+        let keeps = own == Some(wanted);
+        pairs.push(keeps.then_some(*device));
+        if let Some(own) = own.filter(|_| !keeps) {
+            holders.entry(own.as_slice()).or_default().push(*device);
         }
     }
-    for (position, source) in pairs.iter_mut().enumerate() {
+    for ((_, wanted), source) in wants.iter().zip(&mut pairs) {
         if source.is_none() {
-            *source = holders.get_mut(&block(to, position)).and_then(Vec::pop);
+            *source = holders.get_mut(wanted.as_slice()).and_then(Vec::pop);
         }
     }
-    pairs
-        .into_iter()
-        .enumerate()
-        .filter_map(|(target, source)| Some(vec![mesh.device_at(source?), mesh.device_at(target)]))
-        .collect()
+    let sent = wants.iter().zip(pairs);
+    sent.filter_map(|((target, _), source)| Some(vec![source?, *target])).collect()
 }

@@ -5,6 +5,7 @@
 pub mod annotate;
 mod axes;
 mod calls;
+pub mod collectives;
 mod cost;
 mod forward;
 pub mod gspmd;

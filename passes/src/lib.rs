@@ -5,6 +5,7 @@
 pub mod annotate;
 mod axes;
 mod calls;
+pub mod collectives;
 mod cost;
 pub mod expand;
 mod forward;

@@ -5,6 +5,7 @@ use shardc_ir::{
     TensorSharding, TensorType, TypeId,
 };
 
+use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
 use crate::plan::{Gather, plan_with_gathers, planned_mesh};
@@ -74,7 +75,7 @@ pub struct Partitioned {
 /// program that each device runs.
 ///
 /// # Errors
-/// See [`plan`](crate::plan::plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
+/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`]; with [`PartitionOptions::strict`] also every gather that
 /// would otherwise be a warning.
 pub fn partition(
     module: &mut Module,
@@ -110,9 +111,11 @@ pub(crate) fn finished(
     merge_reductions(module, body);
     sweep(module, body);
     lower_reshards(module, body)?;
+    verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
+    verify_collectives(module, func, Some(&interface))?;
     Ok(interface)
 }
 

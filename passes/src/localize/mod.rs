@@ -347,7 +347,7 @@ impl Localizer<'_> {
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op, place),
             OpKind::PartitionId => return self.partition_id(op, place),
             OpKind::Rng(_) => return self.drawn_by_one(op, place),
             OpKind::ReplicaId => return self.replica_id(op, place),

@@ -31,5 +31,6 @@ pub mod structure;
 pub mod summary;
 mod sweep;
 mod symbols;
+mod trips;
 pub mod units;
 mod windows;

@@ -33,5 +33,6 @@ pub mod structure;
 pub mod summary;
 mod sweep;
 mod symbols;
+mod trips;
 pub mod units;
 mod windows;

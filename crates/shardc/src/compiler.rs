@@ -11,7 +11,7 @@ use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propa
 use shardc_passes::rule::ShardingRule;
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
-use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
+use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -321,10 +321,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && is_better(
-                    (other.warnings.len(), cost(&other.module)),
-                    (best.warnings.len(), cost(&best.module)),
-                )
+                && cost(&other.module) < cost(&best.module)
             {
                 best = other;
             }

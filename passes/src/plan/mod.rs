@@ -17,6 +17,7 @@
 
 mod alone;
 mod assign;
+mod detour;
 mod dynamic;
 mod manual;
 mod meshes;
@@ -34,6 +35,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
+use self::detour::{Detour, detour};
 use self::meshes::{common_mesh, tidy};
 pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;
@@ -304,20 +306,44 @@ impl Pass<'_> {
     /// Makes operand `i` of `op` come in the sharding `to`.
     fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let Some(&value) = self.module.ops[op].operands.get(i) else { return };
-        let Some(from) = self.module.shardings.sharding_of(value) else { return };
-        if from.same_placement(self.module.shardings.get(to)) {
-            return;
+        self.module.ops[op].operands[i] = self.available(op, value, to, ready, out);
+    }
+
+    /// `value` in the sharding `to`, for the operation `at`.
+    fn available(
+        &mut self,
+        at: OpId,
+        value: ValueId,
+        to: ShardingId,
+        ready: &mut Ready,
+        out: &mut Vec<OpId>,
+    ) -> ValueId {
+        let Some(from) = self.module.shardings.sharding_of(value) else { return value };
+        let wanted = self.module.shardings.get(to);
+        if from.same_placement(wanted) {
+            return value;
         }
-        let changed = match ready.get(value, to) {
-            Some(v) => v,
-            None => {
-                let v = recompute::recompute(self.module, value, to, out)
-                    .unwrap_or_else(|| self.reshard(op, value, to, out));
-                ready.insert(value, to, v);
-                v
-            }
+        if let Some(known) = ready.get(value, to) {
+            return known;
+        }
+        let detour = detour(self.module, &mut self.planner, value, wanted);
+        let made = match (recompute::recompute(self.module, value, to, out), detour) {
+            (Some(copy), _) => copy,
+            (None, Some(detour)) => self.around(at, detour, ready, out),
+            (None, None) => self.reshard(at, value, to, out),
         };
-        self.module.ops[op].operands[i] = changed;
+        ready.insert(value, to, made);
+        made
+    }
+
+    /// Moves a smaller value and makes the wanted one of it again.
+    fn around(&mut self, at: OpId, detour: Detour, ready: &mut Ready, out: &mut Vec<OpId>) -> ValueId {
+        let to = self.module.shardings.intern(detour.to);
+        let mut value = self.available(at, detour.source, to, ready, out);
+        for (op, sharding) in detour.again {
+            value = recompute::again(self.module, op, &[value], sharding, out);
+        }
+        value
     }
 
     fn reshard(&mut self, at: OpId, value: ValueId, to: ShardingId, out: &mut Vec<OpId>) -> ValueId {

@@ -376,7 +376,7 @@ fn constrain(
     out: &mut Vec<OpId>,
 ) -> ValueId {
     let made_here = matches!(module.values[value].def, ValueDef::Result(..));
-    if module.tensor(value).is_none() || (made_here && module.shardings.of(value) == Some(sharding)) {
+    if module.stored(value).is_none() || (made_here && module.shardings.of(value) == Some(sharding)) {
         return value;
     }
     let ty = module.values[value].ty;

@@ -6,6 +6,7 @@ pub mod annotate;
 mod axes;
 mod calls;
 mod cost;
+pub mod expand;
 mod forward;
 pub mod gspmd;
 pub mod inline;

@@ -126,7 +126,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     let f = &module.funcs[func];
     let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
     let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
-        let (Some(global), Some(sharding)) = (module.types.as_tensor(ty), sharding) else {
+        let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
             let message = format!("a parameter or result of type {}", module.types.display(ty));
             return Err(vec![
                 Diagnostic::unsupported("SH0305", message)

@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::expand::expand;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -56,6 +57,18 @@ pub const PASSES: &[Pass] = &[
         needs: "any verified module",
         options: &[],
         run: |module, _| inline_calls(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "expand",
+        about: "write scans as the loops that they stand for, and asynchronous operations as those that they start",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                expand(module, body);
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "propagate",

@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
@@ -344,13 +345,14 @@ impl Compiler {
     }
 }
 
-/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
+/// A program whose calls are inlined and whose scans are loops. Its entry is known only now: functions that are gone have left their numbers to
 /// others.
-fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
-    match module.entry() {
-        Some(entry) => Ok(Propagated { module, warnings, entry }),
-        None => Err(module.no_entry().into()),
+fn inlined(mut module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+    let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
+    if let Some(body) = module.funcs[entry].body {
+        expand(&mut module, body);
     }
+    Ok(Propagated { module, warnings, entry })
 }
 
 fn generic_text(module: &Module) -> String {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{
     AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
-    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
+    ValueId,
 };
 use smallvec::SmallVec;
 
@@ -32,14 +33,16 @@ impl Localizer<'_> {
         let target = self.module.shape(old).to_vec();
         if target.contains(&0) {
             // Back ends refuse to send nothing; any tensor without elements is as good.
-            let dtype = self.module.tensor(old).map_or(DType::F32, |t| t.dtype);
+            let dtype = self.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
             let value = self.splat(place, &nothing, &target, dtype);
+            let value = self.as_quantized_as(place, value, old);
             return self.attach(old, value);
         }
+        let sent = self.as_stored(place, operand);
         let value = match kind {
             MeshCollectiveKind::AllGather(axes) => {
-                let mut value = operand;
+                let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(place, &mesh, value, dim, axes);
                     value = self.trim(place, value, dim, target[dim]);
@@ -48,10 +51,10 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::AllSlice(axes) => {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
-                self.all_slice(place, &mesh, operand, &lists, &target)
+                self.all_slice(place, &mesh, sent, &lists, &target)
             }
             MeshCollectiveKind::AllToAll(moves) => {
-                let mut value = operand;
+                let mut value = sent;
                 for AxisMove { axes, from, to } in moves {
                     let (from, to) = (from as usize, to as usize);
                     let group = mesh.axes_size(&axes);
@@ -80,17 +83,15 @@ impl Localizer<'_> {
                 let meshes = (&self.module.meshes[from.mesh], &self.module.meshes[to.mesh]);
                 let pairs = permute_pairs(meshes, from, to, &self.scope.axes);
                 let spec = self.on_channel(pairs);
-                self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
+                self.collective(place, OpKind::CollectivePermute(spec), sent, &target)
             }
-            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
-                operand
-            }
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => sent,
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
-                self.reducing(place, OpKind::AllReduce(spec), operand, &target, kind)
+                self.reducing(place, OpKind::AllReduce(spec), sent, &target, kind)
             }
             MeshCollectiveKind::ReduceScatter(axes, kind) => {
-                let mut value = operand;
+                let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     let group = mesh.axes_size(axes);
                     value = self.pad_to(place, value, dim, target[dim] * group);
@@ -103,7 +104,37 @@ impl Localizer<'_> {
                 value
             }
         };
+        let value = self.as_quantized_as(place, value, old);
         self.attach(old, value);
+    }
+
+    /// Quantized elements travel, and are padded, as the integers that are stored.
+    fn as_stored(&mut self, place: &mut Place<'_>, value: ValueId) -> ValueId {
+        let Some(stored) = self.module.stored(value).filter(|_| self.module.is_quantized(value)).cloned()
+        else {
+            return value;
+        };
+        let storage = self.module.types.as_quantized(self.module.values[value].ty);
+        if storage.and_then(|tensor| tensor.element.storage?.dtype()) != Some(stored.dtype) {
+            let ty = self.module.types.display(self.module.values[value].ty);
+            let message =
+                format!("devices would exchange parts of {ty}, whose elements have no type of their own");
+            let hint = "store elements of 2, 4, 8, 16 or 32 bits, or reshard real numbers";
+            self.fail(
+                Diagnostic::unsupported("SH0413", message).at(self.module.ops[place.at].span).hint(hint),
+            );
+        }
+        let ty = self.module.types.intern(Type::Tensor(stored));
+        self.emit(place, OpKind::BitcastConvert, &[value], ty)
+    }
+
+    /// Stored integers become elements as those of `like`, if these are quantized.
+    fn as_quantized_as(&mut self, place: &mut Place<'_>, value: ValueId, like: ValueId) -> ValueId {
+        if !self.module.is_quantized(like) {
+            return value;
+        }
+        let ty = self.module.values[like].ty;
+        self.emit(place, OpKind::BitcastConvert, &[value], ty)
     }
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of

@@ -29,8 +29,8 @@ mod one_device;
 use std::collections::HashMap;
 
 use shardc_ir::{
-    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, RegionId,
-    ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
+    RegionId, ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
 };
 
 use self::coords::Coords;
@@ -97,7 +97,13 @@ impl LocalTypes {
                 let tensor = TensorType { shape, ..tensor.clone() };
                 module.types.intern(Type::Tensor(tensor))
             }
-            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
+            Type::Quantized(tensor) => {
+                let s = module.shardings.get(sharding);
+                let shape = s.local_shape(&module.meshes[s.mesh], &tensor.shape);
+                let tensor = QuantTensor { shape, ..(**tensor).clone() };
+                module.types.intern(Type::Quantized(Box::new(tensor)))
+            }
+            Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
         };
         self.0.insert((ty, sharding), local);
         local

@@ -48,7 +48,7 @@ impl Pass<'_> {
         self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
         out.push(op);
         for (i, made) in made.into_iter().enumerate() {
-            if self.module.tensor(self.module.ops[op].results[i]).is_some() {
+            if self.module.stored(self.module.ops[op].results[i]).is_some() {
                 self.deliver(op, i, made, ready, out);
             }
         }
@@ -57,7 +57,7 @@ impl Pass<'_> {
     /// Gives each of `values` the sharding in which it crosses the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
-            let Some(ty) = self.module.tensor(value) else { continue };
+            let Some(ty) = self.module.stored(value) else { continue };
             let closed = tidy(self.module, self.module.shardings.get(*id), self.mesh_id);
             let divided = boundary_that_divides(self.mesh, body, &closed, &ty.shape);
             if divided != closed {
@@ -71,14 +71,14 @@ impl Pass<'_> {
         let mut shardings = Vec::with_capacity(ids.len());
         for (&value, &id) in values.iter().zip(ids) {
             let sharding = inside(body, self.module.shardings.get(id));
-            let id = self.module.tensor(value).is_some().then(|| self.module.shardings.intern(sharding));
+            let id = self.module.stored(value).is_some().then(|| self.module.shardings.intern(sharding));
             shardings.push(id);
         }
         shardings
     }
 
     fn warn_of_boundary(&mut self, op: OpId, value: ValueId, from: &TensorSharding, to: &TensorSharding) {
-        let Some(ty) = self.module.tensor(value) else { return };
+        let Some(ty) = self.module.stored(value) else { return };
         let bytes = ty.num_bytes().unwrap_or(0);
         let mut warning = Diagnostic::warning(
             Class::Unsupported,

@@ -22,6 +22,7 @@ mod manual;
 mod meshes;
 mod one_device;
 mod orders;
+mod quantized;
 mod ready;
 mod recompute;
 mod support;
@@ -40,14 +41,14 @@ use self::support::Split;
 use crate::axes::{Part, Parts, parts};
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
-use crate::rule::ShardingRule;
+use crate::rule::{FactorIndex, ShardingRule};
 use crate::rules::rule_of;
 use crate::structure::{program_ops, program_regions};
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives between several processes outside of manual computations, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, values on one named device, split scales of quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -71,6 +72,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     };
     one_device::check(module, func, body)?;
     dynamic::check(module, func, body)?;
+    quantized::keep_scales_whole(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
@@ -107,7 +109,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         values.extend(&module.ops[op].results);
     }
     for value in values {
-        let Some(ty) = module.tensor(value) else { continue };
+        let Some(ty) = module.stored(value) else { continue };
         let rank = ty.rank();
         let closed = match module.shardings.sharding_of(value) {
             Some(sharding) => tidy(module, sharding, mesh),
@@ -227,6 +229,15 @@ impl Pass<'_> {
                 }
                 out.push(op);
             }
+            OpKind::GetDimensionSize { dim } => match self.size_of(op, *dim as usize) {
+                Some(size) => {
+                    let data = &mut self.module.ops[op];
+                    data.kind = OpKind::Constant(Dense::splat(&size.to_le_bytes()));
+                    data.operands.clear();
+                    out.push(op);
+                }
+                None => self.whole(op, ready, out),
+            },
             // Any sharding of equal elements, or of a count, is made where it is needed.
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => out.push(op),
             OpKind::Call { callee } => {
@@ -248,6 +259,13 @@ impl Pass<'_> {
             OpKind::Rng(_) => self.drawn_by_one(op, ready, out),
             _ => self.by_rule(op, ready, out),
         }
+    }
+
+    /// The size that an operation asks for, where it is known.
+    fn size_of(&self, op: OpId, dim: usize) -> Option<i32> {
+        let operand = self.module.ops[op].operands.first()?;
+        let size = *self.module.shape(*operand).get(dim)?;
+        i32::try_from(size).ok().filter(|&size| size >= 0)
     }
 
     fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
@@ -275,7 +293,7 @@ impl Pass<'_> {
     fn require_whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
         for i in 0..self.module.ops[op].operands.len() {
             let operand = self.module.ops[op].operands[i];
-            if let Some(ty) = self.module.tensor(operand) {
+            if let Some(ty) = self.module.stored(operand) {
                 let whole = self.replicated(ty.rank());
                 self.require(op, i, whole, ready, out);
             }
@@ -324,7 +342,7 @@ impl Pass<'_> {
         out.push(op);
         for i in 0..self.module.ops[op].results.len() {
             let value = self.module.ops[op].results[i];
-            if let Some(ty) = self.module.tensor(value) {
+            if let Some(ty) = self.module.stored(value) {
                 let whole = self.replicated(ty.rank());
                 self.deliver(op, i, whole, ready, out);
             }
@@ -371,13 +389,14 @@ impl Pass<'_> {
     fn decide(&mut self, op: OpId, rule: &ShardingRule, ready: &Ready) -> Option<Decision> {
         let module = &*self.module;
         let data = &module.ops[op];
-        let splits: SmallVec<[Split; 6]> =
-            (0..rule.factors.len()).map(|f| support::split(module, op, rule, f as u16)).collect();
+        let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
+            .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
+            .collect();
         let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
         let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
         let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
         for ((&value, mapping), is_result) in operands.chain(results) {
-            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.stored(value)?);
             let free = !is_result && recompute::is_free(module, value);
             let also = match is_result {
                 true => SmallVec::new(),
@@ -438,7 +457,7 @@ impl Pass<'_> {
         let data = &self.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
             let (Some(from), Some(ty)) =
-                (self.module.shardings.sharding_of(value), self.module.tensor(value))
+                (self.module.shardings.sharding_of(value), self.module.stored(value))
             else {
                 continue;
             };
@@ -471,8 +490,9 @@ impl Pass<'_> {
                 Class::Unsupported,
                 "SH0310",
                 format!(
-                    "{} needs dimension {dim} of operand {i} whole on every device: {ty}, sharded {}, {bytes} bytes",
+                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {bytes} bytes",
                     data.kind.name(),
+                    self.module.types.display(self.module.values[value].ty),
                     from.display(self.mesh)
                 ),
             )

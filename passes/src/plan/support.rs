@@ -67,6 +67,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Clamp
         | OpKind::Convert
         | OpKind::ReducePrecision { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
         | OpKind::Map { .. }
         | OpKind::Broadcasting(_)
         | OpKind::ConstantLike(_)
@@ -191,8 +193,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Einsum { .. }
         | OpKind::UnaryEinsum { .. }
         | OpKind::TorchIndexSelect { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
         | OpKind::Composite(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone

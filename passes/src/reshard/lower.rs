@@ -35,7 +35,7 @@ fn lower_region(
         forward.rewrite(&mut module.ops[op].operands);
         if let OpKind::Reshard(to) | OpKind::ShardingConstraint(to) = module.ops[op].kind {
             let operand = module.ops[op].operands[0];
-            let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.tensor(operand))
+            let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.stored(operand))
             else {
                 forward.set(module.ops[op].results[0], operand);
                 continue;

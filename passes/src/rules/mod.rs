@@ -5,8 +5,9 @@
 //! Shardy expect; `sdy.sharding_rule` on an operation overrides the table.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
-//! computations), those without operands, and those whose regions may do anything with slices (`scan`, `composite`)
-//! have no rule: what they do is not a relation of dimensions.
+//! computations) and those without operands have no rule: what they do is not a relation of dimensions. Nor have those
+//! that are only other ways to say a loop or a call (`scan`, `async_start`, `composite`): the compiler works on what they stand
+//! for (see [`expand`](crate::expand) and [`inline`](crate::inline)).
 
 mod broadcast;
 mod builder;
@@ -65,6 +66,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::Clamp
         | OpKind::Convert
         | OpKind::ReducePrecision { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
         | OpKind::Map { .. }
         | OpKind::ConstantLike(_)
         | OpKind::ShardingConstraint(_) => pointwise(module, op),
@@ -88,6 +91,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         OpKind::Gather(spec) => index::gather(module, op, spec),
         OpKind::Scatter(spec) => index::scatter(module, op, spec),
         OpKind::RngBitGenerator { .. } => linalg::rng_bit_generator(module, op),
+        OpKind::Rng(_) => linalg::rng(module, op),
+        OpKind::GetDimensionSize { .. } => dynamic::get_dimension_size(module, op),
         OpKind::Fft { length, .. } => linalg::fft(module, op, length.len()),
         OpKind::Cholesky { .. } => linalg::cholesky(module, op),
         OpKind::TriangularSolve(spec) => linalg::triangular_solve(module, op, spec),
@@ -133,10 +138,6 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::ManualComputation(_)
         | OpKind::PropagationBarrier { .. }
         | OpKind::ShardingGroup { .. }
-        | OpKind::Rng(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
         | OpKind::Composite(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{
-    Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueId,
-};
+use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, TypeId, ValueId};
 use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
@@ -55,7 +53,7 @@ impl<'m> Build<'m> {
 
     /// Gives a tensor a slot of its own.
     pub(super) fn add_slot(&mut self, value: ValueId) {
-        if matches!(self.module.types.get(self.module.values[value].ty), Type::Tensor(_)) {
+        if self.module.stored(value).is_some() {
             self.graph.values.push(Some(value));
             self.graph.slot_of[value] = self.graph.values.len() as u32;
         }
@@ -90,7 +88,7 @@ impl<'m> Build<'m> {
         boundary: Boundary,
     ) {
         let module = self.module;
-        let Some(tensor) = module.tensor(owner).filter(|t| t.is_static() && t.rank() > 0) else { return };
+        let Some(tensor) = module.stored(owner).filter(|t| t.is_static() && t.rank() > 0) else { return };
         if sources.is_empty() || sources.iter().any(|&v| module.rank(v) != tensor.rank()) {
             return;
         }
@@ -120,9 +118,9 @@ impl<'m> Build<'m> {
     fn rule(&mut self, op: OpId) -> Option<u32> {
         let module = self.module;
         let data = &module.ops[op];
-        let is_tensor = |&v: &ValueId| module.tensor(v).is_some_and(TensorType::is_static);
+        let is_tensor = |&v: &ValueId| module.stored(v).is_some_and(TensorType::is_static);
         if matches!(data.kind, OpKind::PropagationBarrier { .. }) {
-            let tensor = module.tensor(*data.results.first()?)?;
+            let tensor = module.stored(*data.results.first()?)?;
             return Some(self.identity(tensor, 1));
         }
         let elementwise = is_elementwise(module, op);
@@ -134,7 +132,7 @@ impl<'m> Build<'m> {
                 if let Some(&rule) = self.pointwise.get(&(ty, data.operands.len())) {
                     return Some(rule);
                 }
-                let tensor = module.tensor(data.results[0]).filter(|t| t.is_static())?;
+                let tensor = module.stored(data.results[0]).filter(|t| t.is_static())?;
                 let rule = self.intern(identity_rule(tensor, data.operands.len()), true, self.conservative);
                 self.pointwise.insert((ty, data.operands.len()), rule);
                 return Some(rule);
@@ -142,7 +140,7 @@ impl<'m> Build<'m> {
         }
         let rule = rule_with(module, op, RuleOptions { conservative: self.conservative })?;
         let shapes_known =
-            data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.tensor(*v).is_none());
+            data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.stored(*v).is_none());
         if !shapes_known || rule.operands.len() + rule.results.len() > usize::from(u16::MAX) {
             return None;
         }
@@ -160,7 +158,7 @@ impl<'m> Build<'m> {
             let result = self.graph.values.len() as u32;
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
-            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
             let rule = self.identity(tensor, 1);
             let value = self.graph.slot_of[value].wrapping_sub(1);
             if value != NONE {
@@ -175,7 +173,7 @@ impl<'m> Build<'m> {
         let first = self.graph.values.len() - module.funcs[func].results.len();
         for (arg, result) in aliased_pairs(module, func) {
             let Some(&value) = module.regions[body].args.get(arg) else { continue };
-            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
             if module.funcs[func].results.get(result) != Some(&module.values[value].ty) {
                 continue;
             }

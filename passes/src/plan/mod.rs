@@ -23,6 +23,7 @@ mod manual;
 mod meshes;
 mod one_device;
 mod orders;
+mod partials;
 mod quantized;
 mod ready;
 mod recompute;
@@ -40,6 +41,7 @@ use self::meshes::{common_mesh, tidy};
 pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;
 use self::support::Split;
+pub(crate) use self::support::single_windows;
 use crate::axes::{Part, Parts, parts};
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
@@ -80,6 +82,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     orders::enter(module, body, &entering);
+    partials::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {

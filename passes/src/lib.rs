@@ -6,6 +6,7 @@ pub mod annotate;
 mod axes;
 mod calls;
 mod cost;
+pub mod fold_pads;
 mod forward;
 pub mod gspmd;
 pub mod inline;

@@ -5,7 +5,9 @@
 pub mod annotate;
 mod axes;
 mod calls;
+pub mod collectives;
 mod cost;
+pub mod expand;
 pub mod fold_pads;
 mod forward;
 pub mod gspmd;

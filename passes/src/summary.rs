@@ -38,7 +38,7 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let spec = data.kind.collective()?;
-    let bytes = |v: Option<&ValueId>| v.and_then(|&v| module.tensor(v)?.num_bytes()).unwrap_or(0) as f64;
+    let bytes = |v: Option<&ValueId>| v.and_then(|&v| module.stored(v)?.num_bytes()).unwrap_or(0) as f64;
     let (operand, result) = (bytes(data.operands.first()), bytes(data.results.first()));
     let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
     let share = (k - 1.0) / k;

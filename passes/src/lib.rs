@@ -5,7 +5,9 @@
 pub mod annotate;
 mod axes;
 mod calls;
+pub mod collectives;
 mod cost;
+pub mod expand;
 mod forward;
 pub mod gspmd;
 pub mod inline;
@@ -32,5 +34,6 @@ pub mod structure;
 pub mod summary;
 mod sweep;
 mod symbols;
+mod trips;
 pub mod units;
 mod windows;

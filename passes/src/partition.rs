@@ -5,9 +5,10 @@ use shardc_ir::{
     TensorSharding, TensorType, TypeId,
 };
 
+use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Gather, plan_with_gathers};
+use crate::plan::{Gather, plan_with_gathers, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -31,6 +32,8 @@ pub struct InterfaceTensor {
     pub local_shape: Shape,
     /// How it is split.
     pub sharding: TensorSharding,
+    /// The mesh in [`Interface::meshes`] that the sharding is on, if not [`Interface::mesh`].
+    pub mesh: Option<Box<str>>,
     /// For a donated parameter, the result that may take its memory.
     pub donated_to: Option<usize>,
 }
@@ -42,10 +45,21 @@ pub struct Interface {
     pub mode: SpmdMode,
     /// The devices.
     pub mesh: Mesh,
+    /// Meshes by name with the devices in other orders, where a tensor is on one.
+    pub meshes: Vec<(Box<str>, Mesh)>,
     /// Parameters in order.
     pub inputs: Vec<InterfaceTensor>,
     /// Results in order.
     pub outputs: Vec<InterfaceTensor>,
+}
+
+impl Interface {
+    /// The mesh that `tensor` is on.
+    #[must_use]
+    pub fn mesh_of(&self, tensor: &InterfaceTensor) -> &Mesh {
+        let named = tensor.mesh.as_ref().and_then(|name| self.meshes.iter().find(|(n, _)| n == name));
+        named.map_or(&self.mesh, |(_, mesh)| mesh)
+    }
 }
 
 /// What partitioning has to say, besides the program.
@@ -61,7 +75,7 @@ pub struct Partitioned {
 /// program that each device runs.
 ///
 /// # Errors
-/// See [`plan`](crate::plan::plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
+/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`]; with [`PartitionOptions::strict`] also every gather that
 /// would otherwise be a warning.
 pub fn partition(
     module: &mut Module,
@@ -97,9 +111,11 @@ pub(crate) fn finished(
     merge_reductions(module, body);
     sweep(module, body);
     lower_reshards(module, body)?;
+    verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
+    verify_collectives(module, func, Some(&interface))?;
     Ok(interface)
 }
 
@@ -113,7 +129,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     let f = &module.funcs[func];
     let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
     let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
-        let (Some(global), Some(sharding)) = (module.types.as_tensor(ty), sharding) else {
+        let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
             let message = format!("a parameter or result of type {}", module.types.display(ty));
             return Err(vec![
                 Diagnostic::unsupported("SH0305", message)
@@ -123,7 +139,14 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
         };
         let sharding = module.shardings.get(sharding).clone();
         let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
-        Ok(InterfaceTensor { name: None, global: global.clone(), local_shape, sharding, donated_to: None })
+        Ok(InterfaceTensor {
+            name: None,
+            global: global.clone(),
+            local_shape,
+            sharding,
+            mesh: None,
+            donated_to: None,
+        })
     };
     let mut inputs = Vec::with_capacity(args.len());
     for (i, &arg) in args.iter().enumerate() {
@@ -150,13 +173,22 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
                 .is_some_and(|o| o.local_shape == input.local_shape && o.global.dtype == input.global.dtype)
         });
     }
-    let mesh = inputs
-        .first()
-        .or(outputs.first())
-        .map(|t| module.meshes[t.sharding.mesh].clone())
-        .or_else(|| module.meshes.values().next().cloned())
-        .unwrap_or_default();
-    Ok(Interface { mode, mesh, inputs, outputs })
+    let first = || inputs.first().or(outputs.first()).map(|t| t.sharding.mesh);
+    let main = f.body.and_then(|body| planned_mesh(module, body)).or_else(first);
+    let mesh = match main {
+        Some(id) => module.meshes[id].clone(),
+        None => module.meshes.values().next().cloned().unwrap_or_default(),
+    };
+    let mut meshes: Vec<(Box<str>, Mesh)> = Vec::new();
+    for tensor in inputs.iter_mut().chain(&mut outputs).filter(|t| Some(t.sharding.mesh) != main) {
+        let (name, other): (Box<str>, _) =
+            (module.mesh_name(tensor.sharding.mesh).into(), &module.meshes[tensor.sharding.mesh]);
+        if !meshes.iter().any(|(known, _)| *known == name) {
+            meshes.push((name.clone(), other.clone()));
+        }
+        tensor.mesh = Some(name);
+    }
+    Ok(Interface { mode, mesh, meshes, inputs, outputs })
 }
 
 /// The name that the program gives parameter `i`: that of its location.

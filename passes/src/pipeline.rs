@@ -2,6 +2,8 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::collectives::verify::{verify_collectives, verify_pending};
+use crate::expand::expand;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -56,6 +58,18 @@ pub const PASSES: &[Pass] = &[
         needs: "any verified module",
         options: &[],
         run: |module, _| inline_calls(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "expand",
+        about: "write scans as the loops that they stand for, and asynchronous operations as those that they start",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                expand(module, body);
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "propagate",
@@ -115,6 +129,20 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module whose reshards are lowered",
         options: &[],
         run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "verify-collectives",
+        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
+        needs: "a planned module or a localized one",
+        options: &[],
+        run: |module, _| {
+            let entry = entry(module)?;
+            match module.funcs[entry].body {
+                Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body)?,
+                _ => verify_collectives(module, entry, None)?,
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "export-gspmd",

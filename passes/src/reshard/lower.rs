@@ -1,6 +1,9 @@
 //! Replaces reshards by the collectives that they take.
 
-use shardc_ir::{Builder, Diagnostic, EntityRef, MeshCollective, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{
+    Builder, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, RegionId,
+    TensorSharding, ValueId,
+};
 
 use super::{Planner, Step};
 use crate::forward::Forward;
@@ -32,7 +35,7 @@ fn lower_region(
         forward.rewrite(&mut module.ops[op].operands);
         if let OpKind::Reshard(to) | OpKind::ShardingConstraint(to) = module.ops[op].kind {
             let operand = module.ops[op].operands[0];
-            let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.tensor(operand))
+            let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.stored(operand))
             else {
                 forward.set(module.ops[op].results[0], operand);
                 continue;
@@ -43,10 +46,15 @@ fn lower_region(
                 continue;
             }
             let planner = &mut planners[from.mesh.index()];
-            let steps = if from.mesh == to.mesh { planner.path(from, to, ty) } else { None };
+            let steps = if from.mesh == to.mesh {
+                planner.path(from, to, ty).map(|path| path.steps.clone())
+            } else {
+                // The devices in another order: each block goes to the one that has its place.
+                let same = from.same_placement(&TensorSharding { mesh: from.mesh, ..to.clone() });
+                same.then(|| vec![Step { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }])
+            };
             match steps {
-                Some(path) => {
-                    let steps = path.steps.clone();
+                Some(steps) => {
                     let result = emit(module, op, operand, steps, &mut out);
                     forward.set(module.ops[op].results[0], result);
                 }

@@ -81,7 +81,8 @@ pub(crate) struct InputArgs {
 /// How a program without annotations is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct AnnotationArgs {
-    /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
+    /// Mesh for a program that has none, or in place of its own (axes are matched by name; for GSPMD's tiles, which
+    /// have no names, in order), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model

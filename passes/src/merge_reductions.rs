@@ -67,7 +67,7 @@ fn merge(module: &mut Module, op: OpId, readers: &[u32]) -> Option<OpId> {
 }
 
 /// The pending sum that `value` is the reshard of, and its sharding.
-fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
+pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
     let sharding = module.shardings.of(source)?;

@@ -118,6 +118,8 @@ pub(crate) fn finished(
     let (mode, clean) = (options.mode, &options.clean);
     let body = body_of(module, func)?;
     merge_reductions(module, body);
+    // What is no longer needed would look like another reader of a sum.
+    sweep(module, body);
     let deferred = defer_sums(module, body, clean.keep_bytes);
     sweep(module, body);
     lower_reshards(module, body)?;

@@ -137,6 +137,13 @@ impl Mesh {
         self.device_ids.as_ref().map_or(position as i64, |ids| ids[position])
     }
 
+    /// Whether both have the same devices at the same positions.
+    #[must_use]
+    pub fn has_devices_of(&self, other: &Mesh) -> bool {
+        self.num_devices() == other.num_devices()
+            && (0..self.num_devices()).all(|position| self.device_at(position) == other.device_at(position))
+    }
+
     /// Replica groups of a collective over `axes`: each group holds the devices that differ only along
     /// `axes`, in the order of their index over `axes`; groups are ordered by their first position.
     #[must_use]

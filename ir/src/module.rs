@@ -301,22 +301,35 @@ impl Module {
         })
     }
 
-    /// The tensor type of a value; `None` for tokens, tuples and others.
+    /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.
     #[must_use]
     pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {
         self.types.as_tensor(self.values[value].ty)
     }
 
-    /// Rank of a tensor value; 0 for other values.
+    /// The type of a value as it lies in memory: of a tensor of quantized elements the integers that are stored. `None`
+    /// for tokens, tuples and others. Shapes and sizes are the value's own; what its elements mean is not.
     #[must_use]
-    pub fn rank(&self, value: ValueId) -> usize {
-        self.tensor(value).map_or(0, TensorType::rank)
+    pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
+        self.types.stored(self.values[value].ty)
     }
 
-    /// Shape of a tensor value; empty for other values.
+    /// Whether the elements of a value are quantized.
+    #[must_use]
+    pub fn is_quantized(&self, value: ValueId) -> bool {
+        self.types.as_quantized(self.values[value].ty).is_some()
+    }
+
+    /// Rank of a tensor, of quantized elements or not; 0 for other values.
+    #[must_use]
+    pub fn rank(&self, value: ValueId) -> usize {
+        self.shape(value).len()
+    }
+
+    /// Shape of a tensor, of quantized elements or not; empty for other values.
     #[must_use]
     pub fn shape(&self, value: ValueId) -> &[i64] {
-        self.tensor(value).map_or(&[], |t| &t.shape)
+        self.types.shape_of(self.values[value].ty).map_or(&[], |shape| shape)
     }
 
     /// The operation that makes a value; `None` for an argument.

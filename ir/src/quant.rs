@@ -8,7 +8,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::types::write_shape;
-use crate::{DType, DYNAMIC, Encoding, Shape, floats};
+use crate::{DType, DYNAMIC, Encoding, Shape, TensorType, floats};
 
 /// A ranked tensor of quantized elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -282,6 +282,28 @@ impl QuantTensor {
     #[must_use]
     pub fn rank(&self) -> usize {
         self.shape.len()
+    }
+
+    /// The tensor of the integers that are stored; of the narrowest that can hold them where no element type is as wide.
+    #[must_use]
+    pub fn stored(&self) -> TensorType {
+        let widest = QuantStorage::full(true, 32);
+        let storage = self.element.storage.unwrap_or(widest);
+        let widths = [2, 4, 8, 16, 32, 64].into_iter().filter(|&bits| bits >= storage.bits);
+        let mut fitting = widths.filter_map(|bits| QuantStorage { bits, ..storage }.dtype());
+        let dtype = fitting.next().unwrap_or(DType::I32);
+        TensorType { shape: self.shape.clone(), dtype, encoding: self.encoding.clone() }
+    }
+
+    /// Whether positions of this dimension have scales of their own, so that parts of it are of different types.
+    #[must_use]
+    pub fn scales_along(&self, dim: usize) -> bool {
+        let is = |axis: i32| usize::try_from(axis) == Ok(dim);
+        match &self.element.kind {
+            QuantKind::PerAxis { axis, .. } => is(*axis),
+            QuantKind::SubChannel { blocks, .. } => blocks.iter().any(|&(axis, _)| is(axis)),
+            QuantKind::Any | QuantKind::Calibrated { .. } | QuantKind::PerTensor(_) => false,
+        }
     }
 
     /// Number of elements; `None` where a dimension is dynamic or the product overflows.

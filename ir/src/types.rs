@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
@@ -130,12 +130,19 @@ pub enum Type {
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
     set: IndexSet<Type>,
+    /// What the quantized types among them are made of, by handle.
+    stored: SecondaryMap<TypeId, Option<Box<TensorType>>>,
 }
 
 impl TypeTable {
     /// The handle of `ty`.
     pub fn intern(&mut self, ty: Type) -> TypeId {
-        TypeId::new(self.set.insert_full(ty).0)
+        let (index, is_new) = self.set.insert_full(ty);
+        let id = TypeId::new(index);
+        if is_new && let Type::Quantized(tensor) = &self.set[index] {
+            self.stored[id] = Some(Box::new(tensor.stored()));
+        }
+        id
     }
 
     /// The handle of the tensor type with this shape and element type.
@@ -164,6 +171,17 @@ impl TypeTable {
         match self.get(id) {
             Type::Quantized(tensor) => Some(tensor),
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+        }
+    }
+
+    /// The ranked tensor behind a handle as it lies in memory: of quantized elements the integers that are stored. `None`
+    /// for tokens, tuples and others.
+    #[must_use]
+    pub fn stored(&self, id: TypeId) -> Option<&TensorType> {
+        match self.get(id) {
+            Type::Tensor(tensor) => Some(tensor),
+            Type::Quantized(_) => self.stored[id].as_deref(),
+            Type::Token | Type::Tuple(_) | Type::Other(_) => None,
         }
     }
 

@@ -420,7 +420,7 @@ fn apply(
         Target::Arg(i) => module.values[module.regions[body].args[i]].ty,
         Target::Result(i) => module.funcs[func].results[i],
     };
-    let Some(tensor) = module.types.as_tensor(ty) else {
+    let Some(tensor) = module.types.stored(ty) else {
         let message = format!("{target} is no tensor but {}", module.types.display(ty));
         return Err(Diagnostic::invalid("SH0334", message));
     };

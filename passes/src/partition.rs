@@ -1,7 +1,7 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
+    Attr, AttrDict, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
     TensorSharding, TensorType, TypeId,
 };
 
@@ -9,7 +9,7 @@ use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, de
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Gather, plan_with_gathers};
+use crate::plan::{Gather, plan_with_gathers, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -35,6 +35,8 @@ pub struct InterfaceTensor {
     pub local_shape: Shape,
     /// How it is split.
     pub sharding: TensorSharding,
+    /// The mesh in [`Interface::meshes`] that the sharding is on, if not [`Interface::mesh`].
+    pub mesh: Option<Box<str>>,
     /// For a donated parameter, the result that may take its memory.
     pub donated_to: Option<usize>,
 }
@@ -46,10 +48,21 @@ pub struct Interface {
     pub mode: SpmdMode,
     /// The devices.
     pub mesh: Mesh,
+    /// Meshes by name with the devices in other orders, where a tensor is on one.
+    pub meshes: Vec<(Box<str>, Mesh)>,
     /// Parameters in order.
     pub inputs: Vec<InterfaceTensor>,
     /// Results in order.
     pub outputs: Vec<InterfaceTensor>,
+}
+
+impl Interface {
+    /// The mesh that `tensor` is on.
+    #[must_use]
+    pub fn mesh_of(&self, tensor: &InterfaceTensor) -> &Mesh {
+        let named = tensor.mesh.as_ref().and_then(|name| self.meshes.iter().find(|(n, _)| n == name));
+        named.map_or(&self.mesh, |(_, mesh)| mesh)
+    }
 }
 
 /// What partitioning has to say, besides the program.
@@ -76,15 +89,63 @@ pub fn partition(
 ) -> Result<Partitioned, Vec<Diagnostic>> {
     let gathers = planned(module, func)?;
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
-    if options.strict && !warnings.is_empty() {
-        for warning in &mut warnings {
-            warning.severity = Severity::Error;
-            warning.class = Class::Unsupported;
-        }
-        return Err(warnings);
-    }
-    let (interface, cleaned) = finished(module, func, options)?;
+    refuse_if_strict(options, &warnings)?;
+    let aliases = aliases(module, func);
+    let Finished { interface, cleaned, warnings: more } = finished(module, func, options)?;
+    refuse_if_strict(options, &more)?;
+    warnings.extend(more);
+    warnings.extend(lost_aliases(module, func, &aliases, &interface));
     Ok(Partitioned { interface, warnings, cleaned })
+}
+
+/// Values that are whole where no annotation asks for it are errors where the user says so.
+fn refuse_if_strict(options: &PartitionOptions, warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+    if !options.strict || warnings.is_empty() {
+        return Ok(());
+    }
+    let refused = |warning: &Diagnostic| Diagnostic {
+        severity: Severity::Error,
+        class: Class::Unsupported,
+        ..warning.clone()
+    };
+    Err(warnings.iter().map(refused).collect())
+}
+
+/// The result that each parameter gives its memory to, where it does.
+fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
+    let alias = |attrs: &AttrDict| match attrs.get("tf.aliasing_output") {
+        Some(Attr::Int(result, _)) => usize::try_from(*result).ok(),
+        _ => None,
+    };
+    module.funcs[func].arg_attrs.iter().map(alias).collect()
+}
+
+/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
+fn lost_aliases(
+    module: &Module,
+    func: FuncId,
+    aliases: &[Option<usize>],
+    interface: &Interface,
+) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (i, (alias, input)) in aliases.iter().zip(&interface.inputs).enumerate() {
+        let (&Some(result), None) = (alias, input.donated_to) else { continue };
+        let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
+        let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
+        let other = interface.outputs.get(result).map_or_else(String::new, |o| {
+            format!(", sharded {} where the parameter is {}", sharding(o), sharding(input))
+        });
+        let message = format!(
+            "parameter {i} cannot give its memory to result {result}{other}: {} bytes more on each device",
+            local.num_bytes().unwrap_or(0)
+        );
+        warnings.push(
+            Diagnostic::warning(Class::InvalidInput, "SH0317", message)
+                .at(module.funcs[func].arg_span(i))
+                .hint("shard the two alike"),
+        );
+    }
+    warnings
 }
 
 /// The first half: the propagated module is swept and planned. Returns what is gathered without being asked for.
@@ -94,25 +155,35 @@ pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, 
     plan_with_gathers(module, func)
 }
 
+/// What the second half gives.
+pub(crate) struct Finished {
+    pub(crate) interface: Interface,
+    pub(crate) cleaned: CleanReport,
+    /// Values that are whole on the way from one sharding to another.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
 /// The second half: a planned module becomes the program of each device.
 pub(crate) fn finished(
     module: &mut Module,
     func: FuncId,
     options: &PartitionOptions,
-) -> Result<(Interface, CleanReport), Vec<Diagnostic>> {
+) -> Result<Finished, Vec<Diagnostic>> {
     let (mode, clean) = (options.mode, &options.clean);
     let body = body_of(module, func)?;
     merge_reductions(module, body);
+    // What nobody needs any more would seem to read what it adds.
+    sweep(module, body);
     let deferred = defer_sums(module, body, clean.keep_bytes);
     sweep(module, body);
-    lower_reshards(module, body)?;
+    let warnings = lower_reshards(module, body)?;
     verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
     let cleaned = clean_collectives(module, func, clean);
     verify_collectives(module, func, Some(&interface))?;
-    Ok((interface, CleanReport { deferred, ..cleaned }))
+    Ok(Finished { interface, cleaned: CleanReport { deferred, ..cleaned }, warnings })
 }
 
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
@@ -125,7 +196,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     let f = &module.funcs[func];
     let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
     let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
-        let (Some(global), Some(sharding)) = (module.types.as_tensor(ty), sharding) else {
+        let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
             let message = format!("a parameter or result of type {}", module.types.display(ty));
             return Err(vec![
                 Diagnostic::unsupported("SH0305", message)
@@ -135,7 +206,14 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
         };
         let sharding = module.shardings.get(sharding).clone();
         let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
-        Ok(InterfaceTensor { name: None, global: global.clone(), local_shape, sharding, donated_to: None })
+        Ok(InterfaceTensor {
+            name: None,
+            global: global.clone(),
+            local_shape,
+            sharding,
+            mesh: None,
+            donated_to: None,
+        })
     };
     let mut inputs = Vec::with_capacity(args.len());
     for (i, &arg) in args.iter().enumerate() {
@@ -162,13 +240,22 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
                 .is_some_and(|o| o.local_shape == input.local_shape && o.global.dtype == input.global.dtype)
         });
     }
-    let mesh = inputs
-        .first()
-        .or(outputs.first())
-        .map(|t| module.meshes[t.sharding.mesh].clone())
-        .or_else(|| module.meshes.values().next().cloned())
-        .unwrap_or_default();
-    Ok(Interface { mode, mesh, inputs, outputs })
+    let first = || inputs.first().or(outputs.first()).map(|t| t.sharding.mesh);
+    let main = f.body.and_then(|body| planned_mesh(module, body)).or_else(first);
+    let mesh = match main {
+        Some(id) => module.meshes[id].clone(),
+        None => module.meshes.values().next().cloned().unwrap_or_default(),
+    };
+    let mut meshes: Vec<(Box<str>, Mesh)> = Vec::new();
+    for tensor in inputs.iter_mut().chain(&mut outputs).filter(|t| Some(t.sharding.mesh) != main) {
+        let (name, other): (Box<str>, _) =
+            (module.mesh_name(tensor.sharding.mesh).into(), &module.meshes[tensor.sharding.mesh]);
+        if !meshes.iter().any(|(known, _)| *known == name) {
+            meshes.push((name.clone(), other.clone()));
+        }
+        tensor.mesh = Some(name);
+    }
+    Ok(Interface { mode, mesh, meshes, inputs, outputs })
 }
 
 /// The name that the program gives parameter `i`: that of its location.

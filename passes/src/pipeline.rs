@@ -4,6 +4,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
 use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
+use crate::expand::expand;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -58,6 +59,18 @@ pub const PASSES: &[Pass] = &[
         needs: "any verified module",
         options: &[],
         run: |module, _| inline_calls(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "expand",
+        about: "write scans as the loops that they stand for, and asynchronous operations as those that they start",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                expand(module, body);
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "propagate",
@@ -120,7 +133,7 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module",
         options: &[],
         run: |module, _| match module.funcs[entry(module)?].body {
-            Some(body) => lower_reshards(module, body).map(|()| Vec::new()),
+            Some(body) => lower_reshards(module, body),
             None => Ok(Vec::new()),
         },
     },

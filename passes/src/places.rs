@@ -311,7 +311,7 @@ pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<Shardin
 /// The shardings of a function's results, see [`filled`].
 pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let data = &module.funcs[func];
-    let rank = |&ty| module.types.as_tensor(ty).map_or(0, TensorType::rank);
+    let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
     let ranks: Vec<usize> = data.results.iter().map(rank).collect();
     let given: Vec<_> =
         (0..ranks.len()).map(|i| data.res_shardings.get(i).and_then(|id| id.expand())).collect();

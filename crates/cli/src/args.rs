@@ -131,6 +131,15 @@ pub(crate) enum Emit {
     Bytecode,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Rules {
+    /// All whose dimensions hang together
+    Whole,
+    /// Those that Shardy's passes alone know: exactly its shardings come out (nothing propagates through CHLO, for
+    /// example)
+    Shardy,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct PartitionArgs {
     #[command(flatten)]
@@ -158,6 +167,9 @@ pub(crate) struct PropagateArgs {
     /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
+    /// Which operations shardings propagate through
+    #[arg(long, value_enum, default_value_t = Rules::Whole)]
+    pub(crate) rules: Rules,
     /// Write on each value which annotation its axes come from (sdy.sharding_origins), as Shardy does
     #[arg(long)]
     pub(crate) debug_sharding_origins: bool,

@@ -3,14 +3,16 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::rule::ShardingRule;
+use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
-use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
+use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -51,6 +53,7 @@ pub struct Compiler {
     mesh: Option<MeshSpec>,
     specs: Vec<(ArgSelector, PartitionSpec)>,
     debug: DebugOptions,
+    rule_set: RuleSet,
     rules: RuleRegistry,
 }
 
@@ -142,6 +145,13 @@ impl Compiler {
         self
     }
 
+    /// Which rules [`Compiler::propagate`] follows; all by default.
+    #[must_use]
+    pub fn rule_set(mut self, set: RuleSet) -> Self {
+        self.rule_set = set;
+        self
+    }
+
     /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
     /// function gets the call with its shapes; `None` from it leaves the call unknown: nothing propagates through it,
     /// and it sees whole values.
@@ -211,7 +221,8 @@ impl Compiler {
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
         let mut imported = self.import(module)?;
-        let options = PropagateOptions { debug: self.debug, ..PropagateOptions::default() };
+        let options =
+            PropagateOptions { debug: self.debug, rules: self.rule_set, ..PropagateOptions::default() };
         propagate(&mut imported.module, &options)?;
         Ok(imported)
     }
@@ -328,10 +339,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && is_better(
-                    (other.warnings.len(), cost(&other.module)),
-                    (best.warnings.len(), cost(&best.module)),
-                )
+                && cost(&other.module, &other.cleaned) < cost(&best.module, &best.cleaned)
             {
                 best = other;
             }
@@ -363,13 +371,14 @@ impl Compiler {
     }
 }
 
-/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
+/// A program whose calls are inlined and whose scans are loops. Its entry is known only now: functions that are gone have left their numbers to
 /// others.
-fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
-    match module.entry() {
-        Some(entry) => Ok(Propagated { module, warnings, entry }),
-        None => Err(module.no_entry().into()),
+fn inlined(mut module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+    let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
+    if let Some(body) = module.funcs[entry].body {
+        expand(&mut module, body);
     }
+    Ok(Propagated { module, warnings, entry })
 }
 
 fn generic_text(module: &Module) -> String {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use shardc_ir::{DType, Module, OpKind, SpmdMode, TensorType};
 use shardc_mlir::LowerOptions;
+use shardc_passes::expand::{expand, is_needed};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::manual::unroll_manual;
@@ -19,7 +20,7 @@ use crate::{Error, Output};
 /// # Errors
 /// A dimension is not known at compile time.
 pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
-    let mesh = &interface.mesh;
+    let mesh = interface.mesh_of(tensor);
     let devices = mesh.num_devices();
     let shape = static_shape(&tensor.global)?;
     let shards: Vec<usize> = tensor.sharding.dims.iter().map(|d| mesh.axes_size(&d.axes) as usize).collect();
@@ -71,6 +72,9 @@ impl Program {
             if let Some(entry) = module.entry() {
                 unroll_manual(module, entry)?;
             }
+        }
+        for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
+            expand(plain.to_mut(), body);
         }
         let code = shardc_mlir::to_bytecode(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;

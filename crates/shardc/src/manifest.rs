@@ -5,7 +5,10 @@
 //! `k` devices, it holds the block number that its coordinates over those axes give (major to minor), of size
 //! `ceil(n / k)`. What lies beyond `n` is padding with any value.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use shardc_ir::Mesh;
 use shardc_passes::partition::{Interface, InterfaceTensor};
 
 /// How to feed a partitioned program. Version 1.
@@ -19,6 +22,9 @@ pub struct Manifest {
     pub num_devices: usize,
     /// The devices.
     pub mesh: MeshInfo,
+    /// Meshes over the same devices in other orders, by name, where a tensor is on one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub meshes: BTreeMap<String, MeshInfo>,
     /// Parameters in order.
     pub inputs: Vec<TensorInfo>,
     /// Results in order.
@@ -57,14 +63,23 @@ pub struct TensorInfo {
     pub local_shape: Vec<i64>,
     /// Per dimension the axes that split it, major to minor; part of an axis is `x:(pre)size`.
     pub spec: Vec<Vec<String>>,
+    /// The mesh in [`Manifest::meshes`] that `spec` is about, if not the manifest's own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mesh: Option<String>,
     /// For a donated parameter, the result that may take its memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub donated_to: Option<usize>,
 }
 
+fn mesh_info(mesh: &Mesh) -> MeshInfo {
+    MeshInfo {
+        axes: mesh.axes.iter().map(|(n, &s)| Axis { name: n.to_string(), size: s }).collect(),
+        device_ids: (0..mesh.num_devices()).map(|p| mesh.device_at(p)).collect(),
+    }
+}
+
 impl From<&Interface> for Manifest {
     fn from(interface: &Interface) -> Self {
-        let mesh = &interface.mesh;
         let tensor = |t: &InterfaceTensor| TensorInfo {
             name: t.name.clone(),
             dtype: t.global.dtype.as_str().to_owned(),
@@ -74,18 +89,18 @@ impl From<&Interface> for Manifest {
                 .sharding
                 .dims
                 .iter()
-                .map(|d| d.axes.iter().map(|&a| mesh.axis_text(a)).collect())
+                .map(|d| d.axes.iter().map(|&a| interface.mesh_of(t).axis_text(a)).collect())
                 .collect(),
+            mesh: t.mesh.as_deref().map(str::to_owned),
             donated_to: t.donated_to,
         };
+        let mesh = &interface.mesh;
         Manifest {
             version: 1,
             spmd_mode: interface.mode.as_str().to_owned(),
             num_devices: mesh.num_devices(),
-            mesh: MeshInfo {
-                axes: mesh.axes.iter().map(|(n, &s)| Axis { name: n.to_string(), size: s }).collect(),
-                device_ids: (0..mesh.num_devices()).map(|p| mesh.device_at(p)).collect(),
-            },
+            mesh: mesh_info(mesh),
+            meshes: interface.meshes.iter().map(|(name, m)| (name.to_string(), mesh_info(m))).collect(),
             inputs: interface.inputs.iter().map(tensor).collect(),
             outputs: interface.outputs.iter().map(tensor).collect(),
         }

@@ -55,7 +55,7 @@ impl Import<'_> {
             let message = "@Sharding changes no type";
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         }
-        let rank = self.module.tensor(operand).map(shardc_ir::TensorType::rank);
+        let rank = self.module.stored(operand).map(shardc_ir::TensorType::rank);
         if let Some(sdy) = sdy_text::frontend(frontend, sdy_text::SHARDING) {
             let list = sdy_text::per_value(self.module, sdy)
                 .map_err(|e| Box::new(sdy_error(sdy_text::SHARDING, sdy, &e, span)))?;

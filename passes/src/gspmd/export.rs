@@ -265,7 +265,7 @@ impl Export<'_> {
                 HloSharding::Tuple(_) => LeafKind::Unknown,
             },
             None if self.all_manual(manual) => LeafKind::Manual,
-            None if self.module.tensor(value).is_some() => LeafKind::Unknown,
+            None if self.module.stored(value).is_some() => LeafKind::Unknown,
             None => LeafKind::Replicated,
         };
         Leaf { kind, group: None }
@@ -307,7 +307,7 @@ impl Export<'_> {
         let Some(&region) = self.module.ops[op].regions.first() else { return };
         let args = self.module.regions[region].args.clone();
         for ((operand, arg), id) in operands.into_iter().zip(args).zip(shardings) {
-            if self.module.tensor(operand).is_none() {
+            if self.module.stored(operand).is_none() {
                 self.replaced.insert(arg, operand);
                 continue;
             }
@@ -332,7 +332,7 @@ impl Export<'_> {
         let terminator = body.and_then(|body| self.module.terminator(body));
         let returned = terminator.map(|op| self.module.ops[op].operands.clone()).unwrap_or_default();
         for ((result, value), id) in results.into_iter().zip(returned).zip(shardings) {
-            if self.module.tensor(result).is_none() {
+            if self.module.stored(result).is_none() {
                 self.replaced.insert(result, value);
                 continue;
             }

@@ -279,7 +279,7 @@ impl Import<'_> {
         sdy_text::drop_all(attrs);
         let Some(Attr::Str(text)) = old else { return None };
         let sharding = self.texts.get(&*text).map(|found| found.sharding.clone())?;
-        let Some(rank) = self.module.tensor(value).map(shardc_ir::TensorType::rank) else {
+        let Some(rank) = self.module.stored(value).map(shardc_ir::TensorType::rank) else {
             self.of_no_tensor(&text, &sharding, span, what);
             return None;
         };
@@ -408,7 +408,7 @@ impl Import<'_> {
         let leaves = match sharding {
             HloSharding::Single(leaf) => vec![leaf; results.len()],
             HloSharding::Tuple(leaves) if leaves.len() == results.len() => leaves,
-            sharding if results.iter().any(|&r| self.module.tensor(r).is_none()) || results.is_empty() => {
+            sharding if results.iter().any(|&r| self.module.stored(r).is_none()) || results.is_empty() => {
                 self.of_no_tensor(text, &sharding, span, &|| name.clone());
                 return;
             }
@@ -420,7 +420,7 @@ impl Import<'_> {
         };
         for (i, (&result, leaf)) in results.iter().zip(&leaves).enumerate() {
             let what = || format!("result {i} of {name}");
-            let Some(rank) = self.module.tensor(result).map(shardc_ir::TensorType::rank) else {
+            let Some(rank) = self.module.stored(result).map(shardc_ir::TensorType::rank) else {
                 self.of_no_tensor(text, &HloSharding::Single(leaf.clone()), span, &what);
                 continue;
             };

@@ -37,7 +37,7 @@ pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Found> {
         }
     }
     for (i, (id, &ty)) in func.res_shardings.iter().zip(&func.results).enumerate() {
-        if let (Some(id), Some(ty)) = (id.expand(), base.types.as_tensor(ty)) {
+        if let (Some(id), Some(ty)) = (id.expand(), base.types.stored(ty)) {
             check(&format!("result {i}"), &ty.shape, base.shardings.get(id), func.res_span(i), None);
         }
     }

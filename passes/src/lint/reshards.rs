@@ -93,7 +93,7 @@ fn sides<'a>(
         return None;
     };
     let (from, to) = (module.shardings.sharding_of(operand)?, module.shardings.get(*to));
-    (from.mesh == to.mesh && !subject.is_constant(operand)).then_some((from, to, module.tensor(operand)?))
+    (from.mesh == to.mesh && !subject.is_constant(operand)).then_some((from, to, module.stored(operand)?))
 }
 
 /// Constraints that are told together.
@@ -152,7 +152,7 @@ pub(super) fn to_whole(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> 
         let (OpKind::Reshard(to), [operand], [result]) = (&data.kind, &*data.operands, &*data.results) else {
             continue;
         };
-        let (Some(from), Some(ty)) = (module.shardings.sharding_of(*operand), module.tensor(*operand)) else {
+        let (Some(from), Some(ty)) = (module.shardings.sharding_of(*operand), module.stored(*operand)) else {
             continue;
         };
         let to = module.shardings.get(*to);
@@ -183,7 +183,7 @@ fn whole(subject: &Subject<'_>, op: OpId, reader: Option<OpId>, times: usize) ->
     let module = subject.module;
     let data = &module.ops[op];
     let operand = *data.operands.first()?;
-    let (from, ty) = (module.shardings.sharding_of(operand)?, module.tensor(operand)?);
+    let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
     let mesh = subject.mesh(from);
     let bytes = whole_bytes(ty);
     let maker = module.def_op(operand).map_or("an argument", |op| module.ops[op].kind.name());

@@ -67,7 +67,7 @@ impl Subject<'_> {
     pub(super) fn args(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let args = self.module.regions[self.body].args.iter().enumerate();
         args.filter_map(|(i, &arg)| {
-            let ty = self.module.tensor(arg).filter(|ty| ty.is_static())?;
+            let ty = self.module.stored(arg).filter(|ty| ty.is_static())?;
             Some((i, ty, self.module.shardings.sharding_of(arg)?))
         })
     }
@@ -76,7 +76,7 @@ impl Subject<'_> {
     pub(super) fn results(&self) -> impl Iterator<Item = (usize, &TensorType, &TensorSharding)> {
         let func = &self.module.funcs[self.func];
         func.results.iter().enumerate().filter_map(|(i, &ty)| {
-            let ty = self.module.types.as_tensor(ty).filter(|ty| ty.is_static())?;
+            let ty = self.module.types.stored(ty).filter(|ty| ty.is_static())?;
             let id: ShardingId = func.res_shardings.get(i)?.expand()?;
             Some((i, ty, self.module.shardings.get(id)))
         })

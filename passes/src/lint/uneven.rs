@@ -62,7 +62,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
             if subject.is_constant(value) {
                 continue;
             }
-            let (Some(ty), Some(sharding)) = (module.tensor(value), module.shardings.sharding_of(value))
+            let (Some(ty), Some(sharding)) = (module.stored(value), module.shardings.sharding_of(value))
             else {
                 continue;
             };
@@ -84,7 +84,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
             continue;
         }
         let (mesh, data) = (&module.meshes[mesh_id], &module.ops[op]);
-        let Some(ty) = module.tensor(value) else { continue };
+        let Some(ty) = module.stored(value) else { continue };
         let message = format!(
             "dimension {dim} of the result of {}, {ty}, is split {}: {}, {} of padding per device here",
             data.kind.name(),

@@ -36,7 +36,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Found> {
             continue;
         }
         for &value in &data.results {
-            let (Some(ty), Some(sharding)) = (module.tensor(value), module.shardings.sharding_of(value))
+            let (Some(ty), Some(sharding)) = (module.stored(value), module.shardings.sharding_of(value))
             else {
                 continue;
             };

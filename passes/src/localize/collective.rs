@@ -3,9 +3,12 @@
 //! Where a dimension does not divide evenly, blocks are padded before they are cut and what is too much is
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
+use std::collections::BTreeMap;
+
 use shardc_ir::{
     AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
-    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, ValueId,
+    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
+    ValueId,
 };
 use smallvec::SmallVec;
 
@@ -30,14 +33,16 @@ impl Localizer<'_> {
         let target = self.module.shape(old).to_vec();
         if target.contains(&0) {
             // Back ends refuse to send nothing; any tensor without elements is as good.
-            let dtype = self.module.tensor(old).map_or(DType::F32, |t| t.dtype);
+            let dtype = self.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
             let value = self.splat(place, &nothing, &target, dtype);
+            let value = self.as_quantized_as(place, value, old);
             return self.attach(old, value);
         }
+        let sent = self.as_stored(place, operand);
         let value = match kind {
             MeshCollectiveKind::AllGather(axes) => {
-                let mut value = operand;
+                let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(place, &mesh, value, dim, axes);
                     value = self.trim(place, value, dim, target[dim]);
@@ -46,10 +51,10 @@ impl Localizer<'_> {
             }
             MeshCollectiveKind::AllSlice(axes) => {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
-                self.all_slice(place, &mesh, operand, &lists, &target)
+                self.all_slice(place, &mesh, sent, &lists, &target)
             }
             MeshCollectiveKind::AllToAll(moves) => {
-                let mut value = operand;
+                let mut value = sent;
                 for AxisMove { axes, from, to } in moves {
                     let (from, to) = (from as usize, to as usize);
                     let group = mesh.axes_size(&axes);
@@ -75,19 +80,18 @@ impl Localizer<'_> {
                 else {
                     return;
                 };
-                let pairs = permute_pairs(&mesh, from, to, &self.scope.axes);
+                let meshes = (&self.module.meshes[from.mesh], &self.module.meshes[to.mesh]);
+                let pairs = permute_pairs(meshes, from, to, &self.scope.axes);
                 let spec = self.on_channel(pairs);
-                self.collective(place, OpKind::CollectivePermute(spec), operand, &target)
+                self.collective(place, OpKind::CollectivePermute(spec), sent, &target)
             }
-            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
-                operand
-            }
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => sent,
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
-                self.reducing(place, OpKind::AllReduce(spec), operand, &target, kind)
+                self.reducing(place, OpKind::AllReduce(spec), sent, &target, kind)
             }
             MeshCollectiveKind::ReduceScatter(axes, kind) => {
-                let mut value = operand;
+                let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     let group = mesh.axes_size(axes);
                     value = self.pad_to(place, value, dim, target[dim] * group);
@@ -100,7 +104,37 @@ impl Localizer<'_> {
                 value
             }
         };
+        let value = self.as_quantized_as(place, value, old);
         self.attach(old, value);
+    }
+
+    /// Quantized elements travel, and are padded, as the integers that are stored.
+    fn as_stored(&mut self, place: &mut Place<'_>, value: ValueId) -> ValueId {
+        let Some(stored) = self.module.stored(value).filter(|_| self.module.is_quantized(value)).cloned()
+        else {
+            return value;
+        };
+        let storage = self.module.types.as_quantized(self.module.values[value].ty);
+        if storage.and_then(|tensor| tensor.element.storage?.dtype()) != Some(stored.dtype) {
+            let ty = self.module.types.display(self.module.values[value].ty);
+            let message =
+                format!("devices would exchange parts of {ty}, whose elements have no type of their own");
+            let hint = "store elements of 2, 4, 8, 16 or 32 bits, or reshard real numbers";
+            self.fail(
+                Diagnostic::unsupported("SH0413", message).at(self.module.ops[place.at].span).hint(hint),
+            );
+        }
+        let ty = self.module.types.intern(Type::Tensor(stored));
+        self.emit(place, OpKind::BitcastConvert, &[value], ty)
+    }
+
+    /// Stored integers become elements as those of `like`, if these are quantized.
+    fn as_quantized_as(&mut self, place: &mut Place<'_>, value: ValueId, like: ValueId) -> ValueId {
+        if !self.module.is_quantized(like) {
+            return value;
+        }
+        let ty = self.module.values[like].ty;
+        self.emit(place, OpKind::BitcastConvert, &[value], ty)
     }
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
@@ -123,6 +157,7 @@ impl Localizer<'_> {
         spec
     }
 
+    /// A collective without a region, on a value of one block.
     pub(super) fn collective(
         &mut self,
         place: &mut Place<'_>,
@@ -130,9 +165,7 @@ impl Localizer<'_> {
         value: ValueId,
         shape: &[i64],
     ) -> ValueId {
-        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
-        let ty = self.tensor_type(shape, dtype);
-        self.emit(place, kind, &[value], ty)
+        self.sent(place, kind, value, shape, None)
     }
 
     fn reducing(
@@ -143,11 +176,34 @@ impl Localizer<'_> {
         shape: &[i64],
         reduction: ReductionKind,
     ) -> ValueId {
+        self.sent(place, kind, value, shape, Some(reduction))
+    }
+
+    fn sent(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: OpKind,
+        value: ValueId,
+        shape: &[i64],
+        reduction: Option<ReductionKind>,
+    ) -> ValueId {
         let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
-        let region = self.reducer(reduction, dtype);
-        let result = self.collective(place, kind, value, shape);
+        let carrier = carrier(dtype);
+        let mut value = value;
+        if carrier != dtype {
+            let whole = self.module.shape(value).to_vec();
+            let ty = self.tensor_type(&whole, carrier);
+            value = self.emit(place, OpKind::Convert, &[value], ty);
+        }
+        let region = reduction.map(|reduction| self.reducer(reduction, carrier));
+        let ty = self.tensor_type(shape, carrier);
+        let mut result = self.emit(place, kind, &[value], ty);
         if let Some(op) = self.module.def_op(result) {
-            self.module.ops[op].regions.push(region);
+            self.module.ops[op].regions.extend(region);
+        }
+        if carrier != dtype {
+            let ty = self.tensor_type(shape, dtype);
+            result = self.emit(place, OpKind::Convert, &[result], ty);
         }
         result
     }
@@ -242,39 +298,52 @@ impl Localizer<'_> {
     }
 }
 
+/// The type that elements are sent as. XLA's CPU back end loses all but the first of numbers of two bits in a byte.
+fn carrier(dtype: DType) -> DType {
+    match dtype {
+        DType::I2 => DType::I8,
+        DType::UI2 => DType::UI8,
+        other => other,
+    }
+}
+
 /// Who sends to whom so that every device gets its block under `to`, when each block is on as many devices
 /// before as after. A device keeps what it already has where it can. Every device is a source and a target
-/// once. What devices hold differs along the axes that are `manual` where the collective stands.
+/// once. What devices hold differs along the axes that are `manual` where the collective stands. The two shardings may be
+/// on meshes with the same axes and the devices in different orders.
 fn permute_pairs(
-    mesh: &Mesh,
+    meshes: (&Mesh, &Mesh),
     from: &TensorSharding,
     to: &TensorSharding,
     manual: &[AxisRef],
 ) -> Vec<Vec<i64>> {
-    let block = |sharding: &TensorSharding, position: usize| -> Vec<i64> {
+    let block = |mesh: &Mesh, sharding: &TensorSharding, position: usize| -> Vec<i64> {
         let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
         // A pending sum is a different addend on each device along its axes.
         let apart = sharding.unreduced.iter().chain(manual);
         dims.chain(apart.map(|&a| mesh.coordinate(position, a))).collect()
     };
-    let mut holders: std::collections::BTreeMap<Vec<i64>, Vec<usize>> = std::collections::BTreeMap::new();
-    let mut pairs: Vec<Option<usize>> = Vec::with_capacity(mesh.num_devices());
-    for position in 0..mesh.num_devices() {
-        let has = block(from, position);
-        let keeps = has == block(to, position);
-        pairs.push(keeps.then_some(position));
-        if !keeps {
-            holders.entry(has).or_default().push(position);
+    let has: BTreeMap<i64, Vec<i64>> = (0..meshes.0.num_devices())
+        .map(|position| (meshes.0.device_at(position), block(meshes.0, from, position)))
+        .collect();
+    let wants: Vec<(i64, Vec<i64>)> = (0..meshes.1.num_devices())
+        .map(|position| (meshes.1.device_at(position), block(meshes.1, to, position)))
+        .collect();
+    let mut holders: BTreeMap<&[i64], Vec<i64>> = BTreeMap::new();
+    let mut pairs: Vec<Option<i64>> = Vec::with_capacity(wants.len());
+    for (device, wanted) in &wants {
+        let own = has.get(device);
+        let keeps = own == Some(wanted);
+        pairs.push(keeps.then_some(*device));
+        if let Some(own) = own.filter(|_| !keeps) {
+            holders.entry(own.as_slice()).or_default().push(*device);
         }
     }
-    for (position, source) in pairs.iter_mut().enumerate() {
+    for ((_, wanted), source) in wants.iter().zip(&mut pairs) {
         if source.is_none() {
-            *source = holders.get_mut(&block(to, position)).and_then(Vec::pop);
+            *source = holders.get_mut(wanted.as_slice()).and_then(Vec::pop);
         }
     }
-    pairs
-        .into_iter()
-        .enumerate()
-        .filter_map(|(target, source)| Some(vec![mesh.device_at(source?), mesh.device_at(target)]))
-        .collect()
+    let sent = wants.iter().zip(pairs);
+    sent.filter_map(|((target, _), source)| Some(vec![source?, *target])).collect()
 }

@@ -4,32 +4,70 @@ use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
 
 use super::{Localizer, Place};
 use crate::forward::Forward;
-use crate::manual::device_groups;
+use crate::inline::{ValueMap, clone_region};
+use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// A collective of the program: its groups name devices, in the way of the mode.
-    pub(super) fn collective_of_program(&mut self, op: OpId) {
+    /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes
+    /// one for each, since back ends ask of such values that they be of one shape, or refuse them.
+    pub(super) fn collective_of_program(&mut self, op: OpId, place: &mut Place<'_>) {
         let mut groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
         let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
         groups.iter_mut().for_each(|group| group.resize(longest, -1));
-        let takes_global_ids = matches!(
-            self.module.ops[op].kind,
-            OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. }
-        );
-        let spec = if takes_global_ids { self.groups(groups) } else { self.on_channel(groups) };
+        let by_global_ids = takes_global_ids(&self.module.ops[op].kind);
+        for i in 1..self.module.ops[op].operands.len() {
+            let (spec, groups) = (self.module.ops[op].clone(), groups.clone());
+            let regions: Vec<RegionId> = spec
+                .regions
+                .iter()
+                .map(|&region| clone_region(self.module, region, &mut ValueMap::new()))
+                .collect();
+            let (operand, old) = (spec.operands[i], spec.results[i]);
+            let value = self.emit(place, spec.kind, &[operand], self.module.values[old].ty);
+            if let Some(one) = self.module.def_op(value) {
+                self.module.ops[one].regions.extend(regions);
+                self.name_devices(one, groups, by_global_ids);
+            }
+            self.attach(old, value);
+        }
+        self.module.ops[op].operands.truncate(1);
+        self.module.ops[op].results.truncate(1);
+        self.name_devices(op, groups, by_global_ids);
+        place.out.push(op);
+    }
+
+    fn name_devices(&mut self, op: OpId, groups: Vec<Vec<i64>>, by_global_ids: bool) {
+        let spec = if by_global_ids { self.groups(groups) } else { self.on_channel(groups) };
         if let Some(old) = self.module.ops[op].kind.collective_mut() {
             *old = *spec;
         }
     }
 
-    /// Partitions of the program are devices, which are replicas in that mode.
-    pub(super) fn partition_id(&mut self, op: OpId) {
-        if self.mode == SpmdMode::Replica {
-            self.module.ops[op].kind = OpKind::ReplicaId;
+    /// Partitions of the program are devices, which are replicas in that mode. Those that differ along free axes are one to
+    /// the program: it is told the number of the first of them.
+    pub(super) fn partition_id(&mut self, op: OpId, place: &mut Place<'_>) {
+        if self.scope.is_full(&self.mesh) {
+            if self.mode == SpmdMode::Replica {
+                self.module.ops[op].kind = OpKind::ReplicaId;
+            }
+            return place.out.push(op);
         }
+        let axes = self.scope.axes.clone();
+        let mut table = vec![None; usize::try_from(self.mesh.axes_size(&axes)).unwrap_or(0)];
+        for position in 0..self.mesh.num_devices() {
+            let coordinate = self.mesh.linear_coordinate(position, &axes);
+            if let Some(first) = usize::try_from(coordinate).ok().and_then(|i| table.get_mut(i)) {
+                first.get_or_insert(self.mesh.device_at(position) as i32);
+            }
+        }
+        let table: Vec<i32> = table.into_iter().map(Option::unwrap_or_default).collect();
+        let number = self.entry(place, &axes, &table);
+        let ty = self.tensor_type(&[], DType::UI32);
+        let value = self.emit(place, OpKind::Convert, &[number], ty);
+        self.attach(self.module.ops[op].results[0], value);
     }
 
     /// The program has one replica.

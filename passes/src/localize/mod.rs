@@ -18,25 +18,28 @@
 
 mod collective;
 mod coords;
+mod dynamic;
 mod exchange;
 mod halo;
 mod index;
 mod loops;
 mod manual;
 mod mask;
+mod one_device;
 
 use std::collections::HashMap;
 
 use shardc_ir::{
-    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, RegionId,
-    ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
+    RegionId, ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
 };
 
 use self::coords::Coords;
 pub(crate) use self::loops::shield_loops;
 use crate::manual::Scope;
+use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
-use crate::structure::{has_program_regions, program_ops, program_regions};
+use crate::structure::{has_program_regions, program_ops, program_regions, take_over};
 
 /// The attribute by which everything says in partition mode that it is partitioned already.
 pub(crate) const MARK: &str = "mhlo.sharding";
@@ -66,9 +69,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    // The planner has put everything on one mesh, which need not be the module's first.
-    let mesh = values.iter().find_map(|&v| module.shardings.sharding_of(v)).map(|s| s.mesh);
-    let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
+    let mesh = planned_mesh(module, body).map(|id| module.meshes[id].clone()).unwrap_or_default();
     let devices = mesh.num_devices() as i64;
     let scope = Scope::default();
     let mut pass = Localizer { module, global, mesh, scope, mode, next_channel: 1, error: None };
@@ -101,7 +102,13 @@ impl LocalTypes {
                 let tensor = TensorType { shape, ..tensor.clone() };
                 module.types.intern(Type::Tensor(tensor))
             }
-            Type::Quantized(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
+            Type::Quantized(tensor) => {
+                let s = module.shardings.get(sharding);
+                let shape = s.local_shape(&module.meshes[s.mesh], &tensor.shape);
+                let tensor = QuantTensor { shape, ..(**tensor).clone() };
+                module.types.intern(Type::Quantized(Box::new(tensor)))
+            }
+            Type::Token | Type::Tuple(_) | Type::Other(_) => ty,
         };
         self.0.insert((ty, sharding), local);
         local
@@ -282,12 +289,8 @@ impl Localizer<'_> {
 
     /// Makes `old` the result of the operation that made `value`.
     fn attach(&mut self, old: ValueId, value: ValueId) {
-        let def = self.module.values[value].def;
-        if let ValueDef::Result(op, i) = def {
-            self.module.values[old].ty = self.module.values[value].ty;
-            self.module.values[old].def = def;
-            self.module.ops[op].results[i as usize] = old;
-        }
+        self.module.values[old].ty = self.module.values[value].ty;
+        take_over(self.module, value, old);
     }
 
     fn op(&mut self, op: OpId, place: &mut Place<'_>) {
@@ -310,6 +313,9 @@ impl Localizer<'_> {
                 }
             }
             OpKind::DynamicSlice { .. } => {
+                if self.partial_slice(op, place) {
+                    return;
+                }
                 let local = self.module.shape(operands[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
                 if let OpKind::DynamicSlice { sizes } = &mut self.module.ops[op].kind {
@@ -320,6 +326,9 @@ impl Localizer<'_> {
                 self.start_at_zero(op, 1, &split, place);
             }
             OpKind::DynamicUpdateSlice => {
+                if self.partial_update(op, place) {
+                    return;
+                }
                 let rank = self.module.rank(operands[0]);
                 let split: Vec<bool> = (0..rank).map(|d| self.is_split(operands[0], d)).collect();
                 self.start_at_zero(op, 2, &split, place);
@@ -349,8 +358,9 @@ impl Localizer<'_> {
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
-            OpKind::PartitionId => self.partition_id(op),
+            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op, place),
+            OpKind::PartitionId => return self.partition_id(op, place),
+            OpKind::Rng(_) => return self.drawn_by_one(op, place),
             OpKind::ReplicaId => return self.replica_id(op, place),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.module.ops[op].kind.name().to_owned();
@@ -391,7 +401,6 @@ impl Localizer<'_> {
             | OpKind::ShardingGroup { .. }
             | OpKind::BatchNorm(..)
             | OpKind::Map { .. }
-            | OpKind::Rng(_)
             | OpKind::Dynamic(_)
             | OpKind::GetDimensionSize { .. }
             | OpKind::SetDimensionSize { .. }

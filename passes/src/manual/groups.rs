@@ -70,13 +70,17 @@ pub(crate) fn device_groups(
     Ok(groups)
 }
 
+/// Whether `use_global_device_ids` says what the groups of such a collective name; the others have no such flag.
+pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. })
+}
+
 /// The groups with what is left out filled in.
-fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i64>> {
+pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i64>> {
     let all = || (0..mesh.num_devices() as i64).collect::<Vec<i64>>();
     let is_permute = matches!(kind, OpKind::CollectivePermute(_));
-    let takes_global_ids =
-        matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. });
-    let names_partitions = spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids);
+    let names_partitions =
+        spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids(kind));
     // There is one replica, so that other numbers can only be meant for partitions.
     if (names_partitions && !spec.groups.is_empty()) || spec.groups.iter().flatten().any(|&id| id > 0) {
         let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();

@@ -226,9 +226,6 @@ impl Unroll<'_> {
         let result_ty = self.module.values[self.module.ops[op].results[0]].ty;
         match kind {
             OpKind::PartitionId | OpKind::ReplicaId => {
-                if matches!(kind, OpKind::PartitionId) && !self.lanes.scope.is_full(&self.lanes.mesh) {
-                    return Err(self.refuse("partition_id in a manual computation with free axes"));
-                }
                 let result = self.module.ops[op].results[0];
                 for (lane, map) in maps.iter_mut().enumerate() {
                     let id = if matches!(kind, OpKind::PartitionId) { self.lanes.device(lane) } else { 0 };

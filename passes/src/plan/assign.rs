@@ -23,6 +23,8 @@ pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
+    /// Other shardings in which an operand stands ready.
+    pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
     /// An operand that can be had in any sharding for nothing; it has no say.
@@ -55,7 +57,9 @@ impl Site<'_> {
             for results_first in [true, false] {
                 let candidate = self.candidate(seed, results_first);
                 let gathered = self.without_windows(&candidate);
-                for candidate in [Some(candidate), gathered].into_iter().flatten() {
+                let moved = [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.moved(c)));
+                let candidates = [Some(candidate), gathered].into_iter().chain(moved);
+                for candidate in candidates.flatten() {
                     let cost = self.cost(&candidate, planner);
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, candidate));
@@ -102,6 +106,46 @@ impl Site<'_> {
             }
         }
         (gathered != *chosen).then_some(gathered)
+    }
+
+    /// The assignment with axes that it makes no use of on other factors: an operation that needs a dimension whole
+    /// may be done in parts along another one, which an all-to-all brings about for less than a gather.
+    fn moved(&self, chosen: &FactorParts) -> Option<FactorParts> {
+        let mut moved = chosen.clone();
+        for even in [true, false] {
+            for tensor in self.tensors.iter().filter(|t| !t.free) {
+                for dim in &tensor.sharding.dims {
+                    let unused = |part: &Part| !moved.iter().flatten().any(|p| p.overlaps(*part));
+                    let lost: Parts = parts(self.mesh, &dim.axes).into_iter().filter(unused).collect();
+                    // All together where there is room for that, else one by one.
+                    if let Some(factor) = self.room_for(tensor, &moved, size_of(&lost), even) {
+                        moved[factor].extend(lost);
+                        continue;
+                    }
+                    for part in lost {
+                        if let Some(factor) = self.room_for(tensor, &moved, i64::from(part.size), even) {
+                            moved[factor].push(part);
+                        }
+                    }
+                }
+            }
+        }
+        self.sanitize(&mut moved);
+        (moved != *chosen).then_some(moved)
+    }
+
+    /// The factor of `tensor` that is best split further, `k` ways: the one of which devices then still have most.
+    /// Blocks that do not come out even must not be cut out of blocks, with which they would not line up.
+    fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
+        let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
+        let plain = factors.filter(|&f| self.splits[f] == Split::Plain);
+        let rated = plain.filter_map(|f| {
+            let (n, k) = (self.rule.factors[f].size, size_of(&chosen[f]) * k);
+            let fits = if even { n % k == 0 } else { n >= k && chosen[f].is_empty() };
+            fits.then_some((f, n / k))
+        });
+        // The first of equals.
+        rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
     /// Whether getting windows from neighbours costs little more than gathering the operands, which then takes their
@@ -279,6 +323,8 @@ impl Site<'_> {
             if !tensor.free {
                 cost += if tensor.is_result {
                     planner.cost(&sharding, tensor.sharding, tensor.ty)
+                } else if tensor.also.iter().any(|ready| ready.same_placement(&sharding)) {
+                    0.0
                 } else {
                     planner.cost(tensor.sharding, &sharding, tensor.ty)
                 };

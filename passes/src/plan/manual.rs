@@ -4,7 +4,7 @@ use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorS
 
 use super::meshes::{on_mesh, tidy};
 use super::{Gather, Pass, Ready};
-use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of};
+use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
 
 impl Pass<'_> {
     pub(super) fn manual_computation(
@@ -15,6 +15,15 @@ impl Pass<'_> {
         out: &mut Vec<OpId>,
     ) {
         if let Some(mesh) = mesh_of(self.module, &spec) {
+            // Computations inside this one are renamed with it.
+            let is_other = !self.mesh.has_devices_of(&self.module.meshes[mesh]);
+            if self.scope.is_none()
+                && is_other
+                && let Err(error) = renamed(self.module, op, mesh, self.mesh_id)
+            {
+                self.errors.push(*error);
+                return;
+            }
             spec.manual_axes = on_mesh(self.module, mesh, &spec.manual_axes, self.mesh_id);
         }
         let scope = self.scope.clone().unwrap_or_default().enter(self.mesh, &spec);
@@ -39,8 +48,8 @@ impl Pass<'_> {
         self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
         out.push(op);
         for (i, made) in made.into_iter().enumerate() {
-            if self.module.tensor(self.module.ops[op].results[i]).is_some() {
-                self.deliver(op, i, made, out);
+            if self.module.stored(self.module.ops[op].results[i]).is_some() {
+                self.deliver(op, i, made, ready, out);
             }
         }
     }
@@ -48,7 +57,7 @@ impl Pass<'_> {
     /// Gives each of `values` the sharding in which it crosses the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
-            let Some(ty) = self.module.tensor(value) else { continue };
+            let Some(ty) = self.module.stored(value) else { continue };
             let closed = tidy(self.module, self.module.shardings.get(*id), self.mesh_id);
             let divided = boundary_that_divides(self.mesh, body, &closed, &ty.shape);
             if divided != closed {
@@ -62,14 +71,14 @@ impl Pass<'_> {
         let mut shardings = Vec::with_capacity(ids.len());
         for (&value, &id) in values.iter().zip(ids) {
             let sharding = inside(body, self.module.shardings.get(id));
-            let id = self.module.tensor(value).is_some().then(|| self.module.shardings.intern(sharding));
+            let id = self.module.stored(value).is_some().then(|| self.module.shardings.intern(sharding));
             shardings.push(id);
         }
         shardings
     }
 
     fn warn_of_boundary(&mut self, op: OpId, value: ValueId, from: &TensorSharding, to: &TensorSharding) {
-        let Some(ty) = self.module.tensor(value) else { return };
+        let Some(ty) = self.module.stored(value) else { return };
         let bytes = ty.num_bytes().unwrap_or(0);
         let mut warning = Diagnostic::warning(
             Class::Unsupported,
@@ -89,34 +98,9 @@ impl Pass<'_> {
     /// Whether an operation by which devices meet or tell themselves apart means something where it stands.
     pub(super) fn check_manual_op(&self, op: OpId) -> Result<(), Box<Diagnostic>> {
         let data = &self.module.ops[op];
-        let Some(scope) = &self.scope else {
-            return Err(Box::new(
-                Diagnostic::unsupported(
-                    "SH0304",
-                    format!("{} in a program that is still to be partitioned", data.kind.name()),
-                )
-                .at(data.span)
-                .hint("write the program for one device and annotate it; shardc inserts the collectives"),
-            ));
-        };
+        let Some(scope) = &self.scope else { return Ok(()) };
         match &data.kind {
-            OpKind::ReplicaId => Ok(()),
-            OpKind::PartitionId if scope.is_full(self.mesh) => Ok(()),
-            OpKind::PartitionId => {
-                let free: Vec<&str> =
-                    scope.free_axes(self.mesh).iter().map(|&a| self.mesh.axis_name(a)).collect();
-                let mut error = Diagnostic::unsupported(
-                    "SH0313",
-                    format!(
-                        "partition_id where {} is not manual: devices along it must not differ",
-                        free.join(", ")
-                    ),
-                )
-                .at(data.span)
-                .hint("ask for it in a manual computation over all axes of the mesh");
-                error.user_loc = self.module.user_loc(op);
-                Err(Box::new(error))
-            }
+            OpKind::ReplicaId | OpKind::PartitionId => Ok(()),
             _ => device_groups(self.module, op, self.mesh, scope).map(|_| ()),
         }
     }

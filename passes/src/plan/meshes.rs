@@ -1,7 +1,8 @@
 //! The one mesh that planning works on.
 //!
-//! A program may name several meshes over the same devices in the same order: `data=8` here, `a=2, b=4` there. All their
-//! axes are then products of the axes of one finer mesh, and every sharding can be said on that one.
+//! A program may name several meshes over the same devices: `data=8` here, `a=2, b=4` there. All their axes are then
+//! products of the axes of one finer mesh, and every sharding can be said on that one. Where the meshes have the devices in
+//! different orders, it has that of most of what goes in and comes out (see [`orders`](super::orders)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
@@ -18,7 +19,8 @@ pub(super) fn common_mesh(
     func: FuncId,
     body: RegionId,
 ) -> Result<MeshId, Box<Diagnostic>> {
-    let (used, cuts) = used_meshes(module, func, body);
+    let (mut used, cuts) = used_meshes(module, func, body);
+    to_front(module, func, body, &mut used);
     let Some((&first, others)) = used.split_first() else {
         return module.meshes.keys().next().ok_or_else(|| {
             Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
@@ -27,8 +29,8 @@ pub(super) fn common_mesh(
         });
     };
     for &other in others {
-        if let Err(why) = same_devices(&module.meshes[first], &module.meshes[other]) {
-            return Err(refused(module, first, other, why));
+        if module.meshes[first].num_devices() != module.meshes[other].num_devices() {
+            return Err(refused(module, first, other, "they have different numbers of devices"));
         }
     }
     if others.is_empty() {
@@ -51,7 +53,8 @@ pub(super) fn common_mesh(
     }
     let is_fine =
         |mesh: &Mesh| cuts.iter().all(|&cut| cut == mesh.num_devices() as i64 || starts_axis(mesh, cut));
-    if let Some(&fine) = used.iter().find(|&&id| is_fine(&module.meshes[id])) {
+    let in_order = |id: MeshId| module.meshes[first].has_devices_of(&module.meshes[id]);
+    if let Some(&fine) = used.iter().find(|&&id| in_order(id) && is_fine(&module.meshes[id])) {
         return Ok(fine);
     }
     let (name, mesh) = finer(module, first, &cuts);
@@ -97,14 +100,29 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
     (used, cuts)
 }
 
-fn same_devices(a: &Mesh, b: &Mesh) -> Result<(), &'static str> {
-    if a.num_devices() != b.num_devices() {
-        return Err("they have different numbers of devices");
+/// Puts first the mesh in whose order of devices most bytes go in and come out: those need not be permuted.
+fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) {
+    let Some(&first) = used.first() else { return };
+    if used.iter().all(|&id| module.meshes[first].has_devices_of(&module.meshes[id])) {
+        return;
     }
-    if (0..a.num_devices()).any(|position| a.device_at(position) != b.device_at(position)) {
-        return Err("they have their devices in different orders");
+    let args = module.regions[body].args.iter().map(|&arg| (module.values[arg].ty, module.shardings.of(arg)));
+    let results = module.funcs[func].results.iter().zip(&module.funcs[func].res_shardings);
+    let tensors: Vec<_> = args.chain(results.map(|(&ty, sharding)| (ty, sharding.expand()))).collect();
+    let bytes_in_order = |mesh: MeshId| -> i64 {
+        let bytes = tensors.iter().filter_map(|&(ty, sharding)| {
+            let sharding = module.shardings.get(sharding?);
+            let counts =
+                !sharding.is_unsplit() && module.meshes[sharding.mesh].has_devices_of(&module.meshes[mesh]);
+            module.types.stored(ty).filter(|_| counts)?.num_bytes()
+        });
+        bytes.fold(0, i64::saturating_add)
+    };
+    let weights: Vec<i64> = used.iter().map(|&id| bytes_in_order(id)).collect();
+    // The first of equals.
+    if let Some(best) = (0..used.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best }) {
+        used[..=best].rotate_right(1);
     }
-    Ok(())
 }
 
 fn starts_axis(mesh: &Mesh, cut: i64) -> bool {
@@ -115,7 +133,7 @@ fn refused(module: &Module, a: MeshId, b: MeshId, why: &str) -> Box<Diagnostic> 
     let (a, b) = (module.mesh_name(a), module.mesh_name(b));
     Box::new(
         Diagnostic::unsupported("SH0302", format!("values are sharded on two meshes, @{a} and @{b}: {why}"))
-            .hint("annotate every tensor on one mesh, or on meshes over the same devices in the same order whose axes are products of common parts"),
+            .hint("annotate every tensor on one mesh, or on meshes over the same devices whose axes are products of common parts"),
     )
 }
 

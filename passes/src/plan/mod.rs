@@ -15,34 +15,45 @@
 //! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
 //!   it lists, in which free axes divide evenly what each manual coordinate has.
 
+mod alone;
 mod assign;
+mod detour;
+mod dynamic;
 mod manual;
 mod meshes;
 mod one_device;
+mod orders;
+mod partials;
+mod quantized;
+mod ready;
 mod recompute;
 mod support;
 
-use std::collections::HashMap;
-
 use shardc_ir::{
-    Builder, Class, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind, RegionId,
-    ShardingId, TensorSharding, Value, ValueDef, ValueId,
+    Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
+    ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef, ValueId,
 };
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
+use self::detour::{Detour, detour};
 use self::meshes::{common_mesh, tidy};
+pub(crate) use self::orders::planned_mesh;
+use self::ready::Ready;
 use self::support::Split;
+pub(crate) use self::support::single_windows;
+use crate::axes::{Part, Parts, parts};
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
-use crate::rule::ShardingRule;
+use crate::rule::{FactorIndex, ShardingRule};
 use crate::rules::rule_of;
 use crate::structure::{program_ops, program_regions};
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: meshes without common axes, values on one named device, collectives outside of manual computations, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, values on one named device, split scales of
+/// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
 }
@@ -65,9 +76,14 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
     one_device::check(module, func, body)?;
+    quantized::keep_scales_whole(module, func, body)?;
+    dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
+    let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
-    let results = result_shardings(module, func, body, mesh_id);
+    orders::enter(module, body, &entering);
+    partials::split_into_steps(module, body, mesh_id);
+    let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
         module,
@@ -83,6 +99,7 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
     if !errors.is_empty() {
         return Err(errors);
     }
+    orders::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
     Ok(warnings)
 }
@@ -98,7 +115,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         values.extend(&module.ops[op].results);
     }
     for value in values {
-        let Some(ty) = module.tensor(value) else { continue };
+        let Some(ty) = module.stored(value) else { continue };
         let rank = ty.rank();
         let closed = match module.shardings.sharding_of(value) {
             Some(sharding) => tidy(module, sharding, mesh),
@@ -156,15 +173,12 @@ struct Decision {
     warning: Option<Gather>,
 }
 
-/// Values of one region that stand ready in another sharding.
-type Ready = HashMap<(ValueId, ShardingId), ValueId>;
-
 impl Pass<'_> {
     /// Plans a region; its terminator returns values in `returns` shardings.
     fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
         let ops = std::mem::take(&mut self.module.regions[region].ops);
         let mut out = Vec::with_capacity(ops.len() + ops.len() / 8);
-        let mut ready = Ready::new();
+        let mut ready = Ready::default();
         for op in ops {
             self.op(op, returns, &mut ready, &mut out);
         }
@@ -221,6 +235,15 @@ impl Pass<'_> {
                 }
                 out.push(op);
             }
+            OpKind::GetDimensionSize { dim } => match self.size_of(op, *dim as usize) {
+                Some(size) => {
+                    let data = &mut self.module.ops[op];
+                    data.kind = OpKind::Constant(Dense::splat(&size.to_le_bytes()));
+                    data.operands.clear();
+                    out.push(op);
+                }
+                None => self.whole(op, ready, out),
+            },
             // Any sharding of equal elements, or of a count, is made where it is needed.
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => out.push(op),
             OpKind::Call { callee } => {
@@ -231,6 +254,7 @@ impl Pass<'_> {
                 let spec = (**spec).clone();
                 self.manual_computation(op, spec, ready, out);
             }
+            kind if is_manual_op(kind) && self.scope.is_none() => self.alone(op, ready, out),
             kind if is_manual_op(kind) => {
                 if let Err(error) = self.check_manual_op(op) {
                     self.errors.push(*error);
@@ -238,8 +262,16 @@ impl Pass<'_> {
                 self.by_rule(op, ready, out);
             }
             OpKind::Constant(_) => self.whole(op, ready, out),
+            OpKind::Rng(_) => self.drawn_by_one(op, ready, out),
             _ => self.by_rule(op, ready, out),
         }
+    }
+
+    /// The size that an operation asks for, where it is known.
+    fn size_of(&self, op: OpId, dim: usize) -> Option<i32> {
+        let operand = self.module.ops[op].operands.first()?;
+        let size = *self.module.shape(*operand).get(dim)?;
+        i32::try_from(size).ok().filter(|&size| size >= 0)
     }
 
     fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
@@ -267,7 +299,7 @@ impl Pass<'_> {
     fn require_whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
         for i in 0..self.module.ops[op].operands.len() {
             let operand = self.module.ops[op].operands[i];
-            if let Some(ty) = self.module.tensor(operand) {
+            if let Some(ty) = self.module.stored(operand) {
                 let whole = self.replicated(ty.rank());
                 self.require(op, i, whole, ready, out);
             }
@@ -277,20 +309,44 @@ impl Pass<'_> {
     /// Makes operand `i` of `op` come in the sharding `to`.
     fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let Some(&value) = self.module.ops[op].operands.get(i) else { return };
-        let Some(from) = self.module.shardings.sharding_of(value) else { return };
-        if from.same_placement(self.module.shardings.get(to)) {
-            return;
+        self.module.ops[op].operands[i] = self.available(op, value, to, ready, out);
+    }
+
+    /// `value` in the sharding `to`, for the operation `at`.
+    fn available(
+        &mut self,
+        at: OpId,
+        value: ValueId,
+        to: ShardingId,
+        ready: &mut Ready,
+        out: &mut Vec<OpId>,
+    ) -> ValueId {
+        let Some(from) = self.module.shardings.sharding_of(value) else { return value };
+        let wanted = self.module.shardings.get(to);
+        if from.same_placement(wanted) {
+            return value;
         }
-        let changed = match ready.get(&(value, to)) {
-            Some(&v) => v,
-            None => {
-                let v = recompute::recompute(self.module, value, to, out)
-                    .unwrap_or_else(|| self.reshard(op, value, to, out));
-                ready.insert((value, to), v);
-                v
-            }
+        if let Some(known) = ready.get(value, to) {
+            return known;
+        }
+        let detour = detour(self.module, &mut self.planner, value, wanted);
+        let made = match (recompute::recompute(self.module, value, to, out), detour) {
+            (Some(copy), _) => copy,
+            (None, Some(detour)) => self.around(at, detour, ready, out),
+            (None, None) => self.reshard(at, value, to, out),
         };
-        self.module.ops[op].operands[i] = changed;
+        ready.insert(value, to, made);
+        made
+    }
+
+    /// Moves a smaller value and makes the wanted one of it again.
+    fn around(&mut self, at: OpId, detour: Detour, ready: &mut Ready, out: &mut Vec<OpId>) -> ValueId {
+        let to = self.module.shardings.intern(detour.to);
+        let mut value = self.available(at, detour.source, to, ready, out);
+        for (op, sharding) in detour.again {
+            value = recompute::again(self.module, op, &[value], sharding, out);
+        }
+        value
     }
 
     fn reshard(&mut self, at: OpId, value: ValueId, to: ShardingId, out: &mut Vec<OpId>) -> ValueId {
@@ -316,17 +372,30 @@ impl Pass<'_> {
         out.push(op);
         for i in 0..self.module.ops[op].results.len() {
             let value = self.module.ops[op].results[i];
-            if let Some(ty) = self.module.tensor(value) {
+            if let Some(ty) = self.module.stored(value) {
                 let whole = self.replicated(ty.rank());
-                self.deliver(op, i, whole, out);
+                self.deliver(op, i, whole, ready, out);
             }
         }
+    }
+
+    /// An operation of which every device would make something else: one does it for all, as an addend to which the others
+    /// add nothing.
+    fn drawn_by_one(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        self.require_whole(op, ready, out);
+        out.push(op);
+        let Some(ty) = self.module.tensor(self.module.ops[op].results[0]) else { return };
+        let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
+        made.unreduced = self.scope.clone().unwrap_or_default().free_axes(self.mesh);
+        made.reduction = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
+        let made = self.module.shardings.intern(made);
+        self.deliver(op, 0, made, ready, out);
     }
 
     fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let Some(decision) = rule_of(self.module, op)
             .map(|rule| support::planning_rule(self.module, op, rule))
-            .and_then(|rule| self.decide(op, &rule))
+            .and_then(|rule| self.decide(op, &rule, ready))
         else {
             self.whole(op, ready, out);
             return;
@@ -342,23 +411,28 @@ impl Pass<'_> {
         }
         out.push(op);
         for (i, &id) in ids[num_operands..].iter().enumerate() {
-            self.deliver(op, i, id, out);
+            self.deliver(op, i, id, ready, out);
         }
     }
 
     /// How an operation with a rule is done; `None` if some operand or result has no sharding.
-    fn decide(&mut self, op: OpId, rule: &ShardingRule) -> Option<Decision> {
+    fn decide(&mut self, op: OpId, rule: &ShardingRule, ready: &Ready) -> Option<Decision> {
         let module = &*self.module;
         let data = &module.ops[op];
-        let splits: SmallVec<[Split; 6]> =
-            (0..rule.factors.len()).map(|f| support::split(module, op, rule, f as u16)).collect();
+        let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
+            .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
+            .collect();
         let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
         let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
         let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
         for ((&value, mapping), is_result) in operands.chain(results) {
-            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.stored(value)?);
             let free = !is_result && recompute::is_free(module, value);
-            tensors.push(Tensor { mapping, sharding, ty, is_result, free });
+            let also = match is_result {
+                true => SmallVec::new(),
+                false => ready.shardings(value).map(|id| module.shardings.get(id)).collect(),
+            };
+            tensors.push(Tensor { mapping, sharding, also, ty, is_result, free });
         }
         let is_contraction = matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
         let site = Site {
@@ -381,7 +455,7 @@ impl Pass<'_> {
 
     /// Result `i` of `op`, which the caller has placed, comes in the sharding `made`: where propagation
     /// wanted another, the old value becomes the result of a reshard.
-    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, out: &mut Vec<OpId>) {
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let wanted_value = self.module.ops[op].results[i];
         let Some(wanted) = self.module.shardings.of(wanted_value) else { return };
         if self.module.shardings.get(made).same_placement(self.module.shardings.get(wanted)) {
@@ -400,6 +474,7 @@ impl Pass<'_> {
         self.module.ops[placed].loc = self.module.ops[op].loc;
         self.module.values[wanted_value].def = ValueDef::Result(placed, 0);
         out.push(placed);
+        ready.insert(wanted_value, made, fresh);
     }
 
     /// A warning if operands lose axes on a dimension that the operation cannot work on in parts.
@@ -412,7 +487,7 @@ impl Pass<'_> {
         let data = &self.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
             let (Some(from), Some(ty)) =
-                (self.module.shardings.sharding_of(value), self.module.tensor(value))
+                (self.module.shardings.sharding_of(value), self.module.stored(value))
             else {
                 continue;
             };
@@ -432,16 +507,22 @@ impl Pass<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
-            let lost = (0..from.rank())
-                .find(|&d| cannot_split(d) && ty.shape[d] > 1 && from.axes(d).len() > to.axes(d).len());
+            let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
+            // What splits another dimension instead is not gathered.
+            let is_lost = |d: usize| {
+                let lost = |part: &Part| !has.iter().any(|p| p.overlaps(*part));
+                parts(self.mesh, from.axes(d)).iter().any(lost)
+            };
+            let lost = (0..from.rank()).find(|&d| cannot_split(d) && ty.shape[d] > 1 && is_lost(d));
             let Some(dim) = lost else { continue };
             let bytes = ty.num_bytes().unwrap_or(0);
             let mut warning = Diagnostic::warning(
                 Class::Unsupported,
                 "SH0310",
                 format!(
-                    "{} needs dimension {dim} of operand {i} whole on every device: {ty}, sharded {}, {bytes} bytes",
+                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {bytes} bytes",
                     data.kind.name(),
+                    self.module.types.display(self.module.values[value].ty),
                     from.display(self.mesh)
                 ),
             )

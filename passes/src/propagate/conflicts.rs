@@ -386,7 +386,7 @@ fn lost_bytes(
     recorder: &Recorder,
 ) -> u64 {
     let tensor = |subject: Subject| match subject {
-        Subject::Value(value) => module.tensor(value),
+        Subject::Value(value) => module.stored(value),
         Subject::Result(_) => None,
     };
     // A result of the function has the type of what is returned.

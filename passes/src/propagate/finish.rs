@@ -65,7 +65,7 @@ pub(super) fn write_back(
         let first = graph.values.len() - module.funcs[func].results.len();
         let i = result.result as usize - first;
         let ty = module.funcs[func].results[i];
-        let Some(tensor) = module.types.as_tensor(ty) else { continue };
+        let Some(tensor) = module.types.stored(ty) else { continue };
         let sharding = match get(module, shardings[result.result as usize]) {
             Some(found) => {
                 let user = get(module, given[result.result as usize]);
@@ -189,7 +189,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
             module.shardings.set(value, Some(id));
             // Results have shardings all together; those that nothing reached are open.
             for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
-                if module.shardings.of(other).is_none() && module.tensor(other).is_some() {
+                if module.shardings.of(other).is_none() && module.stored(other).is_some() {
                     module.shardings.set(other, Some(sharding));
                 }
             }
@@ -239,7 +239,7 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
         }
     }
     for i in 0..module.funcs[func].res_shardings.len() {
-        let ty = module.funcs[func].results.get(i).and_then(|&ty| module.types.as_tensor(ty));
+        let ty = module.funcs[func].results.get(i).and_then(|&ty| module.types.stored(ty));
         let shape = ty.map_or_else(Vec::new, |tensor| tensor.shape.to_vec());
         if let Some(id) = module.funcs[func].res_shardings[i].expand() {
             let id = divide(module, id, &shape);

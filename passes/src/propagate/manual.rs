@@ -80,7 +80,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
     let values =
         operands.iter().zip(&mut spec.in_shardings).chain(results.iter().zip(&mut spec.out_shardings));
     for (&value, id) in values {
-        if module.tensor(value).is_none() {
+        if module.stored(value).is_none() {
             continue;
         }
         let mut sharding = module.shardings.get(*id).clone();

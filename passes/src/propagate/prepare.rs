@@ -16,16 +16,11 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
         let sharding = module.shardings.get(id);
-        if rank.is_none() && !sharding.dims.is_empty() {
-            let message = "a sharding on a value that is no tensor of plain elements";
-            errors.push(Diagnostic::unsupported("SH0808", message).at(span).hint(
-                "nothing propagates through quantized values yet: annotate a value before or after the quantized part",
-            ));
-        } else if let Err(what) = check_one(module, module.shardings.get(id), rank) {
+        if let Err(what) = check_one(module, sharding, rank) {
             errors.push(Diagnostic::invalid("SH0802", what).at(span));
         }
     };
-    let rank = |value: ValueId| module.tensor(value).map(|t| t.rank());
+    let rank = |value: ValueId| module.stored(value).map(|t| t.rank());
     let data = &module.funcs[func];
     for &arg in &module.regions[body].args {
         if let Some(id) = module.shardings.of(arg) {
@@ -34,7 +29,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kin
     }
     for (id, &ty) in data.res_shardings.iter().zip(&data.results) {
         if let Some(id) = id.expand() {
-            check(id, module.types.as_tensor(ty).map(|t| t.rank()), data.span);
+            check(id, module.types.stored(ty).map(|t| t.rank()), data.span);
         }
     }
     let mut kinds = Kinds::default();
@@ -100,7 +95,12 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
     let Some(mesh) = module.meshes.get(sharding.mesh) else {
         return Err("a sharding is on a mesh that does not exist".to_owned());
     };
-    let Some(rank) = rank else { return Ok(()) };
+    let Some(rank) = rank else {
+        return match sharding.rank() {
+            0 => Ok(()),
+            n => Err(format!("a sharding of rank {n} is on a value that is no ranked tensor")),
+        };
+    };
     if sharding.rank() != rank && !mesh.is_maximal() {
         return Err(format!("a sharding of rank {} is on a tensor of rank {rank}", sharding.rank()));
     }
@@ -134,17 +134,17 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
 
 /// Checks that the shape of every tensor is static, and that there are no tuples: factors have sizes.
 pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
-    let wrong = |&(_, value): &(OpId, ValueId)| match module.types.get(module.values[value].ty) {
-        Type::Tensor(tensor) => !tensor.is_static(),
-        Type::Tuple(_) => true,
-        _ => false,
+    let wrong = |&(_, value): &(OpId, ValueId)| {
+        let ty = module.values[value].ty;
+        let is_tuple = matches!(module.types.get(ty), Type::Tuple(_));
+        is_tuple || module.types.stored(ty).is_some_and(|tensor| !tensor.is_static())
     };
     let ops = module.walk(body);
     let mut results = ops.iter().flat_map(|&op| module.ops[op].results.iter().map(move |&value| (op, value)));
     match results.find(wrong) {
         None => Ok(()),
         Some((op, value)) => {
-            let what = match module.tensor(value) {
+            let what = match module.stored(value) {
                 Some(_) => "a tensor whose shape is not static",
                 None => "a tuple",
             };

@@ -18,8 +18,8 @@ impl RuleBuilder {
         let op = &module.ops[op];
         RuleBuilder {
             rule: ShardingRule::empty(
-                op.operands.iter().map(|&v| module.tensor(v)),
-                op.results.iter().map(|&v| module.tensor(v)),
+                op.operands.iter().map(|&v| module.stored(v)),
+                op.results.iter().map(|&v| module.stored(v)),
             ),
         }
     }
@@ -137,7 +137,7 @@ pub(super) fn operand_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64
 
 /// Type of an operand; `None` if there is no such operand or it is no tensor.
 pub(super) fn operand_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
-    module.ops[op].operands.get(i).and_then(|&v| module.tensor(v))
+    module.ops[op].operands.get(i).and_then(|&v| module.stored(v))
 }
 
 /// Shape of a result; `None` if there is no such result or it is no tensor.
@@ -147,7 +147,7 @@ pub(super) fn result_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]
 
 /// Type of a result; `None` if there is no such result or it is no tensor.
 pub(super) fn result_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
-    module.ops[op].results.get(i).and_then(|&v| module.tensor(v))
+    module.ops[op].results.get(i).and_then(|&v| module.stored(v))
 }
 
 /// Size of a dimension; one where there is no such dimension.

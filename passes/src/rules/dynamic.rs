@@ -17,7 +17,7 @@ pub(super) fn dynamic(
 ) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let mut values = data.operands.iter().chain(&data.results);
-    if !values.all(|&v| module.tensor(v).is_some_and(TensorType::is_static)) {
+    if !values.all(|&v| module.stored(v).is_some_and(TensorType::is_static)) {
         return None;
     }
     match kind {
@@ -41,6 +41,17 @@ fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
             rule.blocked(n, FactorKind::NeedReplication, true)
         };
         rule.operand(0, dim, factor).result(0, dim, factor);
+    }
+    Some(rule.finish())
+}
+
+/// Any part of the operand will do: its type knows.
+pub(super) fn get_dimension_size(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let shape = operand_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        rule.operand(0, dim, factor);
     }
     Some(rule.finish())
 }

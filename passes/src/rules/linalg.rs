@@ -37,6 +37,19 @@ pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRul
     Some(rule.finish())
 }
 
+/// As [`rng_bit_generator`], without a state; the shape is an operand, too.
+pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
+    let output = result_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in output.iter().enumerate() {
+        let factor = rule.factor(n, FactorKind::PassThrough);
+        rule.result(0, dim, factor);
+    }
+    let factor = rule.blocked(output.len() as i64, FactorKind::NeedReplication, true);
+    rule.operand(2, 0, factor);
+    Some(rule.finish())
+}
+
 /// The last dimension of a real transform changes its size; nothing propagates along it then.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);

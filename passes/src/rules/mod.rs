@@ -5,8 +5,9 @@
 //! Shardy expect; `sdy.sharding_rule` on an operation overrides the table.
 //!
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
-//! computations), those without operands, and those whose regions may do anything with slices (`scan`, `composite`)
-//! have no rule: what they do is not a relation of dimensions.
+//! computations) and those without operands have no rule: what they do is not a relation of dimensions. Nor have those
+//! that are only other ways to say a loop or a call (`scan`, `async_start`, `composite`): the compiler works on what they stand
+//! for (see [`expand`](crate::expand) and [`inline`](crate::inline)).
 
 mod broadcast;
 mod builder;
@@ -18,6 +19,7 @@ mod index;
 mod letters;
 mod linalg;
 mod norm;
+mod peers;
 mod reduce;
 pub mod registry;
 mod shape;
@@ -41,6 +43,18 @@ pub struct RuleOptions {
     /// Whether nothing propagates along a dimension whose parts may not fit those of the other side: one that is
     /// sliced, padded, concatenated, or covered by windows.
     pub conservative: bool,
+    /// Whose rules apply.
+    pub set: RuleSet,
+}
+
+/// Which operations have rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RuleSet {
+    /// All whose dimensions hang together.
+    #[default]
+    Whole,
+    /// Those that Shardy has rules for, so that exactly its shardings come out: nothing propagates through CHLO, for example.
+    Shardy,
 }
 
 /// The sharding rule of an operation; `None` for one that has none.
@@ -52,10 +66,13 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
 /// As [`rule_of`], with options.
 #[must_use]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
-    let RuleOptions { conservative } = options;
+    let RuleOptions { conservative, set } = options;
     let data = &module.ops[op];
     if let Some(rule) = custom_rule(module, op, &data.attrs) {
         return Some(rule);
+    }
+    if !has_rule(&data.kind, set) {
+        return None;
     }
     match &data.kind {
         OpKind::Unary(_)
@@ -65,6 +82,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::Clamp
         | OpKind::Convert
         | OpKind::ReducePrecision { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
         | OpKind::Map { .. }
         | OpKind::ConstantLike(_)
         | OpKind::ShardingConstraint(_) => pointwise(module, op),
@@ -88,6 +107,8 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         OpKind::Gather(spec) => index::gather(module, op, spec),
         OpKind::Scatter(spec) => index::scatter(module, op, spec),
         OpKind::RngBitGenerator { .. } => linalg::rng_bit_generator(module, op),
+        OpKind::Rng(_) => linalg::rng(module, op),
+        OpKind::GetDimensionSize { .. } => dynamic::get_dimension_size(module, op),
         OpKind::Fft { length, .. } => linalg::fft(module, op, length.len()),
         OpKind::Cholesky { .. } => linalg::cholesky(module, op),
         OpKind::TriangularSolve(spec) => linalg::triangular_solve(module, op, spec),
@@ -133,10 +154,6 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::ManualComputation(_)
         | OpKind::PropagationBarrier { .. }
         | OpKind::ShardingGroup { .. }
-        | OpKind::Rng(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
         | OpKind::Composite(_)
         | OpKind::AsyncStart
         | OpKind::AsyncDone
@@ -150,6 +167,14 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::FuncDataFlowEdge
         | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => None,
+    }
+}
+
+/// Whether a set has a rule for such an operation, if there is any.
+pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
+    match set {
+        RuleSet::Whole => true,
+        RuleSet::Shardy => peers::shardy_has(kind),
     }
 }
 

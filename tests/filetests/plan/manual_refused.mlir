@@ -2,20 +2,6 @@
 // RUN: not shardc opt %s --split-input-file --passes propagate,plan 2>&1 | FileCheck %s
 
 sdy.mesh @mesh = <["m"=2, "f"=2]>
-// CHECK: error[SH0313]: partition_id where f is not manual: devices along it must not differ
-// CHECK: = help: ask for it in a manual computation over all axes of the mesh
-func.func @main() -> tensor<2xui32> {
-  %0 = sdy.manual_computation() in_shardings=[] out_shardings=[<@mesh, [{"m"}]>] manual_axes={"m"} () {
-    %1 = stablehlo.partition_id : tensor<ui32>
-    %2 = stablehlo.reshape %1 : (tensor<ui32>) -> tensor<1xui32>
-    sdy.return %2 : tensor<1xui32>
-  } : () -> tensor<2xui32>
-  return %0 : tensor<2xui32>
-}
-
-// -----
-
-sdy.mesh @mesh = <["m"=2, "f"=2]>
 // CHECK: error[SH0312]: stablehlo.all_gather tells devices apart that differ along f, which is not manual here
 func.func @main(%x: tensor<8xf32>) -> tensor<16xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"m"}]>] out_shardings=[<@mesh, [{"m"}]>] manual_axes={"m"} (%p: tensor<4xf32>) {

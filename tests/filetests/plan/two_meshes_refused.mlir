@@ -12,16 +12,6 @@ func.func @main(%x: tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, 
 // -----
 
 sdy.mesh @a = <["x"=4]>
-sdy.mesh @b = <["x"=4], device_ids=[0, 2, 1, 3]>
-// CHECK: error[SH0302]: values are sharded on two meshes, @a and @b: they have their devices in different orders
-func.func @main(%x: tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {}]>}) -> (tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@b, [{"x"}, {}]>}) {
-  %0 = stablehlo.sine %x : tensor<12x12xf32>
-  return %0 : tensor<12x12xf32>
-}
-
-// -----
-
-sdy.mesh @a = <["x"=4]>
 sdy.mesh @b = <["x"=2]>
 // CHECK: error[SH0302]: values are sharded on two meshes, @a and @b: they have different numbers of devices
 func.func @main(%x: tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@a, [{"x"}, {}]>}) -> (tensor<12x12xf32> {sdy.sharding = #sdy.sharding<@b, [{"x"}, {}]>}) {

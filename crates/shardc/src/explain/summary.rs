@@ -100,7 +100,7 @@ impl Explainer<'_> {
                 let mesh = &self.module.meshes[s.mesh];
                 s.split_axes().all(|axis: AxisRef| mesh.axis_size(axis) == 1)
             });
-            let bytes = self.module.tensor(value).and_then(|t| t.num_bytes()).unwrap_or(0).unsigned_abs();
+            let bytes = self.module.stored(value).and_then(|t| t.num_bytes()).unwrap_or(0).unsigned_abs();
             if !whole || bytes < LARGE || self.is_free(op) {
                 continue;
             }

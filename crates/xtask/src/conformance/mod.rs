@@ -6,6 +6,7 @@
 mod bytecode;
 mod exceptions;
 mod filecheck;
+mod interpret;
 mod propagation;
 mod read;
 mod shardy;
@@ -49,6 +50,8 @@ enum Part {
     Filecheck,
     /// Those of Shardy's alone, counted in functions.
     Shardy,
+    /// StableHLO's interpreter tests with random shardings give on several devices what they expect.
+    Interpret,
     /// Propagation gives the corpus the shardings that Shardy, in jaxlib, gives it.
     Propagation,
 }
@@ -90,6 +93,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     }
     if wants(Part::Shardy) || wants(Part::Filecheck) {
         shardy::run(workspace, &root.join("conformance/shardy"), args)?;
+    }
+    if wants(Part::Interpret) {
+        interpret::run(workspace, &root.join("conformance/stablehlo"), args)?;
     }
     if wants(Part::Propagation) {
         propagation::run(workspace, &root, args)?;

@@ -58,7 +58,7 @@ impl Former<'_, '_> {
         let module = &mut *self.import.module;
         let mesh = &module.meshes[sharding.mesh];
         let is_manual = |axis: &AxisRef| manual.iter().any(|m| m.axis == axis.axis);
-        if let (Some(whole), Some(local)) = (module.tensor(whole), module.tensor(local)) {
+        if let (Some(whole), Some(local)) = (module.stored(whole), module.stored(local)) {
             let mut expected = whole.clone();
             for (n, dim) in expected.shape.iter_mut().zip(&sharding.dims) {
                 let first = dim.axes.iter().take_while(|axis| is_manual(axis)).count();

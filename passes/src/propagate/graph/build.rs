@@ -3,23 +3,21 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{
-    Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, Type, TypeId, ValueId,
-};
+use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, TypeId, ValueId};
 use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::{Class, is_elementwise};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::rules::{RuleOptions, rule_with};
+use crate::rules::{RuleOptions, has_rule, rule_with};
 
 /// A graph that is being made.
 pub(super) struct Build<'m> {
     pub(super) module: &'m Module,
     pub(super) parents: &'m Parents,
     pub(super) graph: Graph,
-    conservative: bool,
+    rules: RuleOptions,
     rule_ids: FxHashMap<NodeRule, u32>,
     /// Rules of elementwise operations whose tensors all have one shape, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
@@ -33,7 +31,7 @@ pub(super) struct Build<'m> {
 
 impl<'m> Build<'m> {
     /// `ops` is everything that the graph is of.
-    pub(super) fn new(module: &'m Module, parents: &'m Parents, conservative: bool, ops: &[OpId]) -> Self {
+    pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
             for &v in &module.ops[op].operands {
@@ -44,7 +42,7 @@ impl<'m> Build<'m> {
             module,
             parents,
             graph: Graph::default(),
-            conservative,
+            rules,
             rule_ids: FxHashMap::default(),
             pointwise: FxHashMap::default(),
             uses,
@@ -55,7 +53,7 @@ impl<'m> Build<'m> {
 
     /// Gives a tensor a slot of its own.
     pub(super) fn add_slot(&mut self, value: ValueId) {
-        if matches!(self.module.types.get(self.module.values[value].ty), Type::Tensor(_)) {
+        if self.module.stored(value).is_some() {
             self.graph.values.push(Some(value));
             self.graph.slot_of[value] = self.graph.values.len() as u32;
         }
@@ -90,7 +88,7 @@ impl<'m> Build<'m> {
         boundary: Boundary,
     ) {
         let module = self.module;
-        let Some(tensor) = module.tensor(owner).filter(|t| t.is_static() && t.rank() > 0) else { return };
+        let Some(tensor) = module.stored(owner).filter(|t| t.is_static() && t.rank() > 0) else { return };
         if sources.is_empty() || sources.iter().any(|&v| module.rank(v) != tensor.rank()) {
             return;
         }
@@ -120,13 +118,14 @@ impl<'m> Build<'m> {
     fn rule(&mut self, op: OpId) -> Option<u32> {
         let module = self.module;
         let data = &module.ops[op];
-        let is_tensor = |&v: &ValueId| module.tensor(v).is_some_and(TensorType::is_static);
+        let is_tensor = |&v: &ValueId| module.stored(v).is_some_and(TensorType::is_static);
         if matches!(data.kind, OpKind::PropagationBarrier { .. }) {
-            let tensor = module.tensor(*data.results.first()?)?;
+            let tensor = module.stored(*data.results.first()?)?;
             return Some(self.identity(tensor, 1));
         }
         let elementwise = is_elementwise(module, op);
-        if elementwise && data.results.len() == 1 && data.attrs.is_empty() {
+        let known = has_rule(&data.kind, self.rules.set);
+        if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
             // Most operations of a program are of this kind; their rule is known without making it.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
@@ -134,19 +133,20 @@ impl<'m> Build<'m> {
                 if let Some(&rule) = self.pointwise.get(&(ty, data.operands.len())) {
                     return Some(rule);
                 }
-                let tensor = module.tensor(data.results[0]).filter(|t| t.is_static())?;
-                let rule = self.intern(identity_rule(tensor, data.operands.len()), true, self.conservative);
+                let tensor = module.stored(data.results[0]).filter(|t| t.is_static())?;
+                let rule =
+                    self.intern(identity_rule(tensor, data.operands.len()), true, self.rules.conservative);
                 self.pointwise.insert((ty, data.operands.len()), rule);
                 return Some(rule);
             }
         }
-        let rule = rule_with(module, op, RuleOptions { conservative: self.conservative })?;
+        let rule = rule_with(module, op, self.rules)?;
         let shapes_known =
-            data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.tensor(*v).is_none());
+            data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.stored(*v).is_none());
         if !shapes_known || rule.operands.len() + rule.results.len() > usize::from(u16::MAX) {
             return None;
         }
-        Some(self.intern(rule, elementwise, self.conservative))
+        Some(self.intern(rule, elementwise, self.rules.conservative))
     }
 
     fn identity(&mut self, tensor: &TensorType, operands: usize) -> u32 {
@@ -160,7 +160,7 @@ impl<'m> Build<'m> {
             let result = self.graph.values.len() as u32;
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
-            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
             let rule = self.identity(tensor, 1);
             let value = self.graph.slot_of[value].wrapping_sub(1);
             if value != NONE {
@@ -175,7 +175,7 @@ impl<'m> Build<'m> {
         let first = self.graph.values.len() - module.funcs[func].results.len();
         for (arg, result) in aliased_pairs(module, func) {
             let Some(&value) = module.regions[body].args.get(arg) else { continue };
-            let Some(tensor) = module.tensor(value).filter(|t| t.is_static()) else { continue };
+            let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
             if module.funcs[func].results.get(result) != Some(&module.values[value].ty) {
                 continue;
             }

@@ -24,7 +24,7 @@ impl Edges {
         kind: OpKind,
         (span, loc): (Span, PackedOption<LocId>),
     ) -> Option<ValueId> {
-        if !module.tensor(value).is_some_and(|tensor| tensor.is_static()) {
+        if !module.stored(value).is_some_and(|tensor| tensor.is_static()) {
             return None;
         }
         let ty = module.values[value].ty;

@@ -30,9 +30,16 @@ fn push_flag(out: &mut Attrs, name: &'static str, flag: Option<bool>) {
     out.extend(flag.map(|flag| (name, Val::Bool(flag))));
 }
 
+const PAIRS: &str = "source_target_pairs";
+
 fn push_collective(out: &mut Attrs, spec: &CollectiveSpec, groups: &'static str) {
     out.extend(spec.channel.map(|channel| ("channel_handle", Val::Channel(channel))));
-    out.push((groups, Val::Groups(spec.groups.clone(), spec.mesh_axes.clone())));
+    // No pairs are a matrix of two columns nevertheless.
+    let is_no_pairs = groups == PAIRS && spec.groups.is_empty();
+    out.push(match is_no_pairs {
+        true => (groups, Val::Pairs(Default::default())),
+        false => (groups, Val::Groups(spec.groups.clone(), spec.mesh_axes.clone())),
+    });
     if spec.use_global_device_ids {
         out.push(("use_global_device_ids", Val::Unit));
     }
@@ -44,11 +51,7 @@ fn push_collective(out: &mut Attrs, spec: &CollectiveSpec, groups: &'static str)
 fn push_transfer(out: &mut Attrs, spec: &TransferSpec) {
     out.push(("channel_handle", Val::Channel(spec.channel)));
     push_flag(out, "is_host_transfer", spec.is_host_transfer);
-    out.extend(
-        spec.source_target_pairs
-            .as_ref()
-            .map(|pairs| ("source_target_pairs", Val::Groups(pairs.clone(), None))),
-    );
+    out.extend(spec.source_target_pairs.as_ref().map(|pairs| (PAIRS, Val::Groups(pairs.clone(), None))));
 }
 
 fn push_window(out: &mut Attrs, spec: &WindowSpec, dilated: bool) {
@@ -200,7 +203,7 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             out.push(("split_count", int(*split_count)));
             push_collective(out, spec, "replica_groups");
         }
-        K::CollectivePermute(spec) => push_collective(out, spec, "source_target_pairs"),
+        K::CollectivePermute(spec) => push_collective(out, spec, PAIRS),
         K::CollectiveBroadcast(spec) => push_collective(out, spec, "replica_groups"),
         K::BatchNorm(_, spec) => {
             out.push(("epsilon", Val::F32(spec.epsilon)));

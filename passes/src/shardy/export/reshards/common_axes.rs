@@ -26,7 +26,7 @@ pub(super) fn find(
         return axes;
     }
     let data = &module.ops[op];
-    let elements = |&v: &ValueId| match module.tensor(v) {
+    let elements = |&v: &ValueId| match module.stored(v) {
         Some(tensor) if tensor.is_static() => tensor.shape.iter().fold(1i64, |n, &s| n.saturating_mul(s)),
         _ => 0,
     };

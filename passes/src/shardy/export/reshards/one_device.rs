@@ -55,7 +55,7 @@ impl Inserter<'_> {
         }
         let mut at = Cursor::After(op, 0);
         for (&result, given) in results.iter().zip(given) {
-            if self.module.tensor(result).is_none() {
+            if self.module.stored(result).is_none() {
                 let whole = self.module.shardings.intern(TensorSharding::replicated(all, 0));
                 self.module.shardings.set(result, Some(whole));
                 continue;
@@ -78,7 +78,7 @@ impl Inserter<'_> {
 
     fn operand_to_device(&mut self, used: Use, all: MeshId, on_device: &TensorSharding, at: &mut Cursor) {
         let value = self.value(used);
-        if self.module.tensor(value).is_none() {
+        if self.module.stored(value).is_none() {
             return;
         }
         let whole = TensorSharding::replicated(all, self.module.rank(value));

@@ -126,7 +126,7 @@ impl Inserter<'_> {
         let axes = sorted(&self.module.meshes[mesh], axes);
         let mut at = Cursor::After(op, 0);
         for result in results {
-            if self.module.tensor(result).is_none() {
+            if self.module.stored(result).is_none() {
                 continue;
             }
             let sharding = match self.sharding(result) {

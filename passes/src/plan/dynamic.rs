@@ -1,0 +1,45 @@
+//! Sizes that are not known at compile time. Nothing is sharded by propagation there, as in Shardy, and what the program
+//! itself shards cannot be split: how large a block is would depend on the size.
+
+use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
+
+use crate::structure::{program_ops, program_regions};
+
+/// Refuses tensors of unknown sizes that are split.
+pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut check = |ty: TypeId, id: Option<ShardingId>, span: Span, what: &dyn Fn() -> String| {
+        let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
+            return;
+        };
+        let Some(ty) = module.types.stored(ty).filter(|ty| !ty.is_static()) else { return };
+        let spec = sharding.display(&module.meshes[sharding.mesh]);
+        let message = format!("{} is sharded {spec}: {ty} has a size that is not known", what());
+        errors.push(
+            Diagnostic::unsupported("SH0315", message)
+                .at(span)
+                .hint("leave it whole, or pad it to its greatest size (stablehlo.set_dimension_size, stablehlo.pad) and shard that"),
+        );
+    };
+    let data = &module.funcs[func];
+    for region in program_regions(module, body) {
+        for (i, &arg) in module.regions[region].args.iter().enumerate() {
+            let what = || match region == body {
+                true => format!("argument {i} of @{}", data.name),
+                false => "a value in a loop or computation".to_owned(),
+            };
+            check(module.values[arg].ty, module.shardings.of(arg), data.span, &what);
+        }
+    }
+    for op in program_ops(module, body) {
+        let op = &module.ops[op];
+        for &result in &op.results {
+            let what = || format!("the result of {}", op.kind.name());
+            check(module.values[result].ty, module.shardings.of(result), op.span, &what);
+        }
+    }
+    for (i, (&ty, id)) in data.results.iter().zip(&data.res_shardings).enumerate() {
+        check(ty, id.expand(), data.span, &|| format!("result {i} of @{}", data.name));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}

@@ -1,0 +1,110 @@
+//! What quantized elements forbid.
+//!
+//! A device works on its part of a quantized tensor as it does on that of any other, where it need not make up elements,
+//! as a mask or a pending sum would: what a zero is depends on the scale. A dimension whose positions have scales of
+//! their own stays whole, since its parts would be of different types, and all devices run one program.
+
+use shardc_ir::{
+    Diagnostic, DimSharding, FuncId, Module, OpId, OpKind, RegionId, ShardingId, Span, TypeId, ValueId,
+};
+
+use super::support::Split;
+use crate::rule::{FactorIndex, ShardingRule};
+use crate::structure::{program_ops, program_regions};
+
+/// Takes the axes off dimensions whose positions have scales of their own. The operations around them then say what is gathered.
+///
+/// # Errors
+/// The program itself asks for such a split (`SH0319`).
+pub(super) fn keep_scales_whole(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+) -> Result<(), Vec<Diagnostic>> {
+    let regions = program_regions(module, body);
+    let ops = program_ops(module, body);
+    let args = regions.iter().flat_map(|&r| &module.regions[r].args);
+    let values: Vec<ValueId> = args
+        .chain(ops.iter().flat_map(|&op| &module.ops[op].results))
+        .copied()
+        .filter(|&v| module.is_quantized(v))
+        .collect();
+    if values.is_empty() {
+        return Ok(());
+    }
+    let errors = asked_for(module, func, body, &ops);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    for value in values {
+        let Some(sharding) = module.shardings.of(value) else { continue };
+        let dims = split_scales(module, module.values[value].ty, sharding);
+        if dims.is_empty() {
+            continue;
+        }
+        let mut whole = module.shardings.get(sharding).clone();
+        for dim in dims {
+            whole.dims[dim] = DimSharding::closed(&[]);
+        }
+        let whole = module.shardings.intern(whole);
+        module.shardings.set(value, Some(whole));
+    }
+    Ok(())
+}
+
+/// What the program itself splits though it cannot be: arguments, results, constraints.
+fn asked_for(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec<Diagnostic> {
+    let refused = |ty: TypeId, id: Option<ShardingId>, span: Span| {
+        let &dim = split_scales(module, ty, id?).first()?;
+        let message = format!(
+            "dimension {dim} of {} is split, and each position of it has its own scale: its parts are of different types",
+            module.types.display(ty)
+        );
+        Some(Diagnostic::unsupported("SH0319", message).at(span).hint(
+            "split another dimension, or split the real numbers before uniform_quantize or after uniform_dequantize",
+        ))
+    };
+    let data = &module.funcs[func];
+    let args = module.regions[body].args.iter();
+    let args = args.filter_map(|&v| refused(module.values[v].ty, module.shardings.of(v), data.span));
+    let results = data.results.iter().zip(&data.res_shardings);
+    let results = results.filter_map(|(&ty, id)| refused(ty, id.expand(), data.span));
+    let ops = ops.iter().filter_map(|&op| {
+        let op = &module.ops[op];
+        let (OpKind::ShardingConstraint(id) | OpKind::Reshard(id)) = op.kind else { return None };
+        refused(module.values[*op.results.first()?].ty, Some(id), op.span)
+    });
+    args.chain(results).chain(ops).collect()
+}
+
+/// The split dimensions of a type that have scales along them.
+fn split_scales(module: &Module, ty: TypeId, sharding: ShardingId) -> Vec<usize> {
+    let Some(tensor) = module.types.as_quantized(ty) else { return Vec::new() };
+    let sharding = module.shardings.get(sharding);
+    let mesh = &module.meshes[sharding.mesh];
+    (0..sharding.rank()).filter(|&dim| tensor.scales_along(dim) && sharding.shards(mesh, dim) > 1).collect()
+}
+
+/// What is left of a way to split a factor where operands or results are quantized.
+pub(super) fn restricted(
+    module: &Module,
+    op: OpId,
+    rule: &ShardingRule,
+    index: FactorIndex,
+    split: Split,
+) -> Split {
+    let data = &module.ops[op];
+    let values = || data.operands.iter().chain(&data.results);
+    if split == Split::No || !values().any(|&v| module.is_quantized(v)) {
+        return split;
+    }
+    let has_scales = values().zip(rule.tensors()).any(|(&value, mapping)| {
+        let tensor = module.types.as_quantized(module.values[value].ty);
+        let dim = mapping.find(index).map(|(dim, _)| dim);
+        tensor.zip(dim).is_some_and(|(tensor, dim)| tensor.scales_along(dim))
+    });
+    // What is written may be in another block, and then the device would have to make up what it writes.
+    let writes = matches!(data.kind, OpKind::Scatter(_) | OpKind::DynamicUpdateSlice);
+    let is_local = split == Split::Plain && !writes;
+    if is_local && !has_scales { split } else { Split::No }
+}

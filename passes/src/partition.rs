@@ -7,7 +7,7 @@ use shardc_ir::{
 
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Gather, plan_with_gathers, planned_mesh};
+use crate::plan::{Plan, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -81,7 +81,7 @@ pub fn partition(
     func: FuncId,
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
-    let gathers = planned(module, func)?;
+    let Plan { gathers, notes } = planned(module, func)?;
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
     if options.strict && !warnings.is_empty() {
         for warning in &mut warnings {
@@ -90,14 +90,15 @@ pub fn partition(
         }
         return Err(warnings);
     }
+    warnings.extend(notes);
     Ok(Partitioned { interface: finished(module, func, options.mode)?, warnings })
 }
 
 /// The first half: the propagated module is swept and planned. Returns what is gathered without being asked for.
-pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
+pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     sweep(module, body);
-    plan_with_gathers(module, func)
+    plan_and_tell(module, func)
 }
 
 /// The second half: a planned module becomes the program of each device.

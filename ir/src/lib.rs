@@ -58,4 +58,4 @@ pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTen
 pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Encoding, Shape, TensorType, Type, TypeTable};
-pub use verify::{sharding_rule_fault, verify};
+pub use verify::{collective_fault, sharding_rule_fault, verify};

@@ -5,6 +5,8 @@ use shardc_ir::{
     TensorSharding, TensorType, TypeId,
 };
 
+use crate::collectives::verify::{verify_collectives, verify_pending};
+use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
 use crate::plan::{Plan, plan_and_tell, planned_mesh};
@@ -74,7 +76,7 @@ pub struct Partitioned {
 /// program that each device runs.
 ///
 /// # Errors
-/// See [`plan`](crate::plan::plan()), [`lower_reshards`] and [`localize`](localize()); with [`PartitionOptions::strict`] also every gather that
+/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`]; with [`PartitionOptions::strict`] also every gather that
 /// would otherwise be a warning.
 pub fn partition(
     module: &mut Module,
@@ -94,9 +96,10 @@ pub fn partition(
     Ok(Partitioned { interface: finished(module, func, options.mode)?, warnings })
 }
 
-/// The first half: the propagated module is swept and planned. Returns what is gathered without being asked for.
+/// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
 pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
+    fold_pads(module, body);
     sweep(module, body);
     plan_and_tell(module, func)
 }
@@ -111,9 +114,11 @@ pub(crate) fn finished(
     merge_reductions(module, body);
     sweep(module, body);
     lower_reshards(module, body)?;
+    verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
+    verify_collectives(module, func, Some(&interface))?;
     Ok(interface)
 }
 

@@ -2,7 +2,9 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::expand::expand;
+use crate::fold_pads::fold_pads;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -81,6 +83,18 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "fold-pads",
+        about: "let convolutions and windows pad their input themselves",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                fold_pads(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
         name: "sweep",
         about: "remove operations whose results nobody uses",
         needs: "any verified module",
@@ -128,6 +142,20 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module whose reshards are lowered",
         options: &[],
         run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "verify-collectives",
+        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
+        needs: "a planned module or a localized one",
+        options: &[],
+        run: |module, _| {
+            let entry = entry(module)?;
+            match module.funcs[entry].body {
+                Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body)?,
+                _ => verify_collectives(module, entry, None)?,
+            }
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "export-gspmd",

@@ -8,14 +8,16 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use shardc::ir::{
-    BinaryOp, CollectiveSpec, Dense, Module, OpId, OpKind,
+    Attr, BinaryOp, Builder, Channel, CollectiveSpec, DType, Dense, Module, OpId, OpKind,
     OpKind::{
         AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter,
         Select,
     },
     ValueId,
 };
-use shardc::{Compiler, Output, SpmdMode, ir, runtime::plugin};
+use shardc::{
+    Compiler, Output, SpmdMode, ir, passes::collectives::verify::verify_collectives, runtime::plugin,
+};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     root,
@@ -383,6 +385,45 @@ const BREAKAGES: &[Breakage] = &[
         },
         noticed: Refused("as target twice"),
     },
+    Breakage {
+        name: "collective that names devices in the way of the other mode",
+        program: "small/weight_gradient",
+        edit: |m| {
+            let spec = collective(m, |k| matches!(k, AllReduce(_)))?;
+            spec.use_global_device_ids = !spec.use_global_device_ids;
+            spec.channel = match spec.channel {
+                Some(_) => None,
+                None => Some(Channel::between_devices(1)),
+            };
+            Some(())
+        },
+        noticed: Refused("stablehlo.all_reduce"),
+    },
+    Breakage {
+        name: "loop that some devices leave earlier",
+        program: "small/loop",
+        edit: |m| {
+            let id = match m.attrs.get("mhlo.num_partitions") {
+                Some(Attr::Int(1, _)) => OpKind::ReplicaId,
+                _ => OpKind::PartitionId,
+            };
+            let loops = find(m, |k| matches!(k, OpKind::While))?;
+            let cond = *m.ops[loops].regions.first()?;
+            let compare =
+                m.walk(cond).into_iter().find(|&op| matches!(m.ops[op].kind, OpKind::Compare(..)))?;
+            // As far as the number of the device, for the loop's own limit.
+            let limit = m.ops[compare].operands[1];
+            let (ui32, own) = (m.types.tensor(&[], DType::UI32), m.values[limit].ty);
+            let mut b = Builder::new(m);
+            let number = b.op1(id, &[], ui32);
+            let number = b.op1(OpKind::Convert, &[number], own);
+            let made = b.take();
+            m.ops[compare].operands[1] = number;
+            m.regions[cond].ops.splice(0..0, made);
+            Some(())
+        },
+        noticed: Refused("SH0462"),
+    },
 ];
 
 fn main() -> ExitCode {
@@ -442,9 +483,14 @@ fn run(breakage: &Breakage) -> Result<(), Failed> {
 }
 
 fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Output) -> Result<(), String> {
-    // The verifier's verdicts need no device.
-    if let (Refused(text), Err(errors)) = (breakage.noticed, ir::verify(&broken.module)) {
-        ir::verify(&output.module).map_err(|_| "the verifier refuses the unbroken program")?;
+    // The verifiers' verdicts need no device.
+    let verified = |output: &Output| {
+        ir::verify(&output.module)?;
+        let entry = output.module.entry().ok_or_else(|| vec![output.module.no_entry()])?;
+        verify_collectives(&output.module, entry, Some(&output.interface))
+    };
+    if let (Refused(text), Err(errors)) = (breakage.noticed, verified(broken)) {
+        verified(output).map_err(|_| "the verifier refuses the unbroken program")?;
         return match errors.iter().any(|e| e.to_string().contains(text)) {
             true => Ok(()),
             false => Err(format!("refused, but not for \"{text}\": {errors:?}")),

@@ -81,7 +81,8 @@ pub(crate) struct InputArgs {
 /// How a program without annotations is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct AnnotationArgs {
-    /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
+    /// Mesh for a program that has none, or in place of its own (axes are matched by name; for GSPMD's tiles, which
+    /// have no names, in order), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model
@@ -121,6 +122,15 @@ pub(crate) enum Emit {
     Bytecode,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Rules {
+    /// All whose dimensions hang together
+    Whole,
+    /// Those that Shardy's passes alone know: exactly its shardings come out (nothing propagates through CHLO, for
+    /// example)
+    Shardy,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct PartitionArgs {
     #[command(flatten)]
@@ -148,6 +158,9 @@ pub(crate) struct PropagateArgs {
     /// Write the shardings as mhlo.sharding, for XLA's GSPMD partitioner
     #[arg(long)]
     pub(crate) emit_gspmd: bool,
+    /// Which operations shardings propagate through
+    #[arg(long, value_enum, default_value_t = Rules::Whole)]
+    pub(crate) rules: Rules,
     /// Write on each value which annotation its axes come from (sdy.sharding_origins), as Shardy does
     #[arg(long)]
     pub(crate) debug_sharding_origins: bool,

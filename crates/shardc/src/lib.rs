@@ -40,6 +40,8 @@ mod error;
 pub mod exec;
 pub mod explain;
 mod manifest;
+#[cfg(feature = "runtime")]
+mod widen;
 
 pub use compiler::{Compiler, Output, Propagated, Stage};
 pub use error::Error;

@@ -24,37 +24,42 @@ fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<
 }
 
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
-    let kind = &report.module.ops[id].kind;
-    let Some(spec) = kind.collective() else { return };
+    if let Some((code, (message, hint))) = fault(report.module, id) {
+        report.hinted(code, id, message, hint);
+    }
+}
+
+/// What is wrong with the groups or pairs of a collective, with the code of the invariant and a hint; `None` also for
+/// other operations.
+pub(super) fn fault(module: &Module, id: OpId) -> Option<(&'static str, Fault)> {
+    let kind = &module.ops[id].kind;
+    let spec = kind.collective()?;
+    let wrong = |message: &str, hint| Some(("SH0214", (format!("{} {message}", kind.name()), Some(hint))));
     if spec.use_global_device_ids && !spec.crosses_partitions() {
-        let message = format!("{} has global device ids but no channel", kind.name());
-        report.hinted("SH0214", id, message, Some("give it a channel_handle with a positive handle"));
-        return;
+        return wrong(
+            "has global device ids but no channel",
+            "give it a channel_handle with a positive handle",
+        );
     }
     if spec.use_global_device_ids && matches!(kind, OpKind::AllToAll { .. } | OpKind::CollectivePermute(_)) {
-        let message = format!("{} cannot have global device ids", kind.name());
-        report.hinted("SH0214", id, message, Some("with a channel its ids are those of partitions"));
-        return;
+        return wrong("cannot have global device ids", "with a channel its ids are those of partitions");
     }
     if let Some(mesh) = spec.mesh_axes.as_deref().filter(|_| spec.groups.is_empty()).and_then(mesh_of) {
-        let module = report.module;
         let known = module.mesh_names.contains_key(mesh)
             || module.func_names.contains_key(mesh)
             || module.kept_symbol(mesh).is_some();
         if !known {
-            let message = format!("{} has groups on the mesh @{mesh}, which is not defined", kind.name());
-            return report.hinted("SH0214", id, message, Some("define it: sdy.mesh @name = <[\"x\"=2]>"));
+            let message = format!("has groups on the mesh @{mesh}, which is not defined");
+            return wrong(&message, "define it: sdy.mesh @name = <[\"x\"=2]>");
         }
     }
-    let devices = num_devices(report.module, kind, spec);
+    let devices = num_devices(module, kind, spec);
     let (code, fault) = match kind {
         OpKind::CollectivePermute(_) => ("SH0215", permute(spec, devices)),
         _ => ("SH0214", groups(kind, spec, devices)),
     };
-    if let Err((message, hint)) = fault {
-        let message = format!("{} {message}", kind.name());
-        report.hinted(code, id, message, hint);
-    }
+    let (message, hint) = fault.err()?;
+    Some((code, (format!("{} {message}", kind.name()), hint)))
 }
 
 /// The mesh that groups written as axes name.
@@ -64,7 +69,8 @@ fn mesh_of(mesh_axes: &str) -> Option<&str> {
     Some(name[..end].trim_matches('"'))
 }
 
-type Fault = (String, Option<&'static str>);
+/// What is wrong, and what to do about it.
+pub(super) type Fault = (String, Option<&'static str>);
 
 const OUT_OF_RANGE: Option<&str> =
     Some("ids count from 0; with use_global_device_ids they count replicas times partitions");

@@ -76,6 +76,13 @@ pub fn sharding_rule_fault(module: &Module, op: OpId, text: &str) -> Option<Stri
     rule::fault(module, &module.ops[op], text)
 }
 
+/// What is wrong with the groups or pairs of devices of a collective (I14, I15), as a sentence; `None` for one that fits,
+/// and for other operations.
+#[must_use]
+pub fn collective_fault(module: &Module, op: OpId) -> Option<String> {
+    groups::fault(module, op).map(|(_, (message, _))| message)
+}
+
 /// At most so many errors are reported: one mistake of a pass can break every operation.
 const MAX_ERRORS: usize = 1000;
 

@@ -157,6 +157,7 @@ impl Localizer<'_> {
         spec
     }
 
+    /// A collective without a region, on a value of one block.
     pub(super) fn collective(
         &mut self,
         place: &mut Place<'_>,
@@ -164,9 +165,7 @@ impl Localizer<'_> {
         value: ValueId,
         shape: &[i64],
     ) -> ValueId {
-        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
-        let ty = self.tensor_type(shape, dtype);
-        self.emit(place, kind, &[value], ty)
+        self.sent(place, kind, value, shape, None)
     }
 
     fn reducing(
@@ -177,11 +176,34 @@ impl Localizer<'_> {
         shape: &[i64],
         reduction: ReductionKind,
     ) -> ValueId {
+        self.sent(place, kind, value, shape, Some(reduction))
+    }
+
+    fn sent(
+        &mut self,
+        place: &mut Place<'_>,
+        kind: OpKind,
+        value: ValueId,
+        shape: &[i64],
+        reduction: Option<ReductionKind>,
+    ) -> ValueId {
         let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
-        let region = self.reducer(reduction, dtype);
-        let result = self.collective(place, kind, value, shape);
+        let carrier = carrier(dtype);
+        let mut value = value;
+        if carrier != dtype {
+            let whole = self.module.shape(value).to_vec();
+            let ty = self.tensor_type(&whole, carrier);
+            value = self.emit(place, OpKind::Convert, &[value], ty);
+        }
+        let region = reduction.map(|reduction| self.reducer(reduction, carrier));
+        let ty = self.tensor_type(shape, carrier);
+        let mut result = self.emit(place, kind, &[value], ty);
         if let Some(op) = self.module.def_op(result) {
-            self.module.ops[op].regions.push(region);
+            self.module.ops[op].regions.extend(region);
+        }
+        if carrier != dtype {
+            let ty = self.tensor_type(shape, dtype);
+            result = self.emit(place, OpKind::Convert, &[result], ty);
         }
         result
     }
@@ -273,6 +295,15 @@ impl Localizer<'_> {
             SliceSpec { start: SizeList::from_elem(0, rank), stride: SizeList::from_elem(1, rank), limit };
         let ty = self.tensor_type(&spec.limit.clone(), ty.dtype);
         self.emit(place, OpKind::Slice(Box::new(spec)), &[value], ty)
+    }
+}
+
+/// The type that elements are sent as. XLA's CPU back end loses all but the first of numbers of two bits in a byte.
+fn carrier(dtype: DType) -> DType {
+    match dtype {
+        DType::I2 => DType::I8,
+        DType::UI2 => DType::UI8,
+        other => other,
     }
 }
 

@@ -10,6 +10,7 @@ use shardc_ir::{
 };
 
 use super::{Localizer, Place};
+use crate::plan::single_windows;
 use crate::reducer::{collective_reduction, is_identity};
 
 /// One component of an index whose dimension is split.
@@ -237,7 +238,9 @@ impl Localizer<'_> {
         let inputs = (self.module.ops[op].operands.len() - 1) / 2;
         let indices = self.module.ops[op].operands[inputs];
         let vector_dim = spec.index_vector_dim as usize;
-        let takes_one = |dim: u32| spec.inserted_window_dims.contains(&dim);
+        let single = single_windows(self.module, op, &spec);
+        let takes_one =
+            |dim: u32| spec.inserted_window_dims.contains(&dim) || single.contains(&(dim as usize));
         let input = self.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
@@ -313,20 +316,10 @@ impl Localizer<'_> {
         if is_identity(self.module, input, kind) || crate::reducer::is_idempotent(kind) {
             return;
         }
-        let Some(ty) = self.module.tensor(input).cloned() else { return };
         let axes: Vec<AxisRef> = partial
             .iter()
             .flat_map(|&d| self.sharding(indices).map(|s| s.axes(d).to_vec()).unwrap_or_default())
             .collect();
-        let Some(identity) = self.identity_scalar(place, kind, ty.dtype) else { return };
-        let coordinate = self.linear_coordinate(place, &axes);
-        let zero = self.i32_scalar(place, 0);
-        let pred = self.tensor_type(&[], DType::I1);
-        let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
-        let first = self.emit(place, compare, &[coordinate, zero], pred);
-        let rest = self.broadcast_scalar(place, identity, &ty.shape, ty.dtype);
-        let input_ty = self.module.values[input].ty;
-        let input = self.emit(place, OpKind::Select, &[first, input, rest], input_ty);
-        self.module.ops[op].operands[0] = input;
+        self.module.ops[op].operands[0] = self.on_first(place, input, &axes, kind);
     }
 }

@@ -4,11 +4,13 @@ use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
 
 use super::{Localizer, Place};
 use crate::forward::Forward;
+use crate::inline::{ValueMap, clone_region};
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// A collective of the program: its groups name devices, in the way of the mode.
-    pub(super) fn collective_of_program(&mut self, op: OpId) {
+    /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes
+    /// one for each, since back ends ask of such values that they be of one shape, or refuse them.
+    pub(super) fn collective_of_program(&mut self, op: OpId, place: &mut Place<'_>) {
         let mut groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
@@ -16,6 +18,28 @@ impl Localizer<'_> {
         let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
         groups.iter_mut().for_each(|group| group.resize(longest, -1));
         let by_global_ids = takes_global_ids(&self.module.ops[op].kind);
+        for i in 1..self.module.ops[op].operands.len() {
+            let (spec, groups) = (self.module.ops[op].clone(), groups.clone());
+            let regions: Vec<RegionId> = spec
+                .regions
+                .iter()
+                .map(|&region| clone_region(self.module, region, &mut ValueMap::new()))
+                .collect();
+            let (operand, old) = (spec.operands[i], spec.results[i]);
+            let value = self.emit(place, spec.kind, &[operand], self.module.values[old].ty);
+            if let Some(one) = self.module.def_op(value) {
+                self.module.ops[one].regions.extend(regions);
+                self.name_devices(one, groups, by_global_ids);
+            }
+            self.attach(old, value);
+        }
+        self.module.ops[op].operands.truncate(1);
+        self.module.ops[op].results.truncate(1);
+        self.name_devices(op, groups, by_global_ids);
+        place.out.push(op);
+    }
+
+    fn name_devices(&mut self, op: OpId, groups: Vec<Vec<i64>>, by_global_ids: bool) {
         let spec = if by_global_ids { self.groups(groups) } else { self.on_channel(groups) };
         if let Some(old) = self.module.ops[op].kind.collective_mut() {
             *old = *spec;

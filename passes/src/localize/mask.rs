@@ -3,10 +3,12 @@
 //! Where a dimension does not divide evenly, the last blocks end in elements that mean nothing. Whatever
 //! combines elements along that dimension first replaces them by the identity of the combination.
 
-use shardc_ir::{CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId};
+use shardc_ir::{
+    AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId,
+};
 
 use super::{Localizer, Place};
-use crate::reducer::identity;
+use crate::reducer::{collective_reduction, identity, is_idempotent, is_identity};
 
 impl Localizer<'_> {
     /// `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
@@ -56,17 +58,60 @@ impl Localizer<'_> {
     pub(crate) fn mask_reduce(&mut self, op: OpId, place: &mut Place<'_>) {
         let OpKind::Reduce { dims } = self.module.ops[op].kind.clone() else { return };
         let inputs = self.module.ops[op].operands.len() / 2;
+        self.count_init_once(op, &dims, place);
+        // Where it makes a difference how often the initial value counts, the tail must not count at all.
+        let counts = collective_reduction(self.module, op).filter(|&kind| !is_idempotent(kind));
         for i in 0..inputs {
             for &dim in &dims {
                 let value = self.module.ops[op].operands[i];
-                if self.is_split(value, dim as usize) && self.is_padded(value, dim as usize) {
-                    // The planner split the dimension only because the initial value is an identity.
-                    let init = self.module.ops[op].operands[inputs + i];
-                    let masked = self.mask_tail_of(place, value, dim as usize, init);
-                    self.module.ops[op].operands[i] = masked;
+                if !self.is_split(value, dim as usize) || !self.is_padded(value, dim as usize) {
+                    continue;
                 }
+                let fill = match (counts, self.module.tensor(value).map(|t| t.dtype)) {
+                    (Some(kind), Some(dtype)) => self.identity_scalar(place, kind, dtype),
+                    _ => Some(self.module.ops[op].operands[inputs + i]),
+                };
+                let Some(fill) = fill else { return };
+                let masked = self.mask_tail_of(place, value, dim as usize, fill);
+                self.module.ops[op].operands[i] = masked;
             }
         }
+    }
+
+    /// The first device along the axes of a split reduction begins with the initial value, the others with the
+    /// identity, unless that makes no difference.
+    fn count_init_once(&mut self, op: OpId, dims: &[u32], place: &mut Place<'_>) {
+        let &[value, init] = self.module.ops[op].operands.as_slice() else { return };
+        let Some(kind) = collective_reduction(self.module, op) else { return };
+        let axes: Vec<AxisRef> = dims
+            .iter()
+            .flat_map(|&d| self.sharding(value).map(|s| s.axes(d as usize).to_vec()).unwrap_or_default())
+            .collect();
+        if axes.is_empty() || is_idempotent(kind) || is_identity(self.module, init, kind) {
+            return;
+        }
+        let first = self.on_first(place, init, &axes, kind);
+        self.module.ops[op].operands[1] = first;
+    }
+
+    /// `value` on the first device along `axes`, and the identity on the others.
+    pub(crate) fn on_first(
+        &mut self,
+        place: &mut Place<'_>,
+        value: ValueId,
+        axes: &[AxisRef],
+        kind: ReductionKind,
+    ) -> ValueId {
+        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+        let Some(identity) = self.identity_scalar(place, kind, ty.dtype) else { return value };
+        let coordinate = self.linear_coordinate(place, axes);
+        let zero = self.i32_scalar(place, 0);
+        let pred = self.tensor_type(&[], DType::I1);
+        let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+        let first = self.emit(place, compare, &[coordinate, zero], pred);
+        let rest = self.broadcast_scalar(place, identity, &ty.shape, ty.dtype);
+        let value_ty = self.module.values[value].ty;
+        self.emit(place, OpKind::Select, &[first, value, rest], value_ty)
     }
 
     /// [`Localizer::mask_tail`], keeping the sharding and global type on the result, so that it can be masked again.

@@ -18,6 +18,7 @@
 
 mod collective;
 mod coords;
+mod dynamic;
 mod exchange;
 mod halo;
 mod index;
@@ -308,6 +309,9 @@ impl Localizer<'_> {
                 }
             }
             OpKind::DynamicSlice { .. } => {
+                if self.partial_slice(op, place) {
+                    return;
+                }
                 let local = self.module.shape(operands[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
                 if let OpKind::DynamicSlice { sizes } = &mut self.module.ops[op].kind {
@@ -318,6 +322,9 @@ impl Localizer<'_> {
                 self.start_at_zero(op, 1, &split, place);
             }
             OpKind::DynamicUpdateSlice => {
+                if self.partial_update(op, place) {
+                    return;
+                }
                 let rank = self.module.rank(operands[0]);
                 let split: Vec<bool> = (0..rank).map(|d| self.is_split(operands[0], d)).collect();
                 self.start_at_zero(op, 2, &split, place);
@@ -347,7 +354,7 @@ impl Localizer<'_> {
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op, place),
             OpKind::PartitionId => return self.partition_id(op, place),
             OpKind::Rng(_) => return self.drawn_by_one(op, place),
             OpKind::ReplicaId => return self.replica_id(op, place),

@@ -12,7 +12,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
             return;
         };
-        let Some(ty) = module.types.as_tensor(ty).filter(|ty| !ty.is_static()) else { return };
+        let Some(ty) = module.types.stored(ty).filter(|ty| !ty.is_static()) else { return };
         let spec = sharding.display(&module.meshes[sharding.mesh]);
         let message = format!("{} is sharded {spec}: {ty} has a size that is not known", what());
         errors.push(

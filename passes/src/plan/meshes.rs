@@ -114,7 +114,7 @@ fn to_front(module: &Module, func: FuncId, body: RegionId, used: &mut [MeshId]) 
             let sharding = module.shardings.get(sharding?);
             let counts =
                 !sharding.is_unsplit() && module.meshes[sharding.mesh].has_devices_of(&module.meshes[mesh]);
-            module.types.as_tensor(ty).filter(|_| counts)?.num_bytes()
+            module.types.stored(ty).filter(|_| counts)?.num_bytes()
         });
         bytes.fold(0, i64::saturating_add)
     };

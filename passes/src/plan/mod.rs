@@ -17,12 +17,14 @@
 
 mod alone;
 mod assign;
+mod detour;
 mod dynamic;
 mod effects;
 mod manual;
 mod meshes;
 mod one_device;
 mod orders;
+mod partials;
 mod quantized;
 mod ready;
 mod recompute;
@@ -35,10 +37,12 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
+use self::detour::{Detour, detour};
 use self::meshes::{common_mesh, tidy};
 pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;
 use self::support::Split;
+pub(crate) use self::support::single_windows;
 use crate::axes::{Part, Parts, parts};
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
@@ -49,7 +53,8 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: meshes without common axes, split scales of quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
+/// A construct that cannot be partitioned: meshes without common axes, split scales of
+/// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let Plan { gathers, notes } = plan_and_tell(module, func)?;
     Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
@@ -80,12 +85,13 @@ pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, V
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
     let notes = one_device::notes(module, func, body);
-    dynamic::check(module, func, body)?;
     quantized::keep_scales_whole(module, func, body)?;
+    dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     orders::enter(module, body, &entering);
+    partials::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
@@ -320,20 +326,44 @@ impl Pass<'_> {
     /// Makes operand `i` of `op` come in the sharding `to`.
     fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
         let Some(&value) = self.module.ops[op].operands.get(i) else { return };
-        let Some(from) = self.module.shardings.sharding_of(value) else { return };
-        if from.same_placement(self.module.shardings.get(to)) {
-            return;
+        self.module.ops[op].operands[i] = self.available(op, value, to, ready, out);
+    }
+
+    /// `value` in the sharding `to`, for the operation `at`.
+    fn available(
+        &mut self,
+        at: OpId,
+        value: ValueId,
+        to: ShardingId,
+        ready: &mut Ready,
+        out: &mut Vec<OpId>,
+    ) -> ValueId {
+        let Some(from) = self.module.shardings.sharding_of(value) else { return value };
+        let wanted = self.module.shardings.get(to);
+        if from.same_placement(wanted) {
+            return value;
         }
-        let changed = match ready.get(value, to) {
-            Some(v) => v,
-            None => {
-                let v = recompute::recompute(self.module, value, to, out)
-                    .unwrap_or_else(|| self.reshard(op, value, to, out));
-                ready.insert(value, to, v);
-                v
-            }
+        if let Some(known) = ready.get(value, to) {
+            return known;
+        }
+        let detour = detour(self.module, &mut self.planner, value, wanted);
+        let made = match (recompute::recompute(self.module, value, to, out), detour) {
+            (Some(copy), _) => copy,
+            (None, Some(detour)) => self.around(at, detour, ready, out),
+            (None, None) => self.reshard(at, value, to, out),
         };
-        self.module.ops[op].operands[i] = changed;
+        ready.insert(value, to, made);
+        made
+    }
+
+    /// Moves a smaller value and makes the wanted one of it again.
+    fn around(&mut self, at: OpId, detour: Detour, ready: &mut Ready, out: &mut Vec<OpId>) -> ValueId {
+        let to = self.module.shardings.intern(detour.to);
+        let mut value = self.available(at, detour.source, to, ready, out);
+        for (op, sharding) in detour.again {
+            value = recompute::again(self.module, op, &[value], sharding, out);
+        }
+        value
     }
 
     fn reshard(&mut self, at: OpId, value: ValueId, to: ShardingId, out: &mut Vec<OpId>) -> ValueId {

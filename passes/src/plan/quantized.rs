@@ -15,7 +15,7 @@ use crate::structure::{program_ops, program_regions};
 /// Takes the axes off dimensions whose positions have scales of their own. The operations around them then say what is gathered.
 ///
 /// # Errors
-/// The program itself asks for such a split (`SH0315`).
+/// The program itself asks for such a split (`SH0319`).
 pub(super) fn keep_scales_whole(
     module: &mut Module,
     func: FuncId,
@@ -60,7 +60,7 @@ fn asked_for(module: &Module, func: FuncId, body: RegionId, ops: &[OpId]) -> Vec
             "dimension {dim} of {} is split, and each position of it has its own scale: its parts are of different types",
             module.types.display(ty)
         );
-        Some(Diagnostic::unsupported("SH0315", message).at(span).hint(
+        Some(Diagnostic::unsupported("SH0319", message).at(span).hint(
             "split another dimension, or split the real numbers before uniform_quantize or after uniform_dequantize",
         ))
     };
@@ -103,6 +103,8 @@ pub(super) fn restricted(
         let dim = mapping.find(index).map(|(dim, _)| dim);
         tensor.zip(dim).is_some_and(|(tensor, dim)| tensor.scales_along(dim))
     });
-    let is_local = split == Split::Plain && !matches!(data.kind, OpKind::Scatter(_));
+    // What is written may be in another block, and then the device would have to make up what it writes.
+    let writes = matches!(data.kind, OpKind::Scatter(_) | OpKind::DynamicUpdateSlice);
+    let is_local = split == Split::Plain && !writes;
     if is_local && !has_scales { split } else { Split::No }
 }

@@ -4,9 +4,11 @@
 //! as a warning by the planner where it costs communication. [`localize`](crate::localize) relies on every
 //! promise made here.
 
-use shardc_ir::{ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, SizeList, ValueId};
+use shardc_ir::{
+    ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, ValueId,
+};
 
-use crate::reducer::{collective_reduction, is_idempotent, is_identity, reduction_of};
+use crate::reducer::{collective_reduction, identity, is_idempotent, is_identity, reduction_of};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::works_on_parts;
 use crate::windows::is_windowed;
@@ -112,13 +114,12 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             }
         }
         OpKind::TopK { .. } => plain_if(in_operand(0).is_some_and(|d| d + 1 < module.rank(data.operands[0]))),
-        OpKind::DynamicSlice { sizes } => {
-            plain_if(in_operand(0).is_some_and(|d| sizes[d] == module.shape(data.operands[0])[d]))
-        }
-        OpKind::DynamicUpdateSlice => plain_if(
-            in_operand(0)
-                .is_some_and(|d| module.shape(data.operands[0])[d] == module.shape(data.operands[1])[d]),
-        ),
+        OpKind::DynamicSlice { .. } => match factor.kind {
+            FactorKind::Reduction => sum_of_parts(module, op),
+            _ => Split::Plain,
+        },
+        // A dimension of which the update takes a part has a factor of its own.
+        OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
             _ => Split::Plain,
@@ -140,13 +141,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         }
         OpKind::Gather(spec) => match factor.kind {
             FactorKind::Reduction => match in_operand(0) {
-                Some(d) if spec.start_index_map.contains(&(d as u32)) => {
-                    match module.tensor(data.results[0]).map(|t| t.dtype) {
-                        Some(DType::I1) => Split::Pending(ReductionKind::Or),
-                        Some(_) => Split::Pending(ReductionKind::Add),
-                        None => Split::No,
-                    }
-                }
+                Some(d) if spec.start_index_map.contains(&(d as u32)) => sum_of_parts(module, op),
                 _ => Split::No,
             },
             _ => Split::Plain,
@@ -253,7 +248,9 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
 
 /// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their
 /// places or, as in the gradient of a kernel, within them; the rule allows for both at once, the planner for the larger.
-/// The source of a `select_and_scatter` is split where its operand is.
+/// The source of a `select_and_scatter` is split where its operand is. A `dynamic_slice` finds what it takes of a dimension
+/// in the blocks of it, whole. A `scatter` writes single elements where they are. Of the right-hand
+/// sides of a `triangular_solve`, each is solved alone.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
     match &data.kind {
@@ -267,15 +264,66 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
                 factors.truncate(1);
             }
         }
+        OpKind::Scatter(spec) => {
+            for dim in single_windows(module, op, spec) {
+                let factors = rule.operands.first().and_then(|m| m.dims.get(dim)).cloned();
+                for factor in factors.unwrap_or_default() {
+                    rule.factors[usize::from(factor)].kind = FactorKind::PassThrough;
+                }
+            }
+        }
+        OpKind::DynamicSlice { sizes } => {
+            let (Some(operand), Some(result)) = (rule.operands.first(), rule.results.first_mut()) else {
+                return rule;
+            };
+            let Some(&value) = data.operands.first() else { return rule };
+            let dims = operand.dims.iter().zip(&mut result.dims).zip(sizes.iter().zip(module.shape(value)));
+            for ((from, to), _) in dims.filter(|(_, (m, n))| m != n) {
+                to.clear();
+                for &factor in from {
+                    rule.factors[usize::from(factor)].kind = FactorKind::Reduction;
+                }
+            }
+        }
         OpKind::SelectAndScatter(_) => {
             let [operand, source, ..] = rule.operands.as_mut_slice() else { return rule };
             for (of_source, of_operand) in source.dims.iter_mut().zip(&operand.dims) {
                 of_source.clone_from(of_operand);
             }
         }
+        OpKind::TriangularSolve(_) => {
+            let (Some(matrix), Some(sides)) = (rule.operands.first(), rule.operands.get(1)) else {
+                return rule;
+            };
+            for (index, factor) in (0..).zip(&mut rule.factors) {
+                let is_result = rule.results.iter().any(|m| m.find(index).is_some());
+                if is_result && matrix.find(index).is_none() && sides.find(index).is_some() {
+                    factor.kind = FactorKind::PassThrough;
+                }
+            }
+        }
         _ => {}
     }
     rule
+}
+
+/// The dimensions that a scatter has indices for and of which an update has one element, though it keeps the dimension.
+pub(crate) fn single_windows(module: &Module, op: OpId, spec: &ScatterSpec) -> Vec<usize> {
+    let data = &module.ops[op];
+    let (Some(&input), Some(&update)) = (data.operands.first(), data.operands.last()) else {
+        return Vec::new();
+    };
+    let (input, update) = (module.shape(input), module.shape(update));
+    let left = |&d: &usize| {
+        !spec.inserted_window_dims.contains(&(d as u32)) && !spec.input_batching_dims.contains(&(d as u32))
+    };
+    let kept = (0..input.len()).filter(left).zip(&spec.update_window_dims);
+    let single = kept.filter(|&(d, &w)| {
+        update.get(w as usize) == Some(&1)
+            && input[d] > 1
+            && spec.scatter_dims_to_operand_dims.contains(&(d as u32))
+    });
+    single.map(|(d, _)| d).collect()
 }
 
 /// What splitting a contracted dimension of a convolution does.
@@ -298,6 +346,15 @@ fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, in
 
 fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
+}
+
+/// Of each element of the result one device brings what it is, and the others nothing.
+fn sum_of_parts(module: &Module, op: OpId) -> Split {
+    match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
+        Some(DType::I1) => Split::Pending(ReductionKind::Or),
+        Some(_) => Split::Pending(ReductionKind::Add),
+        None => Split::No,
+    }
 }
 
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
@@ -324,12 +381,25 @@ fn sums_whole_dimension(module: &Module, op: OpId, spec: &ConvSpec, dim: usize) 
         && spec.reversal.get(i).is_none_or(|&reversed| !reversed)
 }
 
-/// Each device starts from the initial value, so it must not count when it is combined several times.
+/// Whether parts of a reduction can be combined by a collective.
+pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
+    split_reduce(module, op) != Split::No
+}
+
+/// Each device starts from the initial value, which must not count several times: where it would, only the first device
+/// has it, and the others the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };
+    let dtype = module.tensor(init).map(|t| t.dtype);
     match collective_reduction(module, op) {
-        Some(kind) if is_idempotent(kind) || is_identity(module, init, kind) => Split::Pending(kind),
+        Some(kind)
+            if is_idempotent(kind)
+                || is_identity(module, init, kind)
+                || dtype.is_some_and(|dtype| identity(kind, dtype).is_some()) =>
+        {
+            Split::Pending(kind)
+        }
         Some(_) | None => Split::No,
     }
 }

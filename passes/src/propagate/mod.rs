@@ -11,6 +11,7 @@
 //! alone, on all functions of a module.
 
 pub(crate) mod axes;
+mod classes;
 mod conflicts;
 mod constants;
 mod constraints;
@@ -29,6 +30,7 @@ mod provenance;
 mod schedule;
 
 pub(crate) use axes::overlaps;
+pub(crate) use classes::Classes;
 pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
 pub use factors::Strategy;
@@ -40,6 +42,7 @@ pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
+use crate::rules::{RuleOptions, RuleSet};
 use crate::{calls, shardings};
 use engine::Engine;
 use factors::Direction;
@@ -59,6 +62,8 @@ pub struct PropagateOptions {
     pub user_priority: bool,
     /// Whether axes are carried whole or not at all, and not along what may not divide.
     pub conservative: bool,
+    /// Which operations have rules.
+    pub rules: RuleSet,
     /// Whether to record where each axis came from ([`PropagateReport::provenance`]).
     pub provenance: bool,
     /// Which of Shardy's debugging attributes to write.
@@ -72,6 +77,7 @@ impl Default for PropagateOptions {
             op_priority: true,
             user_priority: true,
             conservative: false,
+            rules: RuleSet::default(),
             provenance: false,
             debug: DebugOptions::default(),
         }
@@ -276,13 +282,11 @@ impl Scope {
     }
 
     /// The graph, and the sharding that each slot starts from.
-    fn graph(&self, module: &mut Module, parents: &Parents, conservative: bool) -> (Graph, Vec<u32>) {
+    fn graph(&self, module: &mut Module, parents: &Parents, rules: RuleOptions) -> (Graph, Vec<u32>) {
         let (graph, main) = match *self {
-            Scope::Func(func, body) => {
-                (Graph::of_func(module, func, body, parents, conservative), Some(func))
-            }
+            Scope::Func(func, body) => (Graph::of_func(module, func, body, parents, rules), Some(func)),
             Scope::Module(main) => {
-                (Graph::of_module(module, main, parents, conservative), main.map(|(func, _)| func))
+                (Graph::of_module(module, main, parents, rules), main.map(|(func, _)| func))
             }
         };
         let given = prepare::initial_shardings(module, main, &graph, parents);
@@ -305,14 +309,15 @@ fn solve(
     applied: &[(ValueId, Annotation)],
     options: &PropagateOptions,
 ) -> Solved {
-    let (mut graph, mut given) = scope.graph(module, &parents, options.conservative);
+    let rules = RuleOptions { conservative: options.conservative, set: options.rules };
+    let (mut graph, mut given) = scope.graph(module, &parents, rules);
     let mut shardings = given.clone();
     let conflicts = groups::join(module, &graph, &mut shardings);
     let mut warnings = Vec::new();
     if !conflicts.is_empty() {
         warnings = groups::open(module, &parents, &conflicts);
         parents = scope.parents(module);
-        (graph, given) = scope.graph(module, &parents, options.conservative);
+        (graph, given) = scope.graph(module, &parents, rules);
         shardings.clone_from(&given);
         // What disagreed is behind constraints now, which are open.
         groups::join(module, &graph, &mut shardings);

@@ -63,6 +63,10 @@ impl<'m> Planner<'m> {
         Planner { mesh, known: HashMap::new() }
     }
 
+    pub(crate) fn mesh(&self) -> &'m Mesh {
+        self.mesh
+    }
+
     /// The cheapest path from one sharding to the other. `None` if `to` is pending where `from` is not,
     /// or is to be combined otherwise.
     pub(crate) fn path(

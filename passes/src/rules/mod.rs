@@ -19,6 +19,7 @@ mod index;
 mod letters;
 mod linalg;
 mod norm;
+mod peers;
 mod reduce;
 pub mod registry;
 mod shape;
@@ -42,6 +43,18 @@ pub struct RuleOptions {
     /// Whether nothing propagates along a dimension whose parts may not fit those of the other side: one that is
     /// sliced, padded, concatenated, or covered by windows.
     pub conservative: bool,
+    /// Whose rules apply.
+    pub set: RuleSet,
+}
+
+/// Which operations have rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RuleSet {
+    /// All whose dimensions hang together.
+    #[default]
+    Whole,
+    /// Those that Shardy has rules for, so that exactly its shardings come out: nothing propagates through CHLO, for example.
+    Shardy,
 }
 
 /// The sharding rule of an operation; `None` for one that has none.
@@ -53,10 +66,13 @@ pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
 /// As [`rule_of`], with options.
 #[must_use]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
-    let RuleOptions { conservative } = options;
+    let RuleOptions { conservative, set } = options;
     let data = &module.ops[op];
     if let Some(rule) = custom_rule(module, op, &data.attrs) {
         return Some(rule);
+    }
+    if !has_rule(&data.kind, set) {
+        return None;
     }
     match &data.kind {
         OpKind::Unary(_)
@@ -151,6 +167,14 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::FuncDataFlowEdge
         | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => None,
+    }
+}
+
+/// Whether a set has a rule for such an operation, if there is any.
+pub(crate) fn has_rule(kind: &OpKind, set: RuleSet) -> bool {
+    match set {
+        RuleSet::Whole => true,
+        RuleSet::Shardy => peers::shardy_has(kind),
     }
 }
 

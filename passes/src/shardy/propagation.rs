@@ -83,7 +83,9 @@ fn propagation(module: &mut Module, context: &PassContext, kind: Kind) -> PassRe
     };
     let report = propagate::propagate_module(module, &options)?;
     if context.options.is_on(KEEP_RULES) {
-        each_body(module, |m, body| write_rules(m, body, RuleOptions { conservative }))?;
+        each_body(module, |m, body| {
+            write_rules(m, body, RuleOptions { conservative, ..RuleOptions::default() })
+        })?;
     } else {
         each_body(module, rules::drop_written_rules)?;
     }
@@ -91,7 +93,8 @@ fn propagation(module: &mut Module, context: &PassContext, kind: Kind) -> PassRe
 }
 
 fn populate(module: &mut Module, context: &PassContext) -> PassResult {
-    let options = RuleOptions { conservative: context.options.is_on(CONSERVATIVE) };
+    let conservative = context.options.is_on(CONSERVATIVE);
+    let options = RuleOptions { conservative, ..RuleOptions::default() };
     let mut warnings = Vec::new();
     for body in module.bodies().collect::<Vec<_>>() {
         write_rules(module, body, options);

@@ -10,7 +10,8 @@ sdy.mesh @mesh = <["x"=4]>
 // WARN: warning[SH0311]: argument 0 of @main should be on device 0 only: every device has it
 // WARN: warning[SH0311]: the result of stablehlo.add should be on device 0 only: every device has it
 // CHECK: %arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}
-// CHECK: stablehlo.add %{{.*}}sdy.sharding_per_value<[<@mesh, [{}, {}]>]>
+// CHECK: %[[SUM:.*]] = stablehlo.add
+// CHECK-NEXT: sdy.reshard %[[SUM]] <@mesh, [{}, {}]>
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@one, []>}, %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x8xf32> {
   %0 = stablehlo.add %a, %b {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>

@@ -5,14 +5,19 @@ use std::process::ExitCode;
 use anyhow::Result;
 use shardc::Compiler;
 use shardc::passes::propagate::DebugOptions;
+use shardc::passes::rules::RuleSet;
 
-use crate::args::{Emit, PropagateArgs};
+use crate::args::{Emit, PropagateArgs, Rules};
 use crate::io::{self, Source};
 
 pub(crate) fn run(args: &PropagateArgs) -> Result<ExitCode> {
     let debug =
         DebugOptions { origins: args.debug_sharding_origins, edges: args.debug_propagation_edge_sharding };
-    let compiler = io::compiler(&args.input.annotations, None)?.debug(debug);
+    let rules = match args.rules {
+        Rules::Whole => RuleSet::Whole,
+        Rules::Shardy => RuleSet::Shardy,
+    };
+    let compiler = io::compiler(&args.input.annotations, None)?.debug(debug).rule_set(rules);
     let source = Source::read(&args.input.input)?;
     let propagated = Compiler::read(&source.bytes)
         .and_then(|module| compiler.propagate(module))

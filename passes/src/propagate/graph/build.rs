@@ -10,14 +10,14 @@ use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::{Class, is_elementwise};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::rules::{RuleOptions, rule_with};
+use crate::rules::{RuleOptions, has_rule, rule_with};
 
 /// A graph that is being made.
 pub(super) struct Build<'m> {
     pub(super) module: &'m Module,
     pub(super) parents: &'m Parents,
     pub(super) graph: Graph,
-    conservative: bool,
+    rules: RuleOptions,
     rule_ids: FxHashMap<NodeRule, u32>,
     /// Rules of elementwise operations whose tensors all have one shape, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
@@ -31,7 +31,7 @@ pub(super) struct Build<'m> {
 
 impl<'m> Build<'m> {
     /// `ops` is everything that the graph is of.
-    pub(super) fn new(module: &'m Module, parents: &'m Parents, conservative: bool, ops: &[OpId]) -> Self {
+    pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
             for &v in &module.ops[op].operands {
@@ -42,7 +42,7 @@ impl<'m> Build<'m> {
             module,
             parents,
             graph: Graph::default(),
-            conservative,
+            rules,
             rule_ids: FxHashMap::default(),
             pointwise: FxHashMap::default(),
             uses,
@@ -124,7 +124,8 @@ impl<'m> Build<'m> {
             return Some(self.identity(tensor, 1));
         }
         let elementwise = is_elementwise(module, op);
-        if elementwise && data.results.len() == 1 && data.attrs.is_empty() {
+        let known = has_rule(&data.kind, self.rules.set);
+        if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
             // Most operations of a program are of this kind; their rule is known without making it.
             let ty = module.values[data.results[0]].ty;
             let shape = module.shape(data.results[0]);
@@ -133,18 +134,19 @@ impl<'m> Build<'m> {
                     return Some(rule);
                 }
                 let tensor = module.stored(data.results[0]).filter(|t| t.is_static())?;
-                let rule = self.intern(identity_rule(tensor, data.operands.len()), true, self.conservative);
+                let rule =
+                    self.intern(identity_rule(tensor, data.operands.len()), true, self.rules.conservative);
                 self.pointwise.insert((ty, data.operands.len()), rule);
                 return Some(rule);
             }
         }
-        let rule = rule_with(module, op, RuleOptions { conservative: self.conservative })?;
+        let rule = rule_with(module, op, self.rules)?;
         let shapes_known =
             data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.stored(*v).is_none());
         if !shapes_known || rule.operands.len() + rule.results.len() > usize::from(u16::MAX) {
             return None;
         }
-        Some(self.intern(rule, elementwise, self.conservative))
+        Some(self.intern(rule, elementwise, self.rules.conservative))
     }
 
     fn identity(&mut self, tensor: &TensorType, operands: usize) -> u32 {

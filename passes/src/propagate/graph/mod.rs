@@ -21,6 +21,7 @@ use shardc_ir::{FuncId, Module, OpId, RegionId, SecondaryMap, ValueId};
 use super::flow::Parents;
 use super::schedule::Class;
 use crate::rule::ShardingRule;
+use crate::rules::RuleOptions;
 use build::Build;
 pub(super) use build::aliased_pairs;
 use edges::Edges;
@@ -118,10 +119,10 @@ impl Graph {
         func: FuncId,
         body: RegionId,
         parents: &Parents,
-        conservative: bool,
+        rules: RuleOptions,
     ) -> Self {
         let ops = module.walk(body);
-        let mut build = Build::new(module, parents, conservative, &ops);
+        let mut build = Build::new(module, parents, rules, &ops);
         build.slots_of_func(body, &ops);
         build.region(body);
         build.func_results(func, body);
@@ -136,10 +137,10 @@ impl Graph {
         module: &Module,
         main: Option<(FuncId, RegionId)>,
         parents: &Parents,
-        conservative: bool,
+        rules: RuleOptions,
     ) -> Self {
         let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
-        let mut build = Build::new(module, parents, conservative, &ops);
+        let mut build = Build::new(module, parents, rules, &ops);
         let edges = Edges::new(module, &ops, &build.uses);
         build.slots_of_module(&edges, &ops);
         for &op in &ops {

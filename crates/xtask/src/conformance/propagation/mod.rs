@@ -1,7 +1,9 @@
 //! Propagation beside Shardy's on every program of the corpus.
 //!
-//! Shardings of arguments, results and constraints must be equal. Shardy's passes alone see less than Shardy sees in XLA,
-//! which expands CHLO and inlines calls before: a result that differs from theirs is right if XLA, compiling the same
+//! Shardings of arguments, results and constraints must be equal. With the rules that Shardy has ([`RuleSet::Shardy`]) that
+//! is all there is to it, but that a program is given to Shardy a second time with its calls inlined if the first time it
+//! gave something else: it may forget a call in a loop when what goes into the call is split later. With all of ours, propagation goes through CHLO too, and Shardy's passes alone see less than
+//! Shardy sees in XLA, which expands CHLO before: a result that differs from theirs is right if XLA, compiling the same
 //! file with Shardy, shards it as we do. Values in between may differ; they are counted by class, and where they do, the
 //! program is partitioned once with our shardings and once with Shardy's: ours must not send more. What is expected to
 //! differ is listed in `tests/conformance/propagation.txt`.
@@ -25,6 +27,7 @@ use shardc_passes::{
     inline::inline_calls,
     partition::{PartitionOptions, partition},
     propagate::{PropagateOptions, propagate},
+    rules::RuleSet,
     strategy::bytes_sent,
 };
 use shardc_stablehlo::{PrintOptions, parse, print, render};
@@ -41,6 +44,10 @@ type Differences = Vec<(String, String)>;
 
 /// How one program went.
 struct Outcome {
+    /// Of arguments, results and constraints, with the rules that Shardy has.
+    wrong_by_its_rules: Differences,
+    /// Whether Shardy had to be given the program without calls for that.
+    without_calls: bool,
     /// Of arguments, results and constraints, and `bytes` where ours sends more.
     wrong: Differences,
     /// Results that differ from those of Shardy's passes alone and are as XLA has them.
@@ -95,6 +102,10 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 #[derive(Default)]
 struct Tally {
     compared: usize,
+    /// Programs that are equal with the rules that Shardy has.
+    equal_by_its_rules: usize,
+    /// Those of them that Shardy had to be given without calls.
+    without_calls: Vec<String>,
     /// Programs that are equal to what Shardy's passes give, and ones that are so but for results that are as in XLA.
     equal: usize,
     as_xla: Vec<String>,
@@ -120,6 +131,12 @@ impl Tally {
             Err(said) => return self.refused.push(format!("{name}: {said}")),
         };
         self.compared += 1;
+        self.equal_by_its_rules += usize::from(outcome.wrong_by_its_rules.is_empty());
+        self.without_calls.extend(outcome.without_calls.then(|| name.clone()));
+        let differences = outcome.wrong_by_its_rules.into_iter();
+        self.unexpected.extend(
+            differences.map(|(what, how)| format!("{name}#{what}: {how} (with the rules that Shardy has)")),
+        );
         if outcome.wrong.iter().all(|(what, _)| what == BYTES) && outcome.as_xla == 0 {
             self.equal += 1;
         }
@@ -155,7 +172,13 @@ impl Tally {
 
     fn print(&self, verbose: bool) {
         let all = |lines: &[String]| lines.iter().for_each(|line| println!("   {line}"));
-        println!("\narguments, results and constraints equal: {} of {} programs", self.equal, self.compared);
+        println!(
+            "\narguments, results and constraints equal, with the rules that Shardy has: {} of {} programs",
+            self.equal_by_its_rules, self.compared
+        );
+        println!("of these Shardy had to be given without calls: {}", self.without_calls.len());
+        all(&self.without_calls);
+        println!("with all rules: {} of {}", self.equal, self.compared);
         println!("others whose results are as XLA shards them with Shardy: {}", self.as_xla.len());
         all(&self.as_xla);
         println!("differences that are listed: {}; not listed: {}", self.listed, self.unexpected.len());
@@ -202,6 +225,10 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
         Err(said) => return Ok(Err(said)),
     };
     inline_calls(&mut module).map_err(failed)?;
+    let mut by_its_rules = module.clone();
+    let text_without_calls = print(&module, &PrintOptions::default());
+    let options = PropagateOptions { rules: RuleSet::Shardy, ..PropagateOptions::default() };
+    propagate(&mut by_its_rules, &options).map_err(failed)?;
     propagate(&mut module, &PropagateOptions::default()).map_err(failed)?;
 
     let failed = |errors: Vec<Diagnostic>| {
@@ -211,6 +238,13 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
     inline_calls(&mut theirs).map_err(failed)?;
     let (ours_found, theirs_found) =
         (find(&module, Constraints::Numbered), find(&theirs, Constraints::Reshards));
+    let by_its_rules = find(&by_its_rules, Constraints::Numbered);
+    let mut wrong_by_its_rules = boundary(&by_its_rules, &theirs_found);
+    let without_calls = !wrong_by_its_rules.is_empty();
+    if without_calls && let Ok(said) = peer.propagate(&name, &text_without_calls)? {
+        let theirs = parse(&said).map_err(failed)?;
+        wrong_by_its_rules = boundary(&by_its_rules, &find(&theirs, Constraints::Reshards));
+    }
     let mut wrong = boundary(&ours_found, &theirs_found);
     let differences = wrong.len();
     if wrong.iter().any(|(what, _)| what.starts_with(RESULT)) {
@@ -236,7 +270,7 @@ fn compare(peer: &Peer, path: &Path) -> Result<Result<Outcome, String>> {
         }
         costs = Some(both.map_err(|errors| errors.first().map_or_else(String::new, ToString::to_string)));
     }
-    Ok(Ok(Outcome { wrong, as_xla, values, classes, costs }))
+    Ok(Ok(Outcome { wrong_by_its_rules, without_calls, wrong, as_xla, values, classes, costs }))
 }
 
 /// What differs of arguments, results and constraints.

@@ -1,0 +1,93 @@
+//! Which devices are alike: equivalences over devices, interned.
+
+use std::hash::Hash;
+
+use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
+
+/// An equivalence over the devices of a program; a handle of [`Agreements`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Agreement(u32);
+
+impl Agreement {
+    /// All devices are alike.
+    pub(super) const ALIKE: Agreement = Agreement(0);
+    /// No two devices are.
+    pub(super) const APART: Agreement = Agreement(1);
+}
+
+/// The equivalences of a program, of which there are few. Each lists the class of every device; classes are numbered
+/// in the order of their first device.
+pub(super) struct Agreements {
+    pool: IndexSet<Box<[u32]>>,
+    refined: FxHashMap<(Agreement, Agreement), Agreement>,
+}
+
+impl Agreements {
+    pub(super) fn new(devices: usize) -> Self {
+        let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
+        all.pool.insert(vec![0; devices].into());
+        // Of one device the two are the same, and the handle stays unused.
+        all.pool.insert((0..devices as u32).collect());
+        all
+    }
+
+    /// The equivalence of devices that have the same key; one key for each device.
+    pub(super) fn by_key<K: Hash + Eq>(&mut self, keys: impl IntoIterator<Item = K>) -> Agreement {
+        let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
+        let mut classes = Vec::with_capacity(self.pool[0].len());
+        for key in keys {
+            let next = numbers.len() as u32;
+            classes.push(*numbers.entry(key).or_insert(next));
+        }
+        Agreement(self.pool.insert_full(classes.into()).0 as u32)
+    }
+
+    /// Devices that are alike in both.
+    pub(super) fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement {
+        if a == b || b == Agreement::ALIKE {
+            return a;
+        }
+        if a == Agreement::ALIKE {
+            return b;
+        }
+        let pair = (a.min(b), a.max(b));
+        if let Some(&known) = self.refined.get(&pair) {
+            return known;
+        }
+        let (one, other) = (self.classes(a).to_vec(), self.classes(b).to_vec());
+        let refined = self.by_key(one.into_iter().zip(other));
+        self.refined.insert(pair, refined);
+        refined
+    }
+
+    /// The class of each device.
+    pub(super) fn classes(&self, a: Agreement) -> &[u32] {
+        self.pool.get_index(a.0 as usize).unwrap_or(&self.pool[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refining_keeps_apart_what_either_keeps_apart() {
+        let mut all = Agreements::new(4);
+        let rows = all.by_key([0, 0, 1, 1]);
+        let columns = all.by_key(["a", "b", "a", "b"]);
+        assert_eq!(all.refine(rows, columns), Agreement::APART);
+        assert_eq!(all.refine(rows, Agreement::ALIKE), rows);
+        assert_eq!(all.refine(rows, rows), rows);
+        assert_eq!(all.by_key([7, 7, 3, 3]), rows);
+        assert_eq!(all.by_key([1; 4]), Agreement::ALIKE);
+        assert_eq!(all.classes(columns), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn one_device_agrees_with_itself() {
+        let mut all = Agreements::new(1);
+        let apart = all.refine(Agreement::APART, Agreement::ALIKE);
+        assert_eq!(all.classes(apart), [0]);
+    }
+}

@@ -1,0 +1,130 @@
+//! C5: what the program takes and gives is what its interface says.
+
+use shardc_ir::{Diagnostic, FuncId, Module, Span, TypeId};
+
+use crate::partition::{Interface, InterfaceTensor};
+
+pub(super) fn check(
+    module: &Module,
+    func: FuncId,
+    interface: &Interface,
+    devices: usize,
+    errors: &mut Vec<Diagnostic>,
+) {
+    let f = &module.funcs[func];
+    let mut broken =
+        |span: Span, message: String| errors.push(Diagnostic::internal("SH0463", message).at(span));
+    if interface.mesh.num_devices() != devices {
+        let message =
+            format!("the program is for {devices} devices, its mesh has {}", interface.mesh.num_devices());
+        broken(f.span, message);
+    }
+    if (interface.inputs.len(), interface.outputs.len()) != (f.params.len(), f.results.len()) {
+        broken(f.span, "the interface has other parameters or results than the program".to_owned());
+        return;
+    }
+    for (i, (tensor, &ty)) in interface.inputs.iter().zip(&f.params).enumerate() {
+        if let Some(fault) = fault(module, interface, tensor, ty) {
+            broken(f.arg_span(i), format!("parameter {i}: {fault}"));
+        }
+        if let Some(result) = tensor.donated_to
+            && f.results.get(result) != Some(&ty)
+        {
+            broken(f.arg_span(i), format!("parameter {i} cannot give its memory to result {result}"));
+        }
+    }
+    for (i, (tensor, &ty)) in interface.outputs.iter().zip(&f.results).enumerate() {
+        if let Some(fault) = fault(module, interface, tensor, ty) {
+            broken(f.res_span(i), format!("result {i}: {fault}"));
+        }
+    }
+}
+
+/// What is wrong with a parameter or result of type `ty`.
+fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
+    let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
+    let local = module.types.as_tensor(ty)?;
+    if local.dtype != global.dtype || local.shape != *local_shape {
+        return Some(format!("a device has {local}, which the interface does not say of {global}"));
+    }
+    if sharding.rank() != global.rank() {
+        return Some(format!("its sharding has {} dimensions, {global} does not", sharding.rank()));
+    }
+    if !sharding.unreduced.is_empty() {
+        return Some("a sum that devices still have to complete".to_owned());
+    }
+    for (dim, (&whole, &block)) in global.shape.iter().zip(local_shape).enumerate() {
+        let shards = sharding.shards(&interface.mesh, dim);
+        if shards == 1 && whole == block {
+            continue;
+        }
+        // Also where sizes are unknown, which nothing splits.
+        let padding = block.saturating_mul(shards).saturating_sub(whole);
+        if whole < 0 || padding < 0 || padding >= shards {
+            return Some(format!("dimension {dim} of {global} in {shards} blocks of {block}"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::{Module, ReductionKind};
+
+    use super::*;
+    use crate::partition::{PartitionOptions, partition};
+    use crate::propagate::{PropagateOptions, propagate};
+
+    /// Ten rows on four devices, and a result of eight that takes the memory of one of the parameters.
+    const PROGRAM: &str = r#"
+        sdy.mesh @mesh = <["x"=4]>
+        func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+                        %b: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 1 : i32})
+            -> (tensor<10xf32>, tensor<8xf32>) {
+          %0 = stablehlo.negate %a : tensor<10xf32>
+          %1 = stablehlo.negate %b : tensor<8xf32>
+          return %0, %1 : tensor<10xf32>, tensor<8xf32>
+        }"#;
+
+    fn partitioned() -> (Module, FuncId, Interface) {
+        let mut module = shardc_stablehlo::parse(PROGRAM).expect("a program");
+        propagate(&mut module, &PropagateOptions::default()).expect("propagates");
+        let entry = module.entry().expect("an entry");
+        let done = partition(&mut module, entry, &PartitionOptions::default()).expect("partitions");
+        (module, entry, done.interface)
+    }
+
+    #[test]
+    fn every_broken_interface_is_noticed() {
+        type Break = fn(&mut Interface);
+        let breakages: &[(&str, Break)] = &[
+            ("parameter 0: a device has tensor<3xf32>", |i| i.inputs[0].local_shape[0] = 2),
+            ("dimension 0 of tensor<13xf32> in 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 13),
+            ("dimension 0 of tensor<8xf32> in 4 blocks of 3", |i| i.inputs[0].global.shape[0] = 8),
+            ("dimension 0 of tensor<10xf32> in 1 blocks of 3", |i| i.inputs[0].sharding.dims[0].axes.clear()),
+            ("a device has tensor<2xf32>, which the interface does not say of tensor<8xf64>", |i| {
+                i.outputs[1].global.dtype = shardc_ir::DType::F64;
+            }),
+            ("a sum that devices still have to complete", |i| {
+                let sharding = &mut i.outputs[1].sharding;
+                sharding.unreduced = sharding.dims[0].axes.clone();
+                sharding.reduction = ReductionKind::Add;
+            }),
+            ("parameter 1 cannot give its memory to result 0", |i| i.inputs[1].donated_to = Some(0)),
+            ("the program is for 4 devices, its mesh has 8", |i| i.mesh = shardc_ir::Mesh::new([("x", 8)])),
+            ("other parameters or results", |i| i.outputs.truncate(1)),
+        ];
+        let (module, func, right) = partitioned();
+        let mut errors = Vec::new();
+        check(&module, func, &right, 4, &mut errors);
+        assert_eq!(errors, []);
+        for (text, edit) in breakages {
+            let mut wrong = right.clone();
+            edit(&mut wrong);
+            let mut errors = Vec::new();
+            check(&module, func, &wrong, 4, &mut errors);
+            assert!(errors.iter().any(|e| e.message.contains(text)), "{text}: {errors:?}");
+            assert!(errors.iter().all(|e| e.code == "SH0463" && e.class == shardc_ir::Class::Internal));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! C4: the devices of a group come to a collective equally often.
+//!
+//! All devices run one program, so that they part only where a `case`, `if` or `while` asks for a value that differs
+//! between them. A data-flow analysis says which devices agree on each value: those that hold the same block of a
+//! parameter do, and those that a collective gives the same; the number of a device is its own. Elements that are only
+//! padding do not count. What a value decides, only the devices that agree on it do together.
+//!
+//! Classes of devices only ever split, so that loops come to a fixed point; an inner loop goes on where it was when the
+//! outer one comes round again.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{CollectiveSpec, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, ValueId};
+
+use super::agreement::{Agreement, Agreements};
+use super::broken;
+use super::scalars::{PerDevice, evaluate};
+use crate::partition::{Interface, InterfaceTensor};
+
+pub(super) fn check(
+    module: &Module,
+    func: FuncId,
+    interface: Option<&Interface>,
+    devices: usize,
+    errors: &mut Vec<Diagnostic>,
+) {
+    let Some(body) = module.funcs[func].body else { return };
+    let mut flow = Flow {
+        module,
+        devices,
+        agreements: Agreements::new(devices),
+        of: SecondaryMap::new(),
+        known: FxHashMap::default(),
+        begun: FxHashSet::default(),
+        parted: Vec::new(),
+    };
+    if let Some(interface) = interface {
+        for (&arg, tensor) in module.regions[body].args.iter().zip(&interface.inputs) {
+            flow.of[arg] = flow.parameter(interface, tensor);
+        }
+    }
+    flow.region(body, Agreement::ALIKE);
+    let mut seen = FxHashSet::default();
+    for (op, a, b) in flow.parted {
+        if seen.insert(op) {
+            let message = format!(
+                "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
+                module.ops[op].kind.name()
+            );
+            errors.push(broken(module, op, "SH0462", message));
+        }
+    }
+}
+
+struct Flow<'m> {
+    module: &'m Module,
+    devices: usize,
+    agreements: Agreements,
+    /// Which devices hold equal values.
+    of: SecondaryMap<ValueId, Agreement>,
+    /// Single integers that follow from the number of the device.
+    known: FxHashMap<ValueId, PerDevice>,
+    /// Loops whose carried values have an agreement already.
+    begun: FxHashSet<OpId>,
+    /// Collectives with two devices that may not both come to them.
+    parted: Vec<(OpId, i64, i64)>,
+}
+
+impl Flow<'_> {
+    /// Devices that are fed the same block.
+    fn parameter(&mut self, interface: &Interface, tensor: &InterfaceTensor) -> Agreement {
+        let mesh = &interface.mesh;
+        let mut blocks: Vec<Vec<i64>> = vec![Vec::new(); self.devices];
+        for position in 0..mesh.num_devices() {
+            let block = tensor.sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
+            let device = usize::try_from(mesh.device_at(position)).ok();
+            if let Some(slot) = device.and_then(|d| blocks.get_mut(d)) {
+                *slot = block.collect();
+            }
+        }
+        self.agreements.by_key(blocks)
+    }
+
+    /// Goes through a region; devices that agree in `control` come to it equally often.
+    fn region(&mut self, region: RegionId, control: Agreement) {
+        let module = self.module;
+        for &op in &module.regions[region].ops {
+            self.op(op, control);
+        }
+    }
+
+    fn op(&mut self, op: OpId, control: Agreement) {
+        let module = self.module;
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::While => self.repeat(op, control),
+            OpKind::Case | OpKind::If => self.choose(op, control),
+            OpKind::AllReduce(spec) | OpKind::AllGather { spec, .. } => {
+                self.meet(op, spec, control);
+                self.exchange(op, spec, false);
+            }
+            OpKind::ReduceScatter { spec, .. } | OpKind::AllToAll { spec, .. } => {
+                self.meet(op, spec, control);
+                self.exchange(op, spec, true);
+            }
+            OpKind::CollectivePermute(spec) => {
+                self.meet(op, spec, control);
+                self.permute(op, spec);
+            }
+            OpKind::CollectiveBroadcast(spec)
+            | OpKind::CollectiveReduce(spec)
+            | OpKind::CrossReplicaSum(spec) => {
+                self.meet(op, spec, control);
+                self.exchange(op, spec, true);
+            }
+            OpKind::PartitionId | OpKind::ReplicaId => {
+                let ids: PerDevice = (0..self.devices as i64).collect();
+                for &result in &data.results {
+                    self.of[result] = Agreement::APART;
+                    self.known.insert(result, Rc::clone(&ids));
+                }
+            }
+            // What comes from outside, or from a generator of the device's own.
+            OpKind::Infeed(_) | OpKind::Recv(_) | OpKind::Rng(_) => {
+                for &result in &data.results {
+                    self.of[result] = Agreement::APART;
+                }
+            }
+            _ => self.compute(op, control),
+        }
+    }
+
+    /// What is computed from equal values is equal.
+    fn compute(&mut self, op: OpId, control: Agreement) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let mut agreement = self.all(&data.operands);
+        for &region in &data.regions {
+            // Whatever the operation does with its regions, it does with values from around them too.
+            self.region(region, control);
+            for inner in module.walk(region) {
+                let around = self.all(&module.ops[inner].operands);
+                agreement = self.agreements.refine(agreement, around);
+            }
+        }
+        if agreement == Agreement::ALIKE {
+            return self.set_all(&data.results, agreement);
+        }
+        let known = evaluate(module, op, self.devices, |v| self.known.get(&v).cloned());
+        if let (Some(known), &[result]) = (known, data.results.as_slice()) {
+            self.of[result] = self.agreements.by_key(known.iter());
+            self.known.insert(result, known);
+            return;
+        }
+        if let &[result] = data.results.as_slice() {
+            self.known.remove(&result);
+        }
+        self.set_all(&data.results, agreement);
+    }
+
+    fn all(&mut self, values: &[ValueId]) -> Agreement {
+        values.iter().fold(Agreement::ALIKE, |a, &v| self.agreements.refine(a, self.of[v]))
+    }
+
+    fn set_all(&mut self, values: &[ValueId], agreement: Agreement) {
+        for &value in values {
+            self.of[value] = agreement;
+        }
+    }
+
+    /// The groups of a collective have to agree on coming to it.
+    fn meet(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
+        if control == Agreement::ALIKE {
+            return;
+        }
+        let classes = self.agreements.classes(control);
+        let class = |device: i64| usize::try_from(device).ok().and_then(|d| classes.get(d));
+        let everyone: Vec<i64> = (0..self.devices as i64).collect();
+        let groups = if spec.groups.is_empty() { std::slice::from_ref(&everyone) } else { &spec.groups };
+        for group in groups {
+            let Some(&first) = group.first() else { continue };
+            if let Some(&other) = group.iter().find(|&&d| d >= 0 && class(d) != class(first)) {
+                self.parted.push((op, first, other));
+                return;
+            }
+        }
+    }
+
+    /// Each device of a group gets something that all operands of the group decide; of its own by its place there, if
+    /// `by_place`.
+    fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let operands = self.all(&data.operands);
+        let classes = self.agreements.classes(operands);
+        let mut keys: Vec<(Vec<u32>, usize)> = vec![Default::default(); self.devices];
+        let everyone: Vec<i64> = (0..self.devices as i64).collect();
+        let groups = if spec.groups.is_empty() { std::slice::from_ref(&everyone) } else { &spec.groups };
+        for group in groups {
+            let members: Vec<usize> = group.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
+            let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
+            for (place, &device) in members.iter().enumerate() {
+                if let Some(key) = keys.get_mut(device) {
+                    *key = (held.clone(), if by_place { place } else { 0 });
+                }
+            }
+        }
+        let agreement = self.agreements.by_key(keys);
+        self.set_all(&data.results, agreement);
+    }
+
+    /// Each device gets what its source holds, or zeros.
+    fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let operands = self.all(&data.operands);
+        let classes = self.agreements.classes(operands);
+        let mut keys: Vec<Option<u32>> = vec![None; self.devices];
+        for pair in &spec.groups {
+            let &[source, target] = pair.as_slice() else { continue };
+            let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
+            if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {
+                *key = held;
+            }
+        }
+        let agreement = self.agreements.by_key(keys);
+        self.set_all(&data.results, agreement);
+    }
+
+    /// The values that a region returns.
+    fn returned(&self, region: RegionId) -> &[ValueId] {
+        let end = self.module.terminator(region);
+        end.map_or(&[], |end| self.module.ops[end].operands.as_slice())
+    }
+
+    fn choose(&mut self, op: OpId, control: Agreement) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let choice = self.all(&data.operands);
+        let inner = self.agreements.refine(control, choice);
+        let mut results = vec![choice; data.results.len()];
+        for &region in &data.regions {
+            self.region(region, inner);
+            let returned = self.returned(region).to_vec();
+            for (result, &value) in results.iter_mut().zip(&returned) {
+                *result = self.agreements.refine(*result, self.of[value]);
+            }
+        }
+        for (&result, agreement) in data.results.iter().zip(results) {
+            self.of[result] = agreement;
+        }
+    }
+
+    fn repeat(&mut self, op: OpId, control: Agreement) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let &[cond, body] = data.regions.as_slice() else { return };
+        let (in_cond, in_body) = (&module.regions[cond].args, &module.regions[body].args);
+        let carried = data.operands.len();
+        // The verifier of modules has its say about other loops.
+        if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
+            return;
+        }
+        let first = self.begun.insert(op);
+        for (i, &operand) in data.operands.iter().enumerate() {
+            self.carry(operand, &[in_cond[i], in_body[i]], first);
+        }
+        let mut goes_on = control;
+        loop {
+            self.region(cond, goes_on);
+            let predicate = self.returned(cond).to_vec();
+            let decided = self.all(&predicate);
+            let before = goes_on;
+            goes_on = self.agreements.refine(goes_on, decided);
+            self.region(body, goes_on);
+            let next = self.returned(body).to_vec();
+            let mut changed = goes_on != before;
+            for (i, &value) in next.iter().enumerate().take(carried) {
+                changed |= self.carry(value, &[in_cond[i], in_body[i]], false);
+            }
+            if !changed {
+                break;
+            }
+        }
+        // Devices that leave at different times leave with different values.
+        for (i, &result) in data.results.iter().enumerate() {
+            let last = self.of[in_body[i]];
+            self.of[result] = self.agreements.refine(last, goes_on);
+        }
+    }
+
+    /// `value` becomes the arguments `args`, beside what they were before unless this is the first time; whether that
+    /// changes what is said of them.
+    fn carry(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
+        let mut changed = false;
+        for &arg in args {
+            let known = match (self.known.get(&value), first) {
+                (Some(value), true) => Some(Rc::clone(value)),
+                (Some(value), false) if self.known.get(&arg) == Some(value) => Some(Rc::clone(value)),
+                _ => None,
+            };
+            let agreement = self.agreements.refine(self.of[arg], self.of[value]);
+            changed |= agreement != self.of[arg] || known.is_none() && self.known.contains_key(&arg);
+            self.of[arg] = agreement;
+            match known {
+                Some(known) => self.known.insert(arg, known),
+                None => self.known.remove(&arg),
+            };
+        }
+        changed
+    }
+}

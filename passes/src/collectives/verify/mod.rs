@@ -1,0 +1,122 @@
+//! The collective verifier: what must hold before a partitioned program is handed to anyone.
+//!
+//! Back ends believe what they are told about devices: a wrong group aborts the process or hangs it. What is checked
+//! here is therefore checked for every program, last of all; that a check fails is always a mistake of shardc's.
+//!
+//! Of the planned program, on global shapes (`pending`):
+//!
+//! * **C1** (SH0464) Pending sums are made by an operation over split dimensions, pass only through operations that a
+//!   sum passes through, and are completed once.
+//!
+//! Of the localized program:
+//!
+//! * **C2** (SH0460) Devices. The groups of a collective partition the devices, the pairs of a permute send and receive
+//!   once; ids are those of the mode (a collective has a channel of its own between partitions, and none between
+//!   replicas).
+//! * **C3** (SH0461) Shapes. The result of a collective has the shape that its operand and groups make.
+//! * **C4** (SH0462) Meetings. The devices of a group come to a collective equally often, whatever way control takes
+//!   (`meetings`).
+//! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, where
+//!   the padding is less than one element per device and block; donated memory is as large as what it is for.
+
+mod agreement;
+mod interface;
+mod meetings;
+mod pending;
+mod scalars;
+
+use std::collections::BTreeMap;
+
+use shardc_ir::{
+    Attr, Diagnostic, FuncId, Module, OpId, OpKind, SpmdMode, check_result_types, collective_fault,
+};
+
+pub(crate) use self::pending::verify_pending;
+use crate::partition::Interface;
+
+/// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
+///
+/// # Errors
+/// Every violation of C2 to C5 that was found, in program order within each.
+pub fn verify_collectives(
+    module: &Module,
+    func: FuncId,
+    interface: Option<&Interface>,
+) -> Result<(), Vec<Diagnostic>> {
+    let Some((mode, devices)) = devices(module) else {
+        let message = "the module does not say how many devices it is for";
+        return Err(vec![
+            Diagnostic::invalid("SH0460", message)
+                .hint("partition it first: mhlo.num_replicas and mhlo.num_partitions, one of them 1"),
+        ]);
+    };
+    let mut errors = Vec::new();
+    each_collective(module, mode, &mut errors);
+    if let Some(interface) = interface {
+        interface::check(module, func, interface, devices, &mut errors);
+    }
+    // Who meets whom means nothing while groups are wrong.
+    if errors.is_empty() {
+        meetings::check(module, func, interface, devices, &mut errors);
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// What the devices of a module are, and how many.
+fn devices(module: &Module) -> Option<(SpmdMode, usize)> {
+    let count = |name: &str| match module.attrs.get(name) {
+        Some(Attr::Int(n, _)) => usize::try_from(*n).ok().filter(|&n| n > 0),
+        _ => None,
+    };
+    match (count("mhlo.num_replicas")?, count("mhlo.num_partitions")?) {
+        (replicas, 1) => Some((SpmdMode::Replica, replicas)),
+        (1, partitions) => Some((SpmdMode::Partition, partitions)),
+        _ => None,
+    }
+}
+
+/// C2 and C3.
+fn each_collective(module: &Module, mode: SpmdMode, errors: &mut Vec<Diagnostic>) {
+    let mut channels: BTreeMap<i64, OpId> = BTreeMap::new();
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let data = &module.ops[op];
+        let Some(spec) = data.kind.collective() else { continue };
+        let name = data.kind.name();
+        if let Some(fault) = collective_fault(module, op) {
+            errors.push(broken(module, op, "SH0460", fault));
+        }
+        let takes_global_ids = matches!(
+            data.kind,
+            OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. }
+        );
+        match (mode, spec.channel) {
+            (SpmdMode::Replica, None) if !spec.use_global_device_ids => {}
+            (SpmdMode::Replica, _) => {
+                let message = format!("{name} has a channel or global ids, where devices are replicas");
+                errors.push(broken(module, op, "SH0460", message));
+            }
+            (SpmdMode::Partition, Some(channel))
+                if spec.crosses_partitions() && spec.use_global_device_ids == takes_global_ids =>
+            {
+                if channels.insert(channel.handle, op).is_some() {
+                    let message = format!("{name} shares channel {} with another collective", channel.handle);
+                    errors.push(broken(module, op, "SH0460", message));
+                }
+            }
+            (SpmdMode::Partition, _) => {
+                let message = format!("the ids of {name} are not those of partitions");
+                errors.push(broken(module, op, "SH0460", message));
+            }
+        }
+        if let Err(fault) = check_result_types(module, op) {
+            errors.push(broken(module, op, "SH0461", fault.to_string()));
+        }
+    }
+}
+
+/// An error at an operation.
+fn broken(module: &Module, op: OpId, code: &'static str, message: String) -> Diagnostic {
+    let mut error = Diagnostic::internal(code, message).at(module.ops[op].span);
+    error.user_loc = module.user_loc(op);
+    error
+}

@@ -1,0 +1,332 @@
+//! C1: pending sums are made where something is summed, pass only through what a sum passes through, and are completed
+//! once.
+//!
+//! A value that is pending along some axes is, for every device along them, an addend of what it stands for. Whoever
+//! computes with it as if it were whole counts too much or too little, and nobody notices.
+
+use shardc_ir::{
+    AxisRef, BinaryOp, Diagnostic, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
+    TensorSharding, UnaryOp, ValueId,
+};
+
+use super::broken;
+use crate::reducer::{is_idempotent, is_identity, reduction_of};
+use crate::structure::program_ops;
+
+/// Checks a planned module, before or after its reshards are lowered.
+///
+/// # Errors
+/// Every operation that makes, combines or loses a pending sum as it must not (`SH0464`, internal).
+pub(crate) fn verify_pending(module: &Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let errors: Vec<Diagnostic> = program_ops(module, body)
+        .into_iter()
+        .filter_map(|op| fault(module, op).map(|message| broken(module, op, "SH0464", message)))
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn sharding_of(module: &Module, value: ValueId) -> Option<&TensorSharding> {
+    if let Some(op) = module.def_op(value)
+        && let OpKind::MeshCollective(collective) = &module.ops[op].kind
+    {
+        // In a program that was read from text it stands nowhere else.
+        return Some(module.shardings.get(collective.out));
+    }
+    module.shardings.sharding_of(value)
+}
+
+/// The sharding of a value that is pending.
+fn pending(module: &Module, value: ValueId) -> Option<&TensorSharding> {
+    sharding_of(module, value).filter(|s| !s.unreduced.is_empty())
+}
+
+fn fault(module: &Module, op: OpId) -> Option<String> {
+    let data = &module.ops[op];
+    let name = data.kind.name();
+    match &data.kind {
+        // What becomes what is in the shardings; the way there is searched for, and refused where there is none.
+        OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
+        OpKind::MeshCollective(collective) => return completion(module, op, &collective.kind),
+        // Values that go in and out of regions stay what they are.
+        OpKind::While => {
+            let ends = data.regions.iter().skip(1);
+            let args = data.regions.iter().map(|&r| module.regions[r].args.as_slice());
+            let returned = ends.filter_map(|&r| Some(module.ops[module.terminator(r)?].operands.as_slice()));
+            return args.chain(returned).chain([data.results.as_slice()]).find_map(|values| {
+                differs(module, &data.operands, values)
+                    .map(|i| format!("value {i} of {name} is pending in one place and not in another"))
+            });
+        }
+        OpKind::Case | OpKind::If => {
+            let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
+            return ends.map(|end| module.ops[end].operands.as_slice()).find_map(|values| {
+                differs(module, &data.results, values)
+                    .map(|i| format!("result {i} of {name} is pending in one branch and not in another"))
+            });
+        }
+        OpKind::Return | OpKind::ManualComputation(_) => return None,
+        _ => {}
+    }
+    let Some((first, from)) =
+        data.operands.iter().enumerate().find_map(|(i, &v)| Some((i, pending(module, v)?)))
+    else {
+        return made(module, op);
+    };
+    if let Some(fault) = lost(module, op, from) {
+        return Some(fault);
+    }
+    let takes = passes(module, op, from.reduction);
+    let same = |s: &TensorSharding| s.unreduced == from.unreduced && s.reduction == from.reduction;
+    for (i, &operand) in data.operands.iter().enumerate() {
+        let neutral = || is_idempotent(from.reduction) || is_identity(module, operand, from.reduction);
+        match (takes, pending(module, operand)) {
+            (Passes::Alike(start, end), Some(s)) => {
+                if i < start || i >= end {
+                    return Some(format!("{name} takes operand {i}, a pending sum, for the whole"));
+                }
+                if !same(s) {
+                    return Some(format!("operands {first} and {i} of {name} are not pending alike"));
+                }
+            }
+            (Passes::Alike(start, end), None) if i >= start && i < end && !neutral() => {
+                return Some(format!("operand {i} of {name} is whole, operand {first} pending"));
+            }
+            (Passes::Either, Some(_)) if i != first => {
+                return Some(format!("operands {first} and {i} of {name} are both pending sums"));
+            }
+            (Passes::Alike(..) | Passes::Either, _) => {}
+        }
+    }
+    None
+}
+
+/// The first place in which two lists of values are not pending alike.
+fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
+    a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
+        (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
+        (None, None) => false,
+        _ => true,
+    })
+}
+
+/// What is wrong with the pending results of an operation whose operands are whole.
+fn made(module: &Module, op: OpId) -> Option<String> {
+    let data = &module.ops[op];
+    // One device draws, the others add nothing.
+    if matches!(data.kind, OpKind::Rng(_)) {
+        return None;
+    }
+    for (i, &result) in data.results.iter().enumerate() {
+        let Some(sharding) = pending(module, result) else { continue };
+        // Zeros are a sum of zeros.
+        if is_identity(module, result, sharding.reduction)
+            || is_idempotent(sharding.reduction) && is_splat(module, result)
+        {
+            continue;
+        }
+        let splits = |axis: AxisRef| {
+            let operands = data.operands.iter().filter_map(|&v| sharding_of(module, v));
+            operands.flat_map(TensorSharding::split_axes).any(|split| split.axis == axis.axis)
+        };
+        if let Some(&axis) = sharding.unreduced.iter().find(|&&axis| !splits(axis)) {
+            let axis = module.meshes[sharding.mesh].axis_text(axis);
+            return Some(format!(
+                "result {i} of {} is pending along \"{axis}\", which splits none of its operands",
+                data.kind.name()
+            ));
+        }
+        if sharding.split_axes().any(|split| sharding.unreduced.contains(&split)) {
+            return Some(format!(
+                "result {i} of {} is split along an axis that it is pending along",
+                data.kind.name()
+            ));
+        }
+    }
+    None
+}
+
+fn is_splat(module: &Module, value: ValueId) -> bool {
+    module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
+}
+
+/// What is wrong if a result is whole although an operand is pending as `from`.
+fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
+    let data = &module.ops[op];
+    for (i, &result) in data.results.iter().enumerate() {
+        let to = sharding_of(module, result)?;
+        if let Some(&axis) = from.unreduced.iter().find(|axis| !to.unreduced.contains(axis)) {
+            let axis = module.meshes[from.mesh].axis_text(axis);
+            return Some(format!(
+                "result {i} of {} is whole along \"{axis}\", an operand is a pending sum",
+                data.kind.name()
+            ));
+        }
+    }
+    None
+}
+
+/// What is wrong with a collective that completes sums.
+fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<String> {
+    let (&[operand], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
+    else {
+        return None;
+    };
+    let (from, to) = (sharding_of(module, operand)?, sharding_of(module, result)?);
+    let (completed, by): (Vec<AxisRef>, ReductionKind) = match kind {
+        MeshCollectiveKind::AllReduce(axes, by) => (axes.to_vec(), *by),
+        MeshCollectiveKind::ReduceScatter(lists, by) => (lists.iter().flatten().copied().collect(), *by),
+        // These say outright that what they make is pending.
+        MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
+            return None;
+        }
+        MeshCollectiveKind::AllGather(_)
+        | MeshCollectiveKind::AllSlice(_)
+        | MeshCollectiveKind::AllToAll(_)
+        | MeshCollectiveKind::CollectivePermute => (Vec::new(), from.reduction),
+    };
+    // The program itself may sum what is not pending.
+    if from.unreduced.is_empty() {
+        return None;
+    }
+    if by != from.reduction {
+        return Some(format!(
+            "{} completes with another operation than the one that is pending",
+            kind.name()
+        ));
+    }
+    let mesh = &module.meshes[from.mesh];
+    let sizes = |axes: &[AxisRef]| mesh.axes_size(axes);
+    if sizes(&from.unreduced) != sizes(&completed) * sizes(&to.unreduced) {
+        return Some(format!(
+            "{} completes sums over {} devices and leaves {}, of {} that are pending",
+            kind.name(),
+            sizes(&completed),
+            sizes(&to.unreduced),
+            sizes(&from.unreduced)
+        ));
+    }
+    None
+}
+
+/// Which operands of an operation may be pending, so that the result of the sums is the sum of the results.
+#[derive(Clone, Copy)]
+enum Passes {
+    /// Those from one to before another, all of them alike; one that changes nothing may be whole. The rest is whole.
+    Alike(usize, usize),
+    /// Any one, with the others whole.
+    Either,
+}
+
+const NONE: Passes = Passes::Alike(0, 0);
+const ALL: Passes = Passes::Alike(0, usize::MAX);
+const FIRST: Passes = Passes::Alike(0, 1);
+
+fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
+    let data = &module.ops[op];
+    let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { NONE };
+    match &data.kind {
+        // Elements only move.
+        OpKind::Reshape
+        | OpKind::Transpose { .. }
+        | OpKind::Reverse { .. }
+        | OpKind::BroadcastInDim { .. }
+        | OpKind::Broadcast { .. }
+        | OpKind::Slice(_)
+        | OpKind::Pad(_)
+        | OpKind::Concatenate { .. }
+        | OpKind::OptimizationBarrier
+        | OpKind::Tuple
+        | OpKind::GetTupleElement { .. }
+        | OpKind::PropagationBarrier { .. } => ALL,
+        OpKind::DynamicSlice { .. } | OpKind::Gather(_) | OpKind::TorchIndexSelect { .. } => FIRST,
+        OpKind::DynamicUpdateSlice => Passes::Alike(0, 2),
+        OpKind::Select => Passes::Alike(1, 3),
+        OpKind::Binary(binary) => match binary {
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Complex => if_sum(ALL),
+            BinaryOp::Multiply => if_sum(Passes::Either),
+            BinaryOp::Divide => if_sum(FIRST),
+            _ if *binary == kind.op() => ALL,
+            _ => NONE,
+        },
+        OpKind::Unary(UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj) => if_sum(ALL),
+        // Rounding a sum or its addends makes no difference in kind; cutting off fractions does.
+        OpKind::Convert | OpKind::ReducePrecision { .. } => {
+            let is_float = |values: &[ValueId]| {
+                values.iter().all(|&v| module.tensor(v).is_none_or(|t| !t.dtype.is_integer()))
+            };
+            if kind != ReductionKind::Add || !is_float(&data.operands) || is_float(&data.results) {
+                ALL
+            } else {
+                NONE
+            }
+        }
+        OpKind::DotGeneral(_) | OpKind::Convolution(_) => if_sum(Passes::Either),
+        OpKind::Reduce { .. } => {
+            let by = data.regions.first().and_then(|&r| reduction_of(module, r, data.results.len()));
+            if by == Some(kind) { ALL } else { NONE }
+        }
+        OpKind::Fft { .. } => if_sum(FIRST),
+        OpKind::Unary(_)
+        | OpKind::Compare(..)
+        | OpKind::Clamp
+        | OpKind::BitcastConvert
+        | OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::ReduceWindow(_)
+        | OpKind::SelectAndScatter(_)
+        | OpKind::Sort { .. }
+        | OpKind::Scatter(_)
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::Cholesky { .. }
+        | OpKind::TriangularSolve(_)
+        | OpKind::While
+        | OpKind::Case
+        | OpKind::If
+        | OpKind::Call { .. }
+        | OpKind::Return
+        | OpKind::CustomCall(_)
+        | OpKind::AfterAll
+        | OpKind::AllReduce(_)
+        | OpKind::AllGather { .. }
+        | OpKind::ReduceScatter { .. }
+        | OpKind::AllToAll { .. }
+        | OpKind::CollectivePermute(_)
+        | OpKind::CollectiveBroadcast(_)
+        | OpKind::PartitionId
+        | OpKind::ReplicaId
+        | OpKind::BatchNorm(..)
+        | OpKind::Map { .. }
+        | OpKind::Rng(_)
+        | OpKind::Dynamic(_)
+        | OpKind::GetDimensionSize { .. }
+        | OpKind::SetDimensionSize { .. }
+        | OpKind::Einsum { .. }
+        | OpKind::UnaryEinsum { .. }
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
+        | OpKind::Composite(_)
+        | OpKind::AsyncStart
+        | OpKind::AsyncDone
+        | OpKind::CreateToken
+        | OpKind::Infeed(_)
+        | OpKind::Outfeed { .. }
+        | OpKind::Send(_)
+        | OpKind::Recv(_)
+        | OpKind::CollectiveReduce(_)
+        | OpKind::CrossReplicaSum(_)
+        | OpKind::Broadcasting(_)
+        | OpKind::ConstantLike(_)
+        | OpKind::TopK { .. }
+        | OpKind::RaggedDot(_)
+        | OpKind::Scan(_)
+        | OpKind::ShardingConstraint(_)
+        | OpKind::Reshard(_)
+        | OpKind::MeshCollective(_)
+        | OpKind::ManualComputation(_)
+        | OpKind::ShardingGroup { .. }
+        | OpKind::DataFlowEdge(_)
+        | OpKind::FuncDataFlowEdge
+        | OpKind::NamedComputation(_)
+        | OpKind::Opaque(_) => NONE,
+    }
+}

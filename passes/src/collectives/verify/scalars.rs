@@ -1,0 +1,151 @@
+//! Single integers that are computed from the number of a device: known for each device.
+
+use shardc_ir::{
+    BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId,
+};
+
+/// One integer for each device.
+pub(super) type PerDevice = std::rc::Rc<[i64]>;
+
+/// What the result of `op` is on each device, where its operands are constants or `known`, and at least one of them
+/// is `known`.
+pub(super) fn evaluate(
+    module: &Module,
+    op: OpId,
+    devices: usize,
+    known: impl Fn(ValueId) -> Option<PerDevice>,
+) -> Option<PerDevice> {
+    let data = &module.ops[op];
+    let &[result] = data.results.as_slice() else { return None };
+    let ty = module.tensor(result)?;
+    if ty.num_elements() != Some(1) || !is_integer(ty.dtype) || !data.regions.is_empty() {
+        return None;
+    }
+    let any_known = data.operands.iter().any(|&v| known(v).is_some());
+    if !any_known {
+        return None;
+    }
+    let operand = |i: usize| -> Option<PerDevice> {
+        let value = *data.operands.get(i)?;
+        known(value).or_else(|| Some(vec![constant(module, value)?; devices].into()))
+    };
+    let each = |f: &dyn Fn(usize) -> Option<i64>| -> Option<PerDevice> {
+        (0..devices).map(|d| f(d).map(|n| wrap(n, ty.dtype))).collect::<Option<Vec<i64>>>().map(Into::into)
+    };
+    match &data.kind {
+        OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => {
+            let from = operand(0)?;
+            each(&|d| Some(from[d]))
+        }
+        OpKind::Unary(UnaryOp::Not) if ty.dtype == DType::I1 => {
+            let from = operand(0)?;
+            each(&|d| Some(1 - from[d]))
+        }
+        OpKind::Binary(binary)
+            if ty.dtype != DType::I1 || matches!(binary, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) =>
+        {
+            let (a, b) = (operand(0)?, operand(1)?);
+            each(&|d| combine(*binary, a[d], b[d]))
+        }
+        OpKind::Compare(direction, _) => {
+            let (a, b) = (operand(0)?, operand(1)?);
+            each(&|d| Some(i64::from(compare(*direction, a[d], b[d]))))
+        }
+        OpKind::Select => {
+            let (pred, yes, no) = (operand(0)?, operand(1)?, operand(2)?);
+            each(&|d| Some(if pred[d] != 0 { yes[d] } else { no[d] }))
+        }
+        // A table with an entry for each device.
+        OpKind::DynamicSlice { .. } if data.operands.len() == 2 => {
+            let table = elements(module, data.operands[0])?;
+            let last = table.len().checked_sub(1)? as i64;
+            let at = operand(1)?;
+            each(&|d| table.get(at[d].clamp(0, last) as usize).copied())
+        }
+        _ => None,
+    }
+}
+
+fn is_integer(dtype: DType) -> bool {
+    // Of 64 bits without sign not all are numbers here.
+    dtype == DType::I1 || dtype.is_integer() && dtype != DType::UI64
+}
+
+/// A constant of one element, or of equal elements.
+fn constant(module: &Module, value: ValueId) -> Option<i64> {
+    let ty = module.tensor(value)?;
+    if !is_integer(ty.dtype) {
+        return None;
+    }
+    match &module.ops[module.def_op(value)?].kind {
+        OpKind::Constant(Dense::Splat(bytes)) => Some(integer(bytes, ty.dtype)),
+        OpKind::Constant(Dense::Elements(bytes)) if ty.num_elements() == Some(1) => {
+            Some(integer(bytes, ty.dtype))
+        }
+        _ => None,
+    }
+}
+
+/// The elements of a constant of one dimension.
+fn elements(module: &Module, value: ValueId) -> Option<Vec<i64>> {
+    let ty = module.tensor(value)?;
+    if !is_integer(ty.dtype) || ty.rank() != 1 {
+        return None;
+    }
+    match &module.ops[module.def_op(value)?].kind {
+        OpKind::Constant(Dense::Splat(bytes)) => {
+            Some(vec![integer(bytes, ty.dtype); usize::try_from(ty.shape[0]).ok()?])
+        }
+        OpKind::Constant(Dense::Elements(bytes)) => {
+            Some(bytes.chunks_exact(ty.dtype.bytes()).map(|b| integer(b, ty.dtype)).collect())
+        }
+        _ => None,
+    }
+}
+
+fn integer(bytes: &[u8], dtype: DType) -> i64 {
+    let mut whole = [0; 8];
+    let n = bytes.len().min(8);
+    whole[..n].copy_from_slice(&bytes[..n]);
+    wrap(i64::from_le_bytes(whole), dtype)
+}
+
+/// What is left of `n` in the bits of a type.
+fn wrap(n: i64, dtype: DType) -> i64 {
+    let bits = dtype.bits();
+    if bits >= 64 {
+        return n;
+    }
+    let unused = 64 - bits;
+    match dtype.class() {
+        DTypeClass::Signed => (n << unused) >> unused,
+        _ => ((n as u64) << unused >> unused) as i64,
+    }
+}
+
+fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinaryOp::Add => Some(a.wrapping_add(b)),
+        BinaryOp::Subtract => Some(a.wrapping_sub(b)),
+        BinaryOp::Multiply => Some(a.wrapping_mul(b)),
+        BinaryOp::Divide => a.checked_div(b),
+        BinaryOp::Remainder => a.checked_rem(b),
+        BinaryOp::Maximum => Some(a.max(b)),
+        BinaryOp::Minimum => Some(a.min(b)),
+        BinaryOp::And => Some(a & b),
+        BinaryOp::Or => Some(a | b),
+        BinaryOp::Xor => Some(a ^ b),
+        _ => None,
+    }
+}
+
+fn compare(direction: CompareDirection, a: i64, b: i64) -> bool {
+    match direction {
+        CompareDirection::EQ => a == b,
+        CompareDirection::NE => a != b,
+        CompareDirection::GE => a >= b,
+        CompareDirection::GT => a > b,
+        CompareDirection::LE => a <= b,
+        CompareDirection::LT => a < b,
+    }
+}

@@ -1,0 +1,180 @@
+//! A test taken apart: what it computes with, what it computes, and what must come out.
+
+use shardc::ir::{AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, Visibility};
+use shardc::passes::inline::{ValueMap, inline_calls};
+use shardc::runtime::HostArray;
+
+use super::{
+    expect::{self, Expectation, elements, expectation, is_check, is_probe},
+    parallel,
+};
+
+/// A constant that may as well be an argument.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    pub(super) op: OpId,
+    pub(super) value: ValueId,
+    pub(super) array: HostArray,
+}
+
+/// A test as a program without checks whose function `main` returns what they look at.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub(super) module: Module,
+    pub(super) body: RegionId,
+    pub(super) inputs: Vec<Input>,
+    pub(super) expectations: Vec<Expectation>,
+    /// The mesh that the test needs, where any will not do.
+    pub(super) mesh: Option<MeshId>,
+    /// The names of the operations that it computes with.
+    pub operations: Vec<String>,
+}
+
+impl Case {
+    /// Takes the test `func` of a program apart.
+    ///
+    /// # Errors
+    /// It is no program for devices: it runs programs by itself, checks nothing, or has values that are no tensors.
+    pub fn new(mut module: Module, func: FuncId) -> Result<Case, String> {
+        let mesh = parallel::one_program(&mut module, func)?;
+        let body = alone(&mut module, func)?;
+        drop_probes(&mut module, body);
+        let mut expectations = Vec::new();
+        let mut results = Vec::new();
+        for &op in &module.regions[body].ops {
+            if let Some((value, expectation)) = expectation(&module, &module.ops[op])? {
+                results.push(value);
+                expectations.push(expectation);
+            }
+        }
+        if module.walk(body).iter().filter(|&&op| is_check(&module.ops[op].kind)).count() > results.len() {
+            return Err("checks inside of a region".to_owned());
+        }
+        if results.is_empty() {
+            let terminator = module.terminator(body).ok_or("a function without a return")?;
+            results.extend(&module.ops[terminator].operands);
+            let unknown = Expectation { expected: None, closeness: expect::Closeness::Equal };
+            expectations.resize(results.len(), unknown);
+        }
+        if results.is_empty() {
+            return Err("nothing comes out that could be compared".to_owned());
+        }
+        if let Some(&other) = results.iter().find(|&&v| module.tensor(v).is_none()) {
+            let ty = module.types.display(module.values[other].ty);
+            return Err(format!("a result of type {ty}, which no program returns"));
+        }
+        give_back(&mut module, body, &results)?;
+        drop_unused(&mut module, body);
+        let inputs = inputs(&module, body)?;
+        let operations = super::operations(&module, body);
+        if let Some(own) = operations.iter().find(|name| name.starts_with("interpreter.")) {
+            return Err(format!("{own} is an operation of the interpreter"));
+        }
+        Ok(Case { module, body, inputs, expectations, mesh, operations })
+    }
+}
+
+/// Makes `func` the only function, as `main`, with what it calls in its body.
+fn alone(module: &mut Module, func: FuncId) -> Result<RegionId, String> {
+    let body = module.funcs[func].body.ok_or("a function without a body")?;
+    if !module.regions[body].args.is_empty() {
+        return Err("its arguments are given to the interpreter by hand".to_owned());
+    }
+    for (id, f) in &mut module.funcs {
+        if id == func {
+            f.name = "main".into();
+            f.visibility = Visibility::Public;
+        } else {
+            f.name = format!("callee_{}", f.name).into();
+            f.visibility = Visibility::Private;
+        }
+    }
+    rename_calls(module);
+    module.retain_funcs(|_, _| true);
+    inline_calls(module)
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+    module.retain_funcs(|_, f| &*f.name == "main");
+    let main = module.entry().ok_or("no entry function")?;
+    module.funcs[main].body.ok_or_else(|| "a function without a body".to_owned())
+}
+
+fn rename_calls(module: &mut Module) {
+    for op in module.ops.values_mut() {
+        if let OpKind::Call { callee } = &mut op.kind {
+            *callee = format!("callee_{callee}").into();
+        }
+    }
+}
+
+/// A probe's result is its operand.
+fn drop_probes(module: &mut Module, body: RegionId) {
+    let mut map = ValueMap::new();
+    for op in module.walk(body) {
+        for operand in &mut module.ops[op].operands {
+            *operand = map.get(*operand);
+        }
+        let op = &module.ops[op];
+        if let (true, Some(&from), Some(&to)) = (is_probe(&op.kind), op.results.first(), op.operands.first())
+        {
+            map.insert(from, to);
+        }
+    }
+    for region in module.regions_under(body) {
+        let kept = module.regions[region]
+            .ops
+            .iter()
+            .copied()
+            .filter(|&op| !is_probe(&module.ops[op].kind))
+            .collect();
+        module.regions[region].ops = kept;
+    }
+}
+
+/// The function returns `results`, and checks nothing.
+fn give_back(module: &mut Module, body: RegionId, results: &[ValueId]) -> Result<(), String> {
+    let terminator = module.terminator(body).ok_or("a function without a return")?;
+    module.ops[terminator].operands = results.iter().copied().collect();
+    let types = results.iter().map(|&v| module.values[v].ty).collect();
+    let main = module.entry().ok_or("no entry function")?;
+    let func = &mut module.funcs[main];
+    func.results = types;
+    func.res_attrs = vec![AttrDict::new(); results.len()];
+    func.res_shardings = vec![None.into(); results.len()];
+    func.res_spans.clear();
+    let ops = &module.regions[body].ops;
+    let kept = ops.iter().copied().filter(|&op| !is_check(&module.ops[op].kind)).collect();
+    module.regions[body].ops = kept;
+    Ok(())
+}
+
+/// Constants that nothing reads any more, which were what checks compared with, go.
+fn drop_unused(module: &mut Module, body: RegionId) {
+    let uses = module.uses();
+    let ops = &module.regions[body].ops;
+    let unused = |op: OpId| {
+        matches!(module.ops[op].kind, OpKind::Constant(_))
+            && module.ops[op].results.iter().all(|&v| uses.of(v).is_empty())
+    };
+    module.regions[body].ops = ops.iter().copied().filter(|&op| !unused(op)).collect();
+}
+
+fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {
+    let mut inputs = Vec::new();
+    for &op in &module.regions[body].ops {
+        let (OpKind::Constant(dense), Some(&value)) = (&module.ops[op].kind, module.ops[op].results.first())
+        else {
+            continue;
+        };
+        // What says how large something is stays known.
+        if module.tensor(value).is_some() && !is_size(module, value) {
+            inputs.push(Input { op, value, array: elements(module, value, dense)? });
+        }
+    }
+    Ok(inputs)
+}
+
+/// Whether a value says how large something is, which must stay known.
+pub(super) fn is_size(module: &Module, value: ValueId) -> bool {
+    let reads_sizes = |op: &Op| matches!(op.kind, OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. });
+    module.ops.values().any(|op| reads_sizes(op) && op.operands.contains(&value))
+}

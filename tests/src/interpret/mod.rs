@@ -1,0 +1,85 @@
+//! StableHLO's interpreter tests as programs for several devices.
+//!
+//! A test is a function without parameters that computes on constants and says with `check.*` operations what comes
+//! out. [`tests_of`] finds them in a text, [`Case::new`] takes one apart: constants that may become arguments,
+//! results and what they must be. A [`Draw`] makes a program of it by splitting arguments, results and values between
+//! at random, and [`Runner`] partitions that, runs it, and compares with what the test expects.
+//!
+//! The interpreter rounds in its own ways. What the back end alone gets otherwise on one device is compared with that
+//! run instead, and counted apart ([`Outcome::LikeOneDevice`]).
+
+mod case;
+mod compare;
+mod draw;
+mod expect;
+mod parallel;
+mod run;
+
+pub use case::Case;
+pub use draw::{Draw, Drawn};
+pub use run::{Outcome, Reference, Runner};
+
+use shardc::ir::{FuncId, Module, OpKind, RegionId};
+use shardc::stablehlo::parse_split;
+
+/// A test function of a text.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The function's name, with `.2` and so on where the text has it before.
+    pub name: String,
+    /// The program that holds it, or why it is not read.
+    pub program: Result<(Module, FuncId), String>,
+}
+
+/// The tests of a text: of each program every function without parameters that checks something, or `main` where none
+/// does.
+#[must_use]
+pub fn tests_of(text: &str) -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
+    for (number, chunk) in parse_split(text).into_iter().enumerate() {
+        let verified = chunk.module.and_then(|module| shardc::ir::verify(&module).map(|_| module));
+        let module = match verified {
+            Ok(module) => module,
+            Err(errors) => {
+                let said = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                tests.push(Test { name: number.to_string(), program: Err(said) });
+                continue;
+            }
+        };
+        let alone = |f: &shardc::ir::Func| f.body.is_some_and(|b| module.regions[b].args.is_empty());
+        let mut found: Vec<FuncId> = module
+            .funcs
+            .iter()
+            .filter(|(_, f)| alone(f) && f.body.is_some_and(|body| has_checks(&module, body)))
+            .map(|(id, _)| id)
+            .collect();
+        if found.is_empty() {
+            found.extend(module.entry());
+        }
+        for func in found {
+            let plain = module.funcs[func].name.to_string();
+            let before = tests.iter().filter(|t| t.name.split('.').next() == Some(plain.as_str())).count();
+            let name = if before == 0 { plain } else { format!("{plain}.{}", before + 1) };
+            tests.push(Test { name, program: Ok((module.clone(), func)) });
+        }
+    }
+    tests
+}
+
+fn has_checks(module: &Module, body: RegionId) -> bool {
+    module.regions[body].ops.iter().any(|&op| expect::is_check(&module.ops[op].kind))
+}
+
+/// The names of what a test computes with, each once, in order.
+#[must_use]
+pub fn operations(module: &Module, body: RegionId) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for &op in &module.regions[body].ops {
+        let kind = &module.ops[op].kind;
+        let name = kind.name().trim_start_matches("stablehlo.");
+        if !matches!(kind, OpKind::Constant(_) | OpKind::Return) && !names.iter().any(|n| n == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}

@@ -1,0 +1,140 @@
+//! Running drawn programs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use shardc::ir::{self, Class};
+use shardc::runtime::{Client, HostArray};
+use shardc::{Compiler, Error, Output, SpmdMode, exec::Program};
+
+use super::{
+    Case, Drawn,
+    compare::{Verdict, judge},
+    draw::plain,
+    expect::Closeness,
+};
+
+/// How a program went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It gives what the test expects.
+    Equal,
+    /// The same but for how sums of floats are rounded.
+    Rounded,
+    /// It gives what one device gives, which is not quite what the interpreter gives.
+    LikeOneDevice,
+    /// It is refused as unsupported.
+    Unsupported(String),
+    /// It is refused otherwise, or makes a program that is not valid or does not run.
+    Failed(String),
+    /// It gives something else.
+    Wrong(String),
+}
+
+/// What a test gives on one device; nothing where that cannot be known, but the test says what it expects.
+#[derive(Clone, Debug)]
+pub struct Reference(Vec<HostArray>);
+
+/// Runs tests on the devices of a client.
+#[derive(Debug)]
+pub struct Runner<'c> {
+    client: &'c Client,
+}
+
+impl<'c> Runner<'c> {
+    /// A runner on these devices.
+    #[must_use]
+    pub fn new(client: &'c Client) -> Self {
+        Runner { client }
+    }
+
+    /// Runs a test on one device.
+    ///
+    /// # Errors
+    /// What the back end says that cannot run it.
+    pub fn reference(&self, case: &Case) -> Result<Reference, String> {
+        let (module, inputs) = plain(case);
+        let run = || Program::single(self.client, &module)?.run(self.client, &inputs);
+        match run() {
+            Ok(results) => Ok(Reference(results)),
+            // Not every collective can be written out for one device.
+            Err(_) if case.mesh.is_some() && case.expectations.iter().all(|e| e.expected.is_some()) => {
+                Ok(Reference(Vec::new()))
+            }
+            Err(error) => Err(first_line(&error.to_string())),
+        }
+    }
+
+    /// Partitions a drawn program, runs it and compares. Returns the messages of warnings too.
+    #[must_use]
+    pub fn run(
+        &self,
+        case: &Case,
+        reference: &Reference,
+        drawn: &Drawn,
+        mode: SpmdMode,
+    ) -> (Outcome, Vec<String>) {
+        let partition =
+            || Compiler::new().spmd_mode(mode).partition_module(drawn.module.clone(), &mut |_| {});
+        let output = match catch_unwind(AssertUnwindSafe(partition)) {
+            Err(_) => return (Outcome::Failed("shardc panicked".to_owned()), Vec::new()),
+            Ok(Err(error)) => return (refusal(&error), Vec::new()),
+            Ok(Ok(output)) => output,
+        };
+        let warnings = output.warnings.iter().map(|w| format!("{}: {}", w.code, w.message)).collect();
+        (self.outcome(case, reference, drawn, &output), warnings)
+    }
+
+    fn outcome(&self, case: &Case, reference: &Reference, drawn: &Drawn, output: &Output) -> Outcome {
+        if let Err(errors) = ir::verify(&output.module) {
+            let first = errors.first().map(ToString::to_string).unwrap_or_default();
+            return Outcome::Failed(format!("the partitioned program is invalid: {first}"));
+        }
+        let run = || Program::partitioned(self.client, output)?.run(self.client, &drawn.inputs);
+        let got = match run() {
+            Ok(got) => got,
+            Err(error) => {
+                return Outcome::Failed(format!("running it: {}", first_line(&error.to_string())));
+            }
+        };
+        let mut outcome = Outcome::Equal;
+        for (i, (expectation, single)) in case.expectations.iter().zip(&reference.0).enumerate() {
+            let Some(got) = got.get(i) else {
+                return Outcome::Failed("it returns too few results".to_owned());
+            };
+            let expected = expectation.expected.as_ref().unwrap_or(single);
+            let Verdict::Off(text) = judge(expected, got, expectation.closeness) else {
+                if judge(expected, got, expectation.closeness) == Verdict::Rounded
+                    && outcome == Outcome::Equal
+                {
+                    outcome = Outcome::Rounded;
+                }
+                continue;
+            };
+            // The back end may be at odds with the interpreter by itself.
+            let single_is_off = matches!(judge(expected, single, expectation.closeness), Verdict::Off(_));
+            if single_is_off && !matches!(judge(single, got, Closeness::Steps(3.0)), Verdict::Off(_)) {
+                outcome = Outcome::LikeOneDevice;
+            } else {
+                return Outcome::Wrong(format!(
+                    "result {i} ({}): {text}",
+                    output.interface.outputs[i].global
+                ));
+            }
+        }
+        outcome
+    }
+}
+
+fn refusal(error: &Error) -> Outcome {
+    let text = first_line(&error.to_string());
+    match error {
+        Error::Diagnostics(all) if all.iter().all(|d| d.class == Class::Unsupported) => {
+            Outcome::Unsupported(text)
+        }
+        _ => Outcome::Failed(text),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,109 @@
+//! StableHLO's interpreter tests with random shardings: a test of our own, and a sample of theirs where they are.
+//! `cargo xtask conformance interpret` runs all of them.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use shardc::{SpmdMode, runtime::plugin};
+use shardc_tests::{
+    devices::client,
+    interpret::{Case, Draw, Outcome, Runner, tests_of},
+    shared,
+};
+
+/// Files of `conformance/stablehlo/tests/interpret` in the shared data.
+const SHARED: &[&str] = &["all_reduce", "dynamic_slice", "gather", "reduce", "scatter"];
+
+/// What the second of these expects is wrong.
+const OWN: &str = r#"
+func.func @right() {
+  %a = stablehlo.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32>
+  %b = stablehlo.constant dense<3> : tensor<5xi32>
+  %0 = stablehlo.multiply %a, %b : tensor<5xi32>
+  check.expect_eq_const %0, dense<[3, 6, 9, 12, 15]> : tensor<5xi32>
+  return
+}
+// -----
+func.func @wrong() {
+  %a = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %0 = stablehlo.negate %a : tensor<5xf32>
+  check.expect_almost_eq_const %0, dense<[-1.0, -2.0, -3.0, -4.0, -5.01]> : tensor<5xf32>
+  return
+}
+"#;
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let mut trials = vec![
+        Trial::test("draws_are_repeated", draws_are_repeated),
+        Trial::test("wrong_expectations_show", wrong_expectations_show),
+    ];
+    match shared().map(|dir| dir.join("conformance/stablehlo/tests/interpret")).filter(|dir| dir.is_dir()) {
+        Some(dir) => trials.extend(SHARED.iter().map(|name| {
+            let file = dir.join(name).with_extension("mlir");
+            Trial::test(*name, move || passes(&std::fs::read_to_string(&file)?))
+        })),
+        None => eprintln!("SKIPPED: {} files of the shared data, which is not here", SHARED.len()),
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The outcome of each program of each test.
+fn outcomes(text: &str) -> Result<Vec<(String, Outcome)>, Failed> {
+    let Some(client) = client()? else { return Ok(Vec::new()) };
+    let runner = Runner::new(&client);
+    let mut all = Vec::new();
+    for test in tests_of(text) {
+        let (module, func) = test.program?;
+        let case = Case::new(module, func)?;
+        let reference = runner.reference(&case)?;
+        for number in 0..3 {
+            let drawn = Draw::new(1, &test.name, number).program(&case);
+            for mode in [SpmdMode::Replica, SpmdMode::Partition] {
+                let (outcome, _) = runner.run(&case, &reference, &drawn, mode);
+                all.push((format!("{} {number} {mode}", test.name), outcome));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn passes(text: &str) -> Result<(), Failed> {
+    let wrong: Vec<String> = outcomes(text)?
+        .into_iter()
+        .filter(|(_, outcome)| !matches!(outcome, Outcome::Equal | Outcome::Rounded))
+        .map(|(program, outcome)| format!("{program}: {outcome:?}"))
+        .collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+fn wrong_expectations_show() -> Result<(), Failed> {
+    for (program, outcome) in outcomes(OWN)? {
+        // One device gives what eight give, and still the test says otherwise.
+        let expected = program.starts_with("right");
+        let equal = outcome == Outcome::Equal;
+        if equal != expected {
+            return Err(format!("{program}: {outcome:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn draws_are_repeated() -> Result<(), Failed> {
+    let Some(test) = tests_of(OWN).into_iter().next() else { return Err("no test was found".into()) };
+    let (module, func) = test.program?;
+    let case = Case::new(module, func)?;
+    let text = |number| {
+        let drawn = Draw::new(7, "f", number).program(&case);
+        (shardc::stablehlo::print(&drawn.module, &Default::default()), drawn.uneven)
+    };
+    if text(1) != text(1) || text(1) == text(2) {
+        return Err("a draw depends on its numbers alone".into());
+    }
+    // Five elements are not divided by any axis but one of five.
+    if !text(1).1 {
+        return Err(format!("no uneven sharding was drawn: {}", text(1).0).into());
+    }
+    Ok(())
+}

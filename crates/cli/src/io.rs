@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use shardc::{Compiler, Diagnostic, Error, Module, Output, Stage};
+use shardc::{CleanOptions, Compiler, Diagnostic, Error, Module, Output, Stage};
 
 use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
 use crate::progress::Progress;
@@ -114,7 +114,8 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         compiler = compiler.spec(target, spec).map_err(shown)?;
     }
     if let Some(how) = how {
-        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict);
+        let clean = CleanOptions { combine_bytes: how.combine_bytes, keep_bytes: how.keep_bytes };
+        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
     }
     Ok(compiler)
 }

@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
@@ -80,6 +81,8 @@ pub struct Output {
     pub warnings: Vec<Diagnostic>,
     /// Which annotations were let speak first.
     pub strategy: Strategy,
+    /// What clean-up did to the collectives.
+    pub cleaned: CleanReport,
 }
 
 impl Compiler {
@@ -100,6 +103,21 @@ impl Compiler {
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.options.strict = strict;
+        self
+    }
+
+    /// How far collectives are merged, combined and taken out of loops.
+    ///
+    /// ```
+    /// use shardc::{CleanOptions, Compiler};
+    ///
+    /// // Nothing is combined; loops keep up to a gibibyte more for collectives that leave them.
+    /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, keep_bytes: 1 << 30 });
+    /// # let _ = compiler;
+    /// ```
+    #[must_use]
+    pub fn clean(mut self, clean: CleanOptions) -> Self {
+        self.options.clean = clean;
         self
     }
 
@@ -360,6 +378,7 @@ impl Compiler {
             interface: done.interface,
             warnings: done.warnings,
             strategy,
+            cleaned: done.cleaned,
             module,
         })
     }

@@ -10,7 +10,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Gather, plan_with_gathers, planned_mesh};
+use crate::plan::{Plan, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -88,9 +88,10 @@ pub fn partition(
     func: FuncId,
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
-    let gathers = planned(module, func)?;
+    let Plan { gathers, notes } = planned(module, func)?;
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
     refuse_if_strict(options, &warnings)?;
+    warnings.extend(notes);
     let aliases = aliases(module, func);
     let Finished { interface, cleaned, warnings: more } = finished(module, func, options)?;
     refuse_if_strict(options, &more)?;
@@ -150,11 +151,11 @@ fn lost_aliases(
 }
 
 /// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
-pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
+pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     fold_pads(module, body);
     sweep(module, body);
-    plan_with_gathers(module, func)
+    plan_and_tell(module, func)
 }
 
 /// What the second half gives.

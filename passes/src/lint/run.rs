@@ -109,7 +109,7 @@ impl Run<'_> {
             return Ok(attempt);
         }
         let gathers = match planned(&mut module, func) {
-            Ok(gathers) => gathers,
+            Ok(plan) => plan.gathers,
             Err(errors) => {
                 attempt.not_planned = Some(not_planned(&errors));
                 return Ok(attempt);

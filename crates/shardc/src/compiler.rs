@@ -321,7 +321,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && cost(&other.module) < cost(&best.module)
+                && cost(&other.module, entry) < cost(&best.module, entry)
             {
                 best = other;
             }

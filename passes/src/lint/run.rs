@@ -123,7 +123,7 @@ impl Run<'_> {
             }
         }
         if self.compared && finished(&mut module, func, SpmdMode::default()).is_ok() {
-            attempt.price = Some(cost(&module));
+            attempt.price = Some(cost(&module, func));
         }
         Ok(attempt)
     }

@@ -24,6 +24,7 @@ mod places;
 pub mod plan;
 pub mod propagate;
 pub mod reducer;
+pub mod remesh;
 pub mod reshard;
 pub mod rule;
 pub mod rules;

@@ -144,6 +144,12 @@ fn completed(module: &Module, value: ValueId, readers: &[u32]) -> Option<Complet
     if !is_read_once(value, readers) {
         return None;
     }
+    let (source, pending) = pending_source(module, value)?;
+    Some(Completed { value, source, pending })
+}
+
+/// The pending sum that `value` is the reshard of, and its sharding.
+pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
     let pending = module.shardings.of(source)?;
@@ -151,5 +157,5 @@ fn completed(module: &Module, value: ValueId, readers: &[u32]) -> Option<Complet
     // A sum of largest values is not the largest of the sums.
     let is_pending =
         matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
-    is_pending.then_some(Completed { value, source, pending })
+    is_pending.then_some((source, pending))
 }

@@ -5,6 +5,7 @@ use shardc_ir::{
     TensorSharding, TensorType, TypeId,
 };
 
+use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
 use crate::localize::localize;
@@ -20,6 +21,8 @@ pub struct PartitionOptions {
     pub mode: SpmdMode,
     /// Whether gathering what the user sharded, because an operation cannot be done in parts, is an error.
     pub strict: bool,
+    /// How far collectives are cleaned up.
+    pub clean: CleanOptions,
 }
 
 /// A parameter or result of the partitioned program.
@@ -70,6 +73,8 @@ pub struct Partitioned {
     pub interface: Interface,
     /// What is right but not what the user would expect.
     pub warnings: Vec<Diagnostic>,
+    /// What clean-up did to the collectives.
+    pub cleaned: CleanReport,
 }
 
 /// Partitions the function `func` of a propagated module whose calls are inlined. Afterwards the module is the
@@ -92,7 +97,8 @@ pub fn partition(
         }
         return Err(warnings);
     }
-    Ok(Partitioned { interface: finished(module, func, options.mode)?, warnings })
+    let (interface, cleaned) = finished(module, func, options)?;
+    Ok(Partitioned { interface, warnings, cleaned })
 }
 
 /// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
@@ -107,18 +113,21 @@ pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, 
 pub(crate) fn finished(
     module: &mut Module,
     func: FuncId,
-    mode: SpmdMode,
-) -> Result<Interface, Vec<Diagnostic>> {
+    options: &PartitionOptions,
+) -> Result<(Interface, CleanReport), Vec<Diagnostic>> {
+    let (mode, clean) = (options.mode, &options.clean);
     let body = body_of(module, func)?;
     merge_reductions(module, body);
+    let deferred = defer_sums(module, body, clean.keep_bytes);
     sweep(module, body);
     lower_reshards(module, body)?;
     verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
+    let cleaned = clean_collectives(module, func, clean);
     verify_collectives(module, func, Some(&interface))?;
-    Ok(interface)
+    Ok((interface, CleanReport { deferred, ..cleaned }))
 }
 
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {

@@ -38,8 +38,10 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let spec = data.kind.collective()?;
-    let bytes = |v: Option<&ValueId>| v.and_then(|&v| module.stored(v)?.num_bytes()).unwrap_or(0) as f64;
-    let (operand, result) = (bytes(data.operands.first()), bytes(data.results.first()));
+    let bytes = |values: &[ValueId]| {
+        values.iter().filter_map(|&v| module.stored(v)?.num_bytes()).fold(0.0, |sum, n| sum + n as f64)
+    };
+    let (operand, result) = (bytes(&data.operands), bytes(&data.results));
     let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
     let share = (k - 1.0) / k;
     let sent = match &data.kind {

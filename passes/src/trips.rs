@@ -15,6 +15,11 @@ pub(crate) fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }
 
+/// Whether a loop is known to run at least once.
+pub(crate) fn runs(module: &Module, op: OpId) -> bool {
+    known_trips(module, op).is_some_and(|trips| trips > 0)
+}
+
 /// How often the body of the loop `op` runs, if it counts.
 pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];

@@ -1,11 +1,11 @@
 //! One run of propagation and planning for all rules.
 
-use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 
 use super::redundant;
 use super::subject::{Facts, Subject};
 use super::{Check, Finding, Found, LINTS, Level, Lint, LintOptions, LintReport};
-use crate::partition::{finished, planned};
+use crate::partition::{PartitionOptions, finished, planned};
 use crate::propagate::{PropagateOptions, propagate};
 use crate::strategy::{Strategy, cost, prioritize, strategies};
 
@@ -122,7 +122,7 @@ impl Run<'_> {
                 *list = check(&self.at(&module), &gathers);
             }
         }
-        if self.compared && finished(&mut module, func, SpmdMode::default()).is_ok() {
+        if self.compared && finished(&mut module, func, &PartitionOptions::default()).is_ok() {
             attempt.price = Some(cost(&module, func));
         }
         Ok(attempt)

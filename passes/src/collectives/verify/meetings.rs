@@ -15,7 +15,7 @@ use shardc_ir::{CollectiveSpec, Diagnostic, FuncId, Module, OpId, OpKind, Region
 
 use super::agreement::{Agreement, Agreements};
 use super::broken;
-use super::scalars::{PerDevice, evaluate};
+use crate::collectives::scalars::{PerDevice, evaluate};
 use crate::partition::{Interface, InterfaceTensor};
 
 pub(super) fn check(

@@ -35,6 +35,7 @@ pub mod structure;
 pub mod summary;
 mod sweep;
 mod symbols;
+mod temporaries;
 mod trips;
 pub mod units;
 mod windows;

@@ -16,6 +16,7 @@ use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
 use crate::collectives::clean::CleanReport;
 use crate::propagate::Classes;
 use crate::summary::{CollectiveSummary, summarize};
+use crate::temporaries::temporaries;
 
 /// Which annotations propagation sees first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,14 +161,15 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
 }
 
 /// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
-/// and a constant for each collective. Those that clean-up combined count one by one: that starts are saved is no reason
-/// to send more.
+/// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
+/// count one by one: that starts are saved is no reason to send more.
 #[must_use]
-pub fn cost(module: &Module, cleaned: &CleanReport) -> u64 {
+pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;
     let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
     let combined = start.saturating_mul(cleaned.combined as u64);
-    summarize(module).iter().map(of).fold(combined, u64::saturating_add)
+    let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
+    summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 
 /// The bytes that a device sends in one run of a partitioned program.

@@ -125,7 +125,7 @@ impl Run<'_> {
         if self.compared
             && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &PartitionOptions::default())
         {
-            attempt.price = Some(cost(&module, &cleaned));
+            attempt.price = Some(cost(&module, func, &cleaned));
         }
         Ok(attempt)
     }

@@ -17,13 +17,14 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use shardc_filetest::program;
 
 use self::{
     closed_form::closed_form,
     compile::{Compiler, Verdict},
 };
 use super::{BenchArgs, shared};
-use crate::{demo, process, python, setup, workspace::Workspace};
+use crate::{process, python, setup, workspace::Workspace};
 
 /// Folders of the corpus, and how XLA is to read the annotations of their programs.
 const FOLDERS: [(&str, &str); 2] = [("jax", "shardy"), ("torch_xla", "gspmd")];
@@ -64,7 +65,7 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
         python.display()
     );
     setup::run(false)?;
-    let shardc = process::step("build shardc, optimised", || demo::build(workspace, true))?;
+    let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;
     let mut rows = Vec::new();

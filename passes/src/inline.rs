@@ -136,7 +136,8 @@ pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagno
 /// that nothing names any more. Calls of functions without a body stay.
 ///
 /// A sharding of a callee's parameter, of a call's result or of a callee's result becomes a sharding constraint
-/// at the place of the call. A named computation is what is left of a call, and is replaced by its body in the same way.
+/// at the place of the call. A named computation is what is left of a call, and is replaced by its body in the same way; a
+/// composite by what it decomposes into.
 ///
 /// # Errors
 /// A function calls itself, directly or through others, or a call names no function.
@@ -181,7 +182,13 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };
         for op in module.walk(body) {
-            let OpKind::Call { callee } = &module.ops[op].kind else { continue };
+            let callee = match &module.ops[op].kind {
+                OpKind::Call { callee } => callee,
+                OpKind::Composite(spec) if module.func_names.contains_key(&spec.decomposition) => {
+                    &spec.decomposition
+                }
+                _ => continue,
+            };
             match module.func_names.get(callee) {
                 Some(&target) => {
                     graph.update_edge(nodes[caller.index()], nodes[target.index()], op);
@@ -249,6 +256,16 @@ fn cycles(module: &Module, graph: &DiGraph<FuncId, OpId>) -> Vec<Diagnostic> {
 /// The function that an operation calls, and its body.
 fn callee(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
     let OpKind::Call { callee } = &module.ops[op].kind else { return None };
+    body_of(module, callee)
+}
+
+/// The function that says what a composite does, and its body.
+fn decomposition(module: &Module, op: OpId) -> Option<(FuncId, RegionId)> {
+    let OpKind::Composite(spec) = &module.ops[op].kind else { return None };
+    body_of(module, &spec.decomposition)
+}
+
+fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
     let func = *module.func_names.get(callee)?;
     Some((func, module.funcs[func].body?))
 }
@@ -260,7 +277,7 @@ struct Inliner {
     replaced: ValueMap,
     /// Where operations come from, if that is wanted.
     sites: Option<CallSites>,
-    /// Whether named computations are replaced too.
+    /// Whether named computations and composites are replaced too.
     named: bool,
 }
 
@@ -283,7 +300,8 @@ impl Inliner {
                 self.named(module, op, &mut out);
                 continue;
             }
-            match callee(module, op) {
+            let composite = if self.named { decomposition(module, op) } else { None };
+            match callee(module, op).or(composite) {
                 Some((func, body)) => self.call(module, op, func, body, &mut out),
                 None => {
                     for nested in module.ops[op].regions.clone() {

@@ -4,10 +4,13 @@
 //! reads two reshards from the same pending sharding, and nothing else reads them, it adds the pending values
 //! and the reshard comes after it. The gradient that flows into a layer through several products is such a
 //! sum, so a transformer's backward pass needs one all-reduce where it would take three.
+//!
+//! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
+//! `x + (a + b)`: devices add their parts in no particular order either.
 
 use shardc_ir::{
-    BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, Value,
-    ValueDef, ValueId,
+    BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, TypeId,
+    Value, ValueDef, ValueId,
 };
 
 use crate::structure::program_regions;
@@ -24,8 +27,11 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
         let ops = std::mem::take(&mut module.regions[region].ops);
         let mut out = Vec::with_capacity(ops.len());
         for op in ops {
+            if let Some([sum, reshard]) = regroup(module, op, &mut readers) {
+                out.extend([sum, reshard]);
+            }
             out.push(op);
-            if let Some(reshard) = merge(module, op, &readers) {
+            if let Some(reshard) = merge(module, op, &mut readers) {
                 out.push(reshard);
             }
         }
@@ -33,47 +39,123 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The reshard that completes the sum which `op` now makes, if it is such an addition.
-fn merge(module: &mut Module, op: OpId, readers: &[u32]) -> Option<OpId> {
+/// A value that completes a pending sum.
+#[derive(Clone, Copy)]
+struct Completed {
+    value: ValueId,
+    /// The pending sum, and its sharding.
+    source: ValueId,
+    pending: ShardingId,
+}
+
+/// The operands of an addition of two values.
+fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     let data = &module.ops[op];
-    let (OpKind::Binary(BinaryOp::Add), &[a, b]) = (&data.kind, data.operands.as_slice()) else {
-        return None;
-    };
-    let alone = |v: ValueId| readers.get(v.index()) == Some(&1);
-    if a == b || !alone(a) || !alone(b) {
-        return None;
+    match (&data.kind, data.operands.as_slice()) {
+        (OpKind::Binary(BinaryOp::Add), &[a, b]) if a != b => Some([a, b]),
+        _ => None,
     }
-    let ((x, pending), (y, other)) = (pending_source(module, a)?, pending_source(module, b)?);
-    let result = data.results[0];
-    let wanted = module.shardings.of(result)?;
+}
+
+/// Whether one reduction completes both sums as `wanted`.
+fn together(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
     let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
-    if !same(pending, other)
-        || !same(module.shardings.of(a)?, wanted)
-        || !same(module.shardings.of(b)?, wanted)
-    {
+    let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
+    same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
+}
+
+/// The reshard that completes the sum which `op` now makes, if it is an addition of two sums that are completed alike.
+fn merge(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+    let [a, b] = addends(module, op)?;
+    let (one, other) = (completed(module, a, readers)?, completed(module, b, readers)?);
+    let result = module.ops[op].results[0];
+    let wanted = module.shardings.of(result)?;
+    if !together(module, one, other, wanted) {
         return None;
     }
     let ty = module.values[result].ty;
-    let sum = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
-    module.shardings.set(sum, Some(pending));
-    module.ops[op].operands = [x, y].into_iter().collect();
+    let sum = new_value(module, ty, op, one.pending, readers);
+    module.ops[op].operands = [one.source, other.source].into_iter().collect();
     module.ops[op].results[0] = sum;
     let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
     module.ops[reshard].results.push(result);
-    module.ops[reshard].span = module.ops[op].span;
-    module.ops[reshard].loc = module.ops[op].loc;
     module.values[result].def = ValueDef::Result(reshard, 0);
+    place_like(module, reshard, op);
     Some(reshard)
 }
 
+/// Where `op` adds a completed sum to what another was just added to, it comes to add the sum of both: that sum and the
+/// reshard that completes it, which come before `op`. The other addition stays, unused.
+fn regroup(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<[OpId; 2]> {
+    let [a, b] = addends(module, op)?;
+    let result = module.ops[op].results[0];
+    let wanted = module.shardings.of(result)?;
+    let found = [(a, b), (b, a)].into_iter().find_map(|(before, now)| {
+        let now = completed(module, now, readers)?;
+        let inner = module.def_op(before).filter(|_| is_read_once(before, readers))?;
+        let [x, y] = addends(module, inner)?;
+        let (rest, earlier) = match (completed(module, x, readers), completed(module, y, readers)) {
+            (Some(earlier), None) => (y, earlier),
+            (None, Some(earlier)) => (x, earlier),
+            (Some(_), Some(_)) | (None, None) => return None,
+        };
+        together(module, earlier, now, wanted).then_some((rest, earlier, now))
+    });
+    let (rest, earlier, now) = found?;
+    let ty = module.values[result].ty;
+    let add = module.add_op(OpKind::Binary(BinaryOp::Add), &[earlier.source, now.source], &[], &[]);
+    let sum = new_value(module, ty, add, earlier.pending, readers);
+    module.ops[add].results.push(sum);
+    let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
+    let whole = new_value(module, ty, reshard, wanted, readers);
+    module.ops[reshard].results.push(whole);
+    module.ops[op].operands = [rest, whole].into_iter().collect();
+    place_like(module, add, op);
+    place_like(module, reshard, op);
+    Some([add, reshard])
+}
+
+/// The first result of `op`, which one operation will read.
+fn new_value(
+    module: &mut Module,
+    ty: TypeId,
+    op: OpId,
+    sharding: ShardingId,
+    readers: &mut Vec<u32>,
+) -> ValueId {
+    let value = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
+    module.shardings.set(value, Some(sharding));
+    readers.resize(value.index() + 1, 0);
+    readers[value.index()] = 1;
+    value
+}
+
+fn place_like(module: &mut Module, op: OpId, like: OpId) {
+    module.ops[op].span = module.ops[like].span;
+    module.ops[op].loc = module.ops[like].loc;
+}
+
+fn is_read_once(value: ValueId, readers: &[u32]) -> bool {
+    readers.get(value.index()) == Some(&1)
+}
+
+/// `value`, if it is the reshard of a pending sum and read once.
+fn completed(module: &Module, value: ValueId, readers: &[u32]) -> Option<Completed> {
+    if !is_read_once(value, readers) {
+        return None;
+    }
+    let (source, pending) = pending_source(module, value)?;
+    Some(Completed { value, source, pending })
+}
+
 /// The pending sum that `value` is the reshard of, and its sharding.
-fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
+pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;
-    let sharding = module.shardings.of(source)?;
-    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(sharding);
+    let pending = module.shardings.of(source)?;
+    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
     // A sum of largest values is not the largest of the sums.
     let is_pending =
         matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
-    is_pending.then_some((source, sharding))
+    is_pending.then_some((source, pending))
 }

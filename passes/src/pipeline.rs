@@ -2,8 +2,10 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::expand::expand;
+use crate::fold_pads::fold_pads;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -82,6 +84,18 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "fold-pads",
+        about: "let convolutions and windows pad their input themselves",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                fold_pads(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
         name: "sweep",
         about: "remove operations whose results nobody uses",
         needs: "any verified module",
@@ -114,12 +128,25 @@ pub const PASSES: &[Pass] = &[
         },
     },
     Pass {
+        name: "defer-sums",
+        about: "complete sums that a loop only adds up after it",
+        needs: "a planned module",
+        options: &[],
+        run: |module, _| {
+            if let Some(body) = module.funcs[entry(module)?].body {
+                defer_sums(module, body, CleanOptions::default().keep_bytes);
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
         name: "lower-reshards",
         about: "replace each reshard by the cheapest sequence of collectives",
         needs: "a planned module",
         options: &[],
         run: |module, _| match module.funcs[entry(module)?].body {
-            Some(body) => lower_reshards(module, body).map(|()| Vec::new()),
+            Some(body) => lower_reshards(module, body),
             None => Ok(Vec::new()),
         },
     },
@@ -129,6 +156,16 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module whose reshards are lowered",
         options: &[],
         run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "clean-collectives",
+        about: "merge, combine and drop collectives, and take them out of loops",
+        needs: "a localized module",
+        options: &[],
+        run: |module, _| {
+            clean_collectives(module, entry(module)?, &CleanOptions::default());
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "verify-collectives",

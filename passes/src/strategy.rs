@@ -1,16 +1,22 @@
 //! Which annotations speak first.
 //!
-//! Where the parameters and the batch of a training step are split along one axis (FSDP, ZeRO), both want the
+//! Where the parameters and the batch of a program are split along one axis (FSDP, ZeRO), both want the
 //! activations: the batch splits their batch dimension, the parameters their features. Factor propagation knows
 //! no cost and may let the parameters win, so that each layer gathers the activations of the whole batch rather
 //! than its own weights. So the compiler partitions such a program twice, once as propagation has it and once with
-//! the batch first, and keeps what sends less.
+//! the batch first, and keeps what costs less.
+//!
+//! What the batch is, programs do not say. In a training step it is what is not updated in place. Elsewhere, of the
+//! dimensions that compete for an axis, it is the one that reaches the most values from the fewest arguments.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use shardc_ir::{Attr, FuncId, Module, ShardingId};
+use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
 
+use crate::collectives::clean::CleanReport;
+use crate::propagate::Classes;
 use crate::summary::{CollectiveSummary, summarize};
+use crate::temporaries::temporaries;
 
 /// Which annotations propagation sees first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,29 +24,94 @@ pub enum Strategy {
     /// All at once, or as the program's own priorities say.
     #[default]
     AsAnnotated,
-    /// Those of arguments that are not updated in place, then those of arguments that are (parameters and the
-    /// state of the optimiser).
+    /// Those of the batch, then those of parameters and the state of the optimiser.
     BatchFirst,
 }
 
-/// The strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where an axis splits both
-/// an argument that is updated in place and one that is not, and the program sets no priorities itself.
+/// The strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
+/// an axis and the program sets no priorities itself.
 #[must_use]
 pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
+    let mut out = vec![Strategy::AsAnnotated];
+    if !batch(module, func).is_empty() {
+        out.push(Strategy::BatchFirst);
+    }
+    out
+}
+
+/// The arguments that speak first by [`Strategy::BatchFirst`], by number; none where it makes no difference.
+fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
+    let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
+    let args = &module.regions[body].args;
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
-    let Some(body) = module.funcs[func].body else { return vec![Strategy::AsAnnotated] };
-    for (i, &arg) in module.regions[body].args.iter().enumerate() {
+    for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
-            return vec![Strategy::AsAnnotated];
+            return BTreeSet::new();
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
-    if axes[0].is_disjoint(&axes[1]) {
-        vec![Strategy::AsAnnotated]
-    } else {
-        vec![Strategy::AsAnnotated, Strategy::BatchFirst]
+    if !axes[0].is_disjoint(&axes[1]) {
+        return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
+    // Where nothing that is split is updated in place, dimensions must tell.
+    if axes[1].is_empty() && !axes[0].is_empty() {
+        batch_by_classes(module, func, args)
+    } else {
+        BTreeSet::new()
+    }
+}
+
+/// How an axis meets a class of dimensions.
+#[derive(Default)]
+struct Claim {
+    /// The arguments that it splits there.
+    args: BTreeSet<usize>,
+    /// How many values have a dimension of the class.
+    reach: usize,
+}
+
+/// As [`batch`], from the dimensions that compete for an axis within some value.
+fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet<usize> {
+    let Some(classes) = Classes::of_func(module, func) else { return BTreeSet::new() };
+    let mut claims: BTreeMap<(u16, u32), Claim> = BTreeMap::new();
+    let mut axes_of: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); classes.bound()];
+    for (i, &arg) in args.iter().enumerate() {
+        let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
+        for (dim, &class) in sharding.dims.iter().zip(classes.of(arg)) {
+            for axis in &dim.axes {
+                axes_of[class as usize].insert(axis.axis);
+                claims.entry((axis.axis, class)).or_default().args.insert(i);
+            }
+        }
+    }
+    let mut compete: BTreeSet<(u16, u32)> = BTreeSet::new();
+    for dims in classes.of_values() {
+        for (d, &class) in dims.iter().enumerate() {
+            if dims[..d].contains(&class) {
+                continue;
+            }
+            for &axis in &axes_of[class as usize] {
+                if let Some(claim) = claims.get_mut(&(axis, class)) {
+                    claim.reach += 1;
+                }
+                let rivals =
+                    dims.iter().filter(|&&other| other != class && axes_of[other as usize].contains(&axis));
+                compete.extend(rivals.map(|&other| (axis, other)));
+            }
+        }
+    }
+    let mut first: BTreeMap<u16, &Claim> = BTreeMap::new();
+    for (key, claim) in claims.iter().filter(|(key, _)| compete.contains(key)) {
+        let best = first.entry(key.0).or_insert(claim);
+        if claim.reach * best.args.len() > best.reach * claim.args.len() {
+            *best = claim;
+        }
+    }
+    let first: BTreeSet<usize> = first.values().flat_map(|claim| claim.args.iter().copied()).collect();
+    // Where all of them are of the batch nobody comes later.
+    let others = claims.values().flat_map(|claim| &claim.args).any(|i| !first.contains(i));
+    if others { first } else { BTreeSet::new() }
 }
 
 /// Whether argument `i` gives its memory to a result.
@@ -54,13 +125,16 @@ pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
 /// Gives the annotations of `func` the priorities of a strategy.
 pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
     let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return };
+    let first = batch(module, func);
     let args = module.regions[body].args.clone();
     let mut results = BTreeSet::new();
     for (i, &arg) in args.iter().enumerate() {
-        if !is_updated(module, func, i) {
+        if first.contains(&i) {
             continue;
         }
-        if let Some(&Attr::Int(result, _)) = module.funcs[func].arg_attrs[i].get("tf.aliasing_output") {
+        if let Some(&Attr::Int(result, _)) =
+            module.funcs[func].arg_attrs.get(i).and_then(|attrs| attrs.get("tf.aliasing_output"))
+        {
             results.extend(usize::try_from(result));
         }
         if let Some(id) = module.shardings.of(arg) {
@@ -86,31 +160,20 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
     module.shardings.intern(sharding)
 }
 
-/// Whether one partition of a program is to be had rather than another, each told by its number of warnings and its
-/// [`cost`].
-#[must_use]
-pub fn is_better(one: (usize, u64), other: (usize, u64)) -> bool {
-    one.0 <= other.0 && one.1 < other.1
-}
-
-/// How often a loop is taken to run where nothing says so.
-const LOOP_TRIPS: u64 = 8;
-
 /// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
-/// and a constant for each collective.
+/// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
+/// count one by one: that starts are saved is no reason to send more.
 #[must_use]
-pub fn cost(module: &Module) -> u64 {
-    let runs =
-        |kind: &CollectiveSummary| (kind.count - kind.in_loops) as u64 + kind.in_loops as u64 * LOOP_TRIPS;
-    summarize(module).iter().map(|kind| sent(kind) + runs(kind) * crate::cost::START as u64).sum()
+pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
+    let start = crate::cost::START as u64;
+    let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
+    let combined = start.saturating_mul(cleaned.combined as u64);
+    let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
+    summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 
 /// The bytes that a device sends in one run of a partitioned program.
 #[must_use]
 pub fn bytes_sent(module: &Module) -> u64 {
-    summarize(module).iter().map(sent).sum()
-}
-
-fn sent(kind: &CollectiveSummary) -> u64 {
-    kind.bytes_sent + kind.bytes_sent_in_loops * (LOOP_TRIPS - 1)
+    summarize(module).iter().map(|kind| kind.bytes_in_run).fold(0, u64::saturating_add)
 }

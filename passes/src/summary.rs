@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
+use crate::trips::trips;
+
 /// The collectives of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveSummary {
@@ -15,8 +17,10 @@ pub struct CollectiveSummary {
     pub in_loops: usize,
     /// Bytes that one device sends over a ring when each runs once.
     pub bytes_sent: u64,
-    /// How many of those bytes are sent in loops.
-    pub bytes_sent_in_loops: u64,
+    /// How often they run in one run of the program, a loop as often as its text says, or else a few times.
+    pub runs: u64,
+    /// Bytes that one device sends over a ring in one run of the program.
+    pub bytes_in_run: u64,
 }
 
 /// The collectives of a partitioned program, by kind.
@@ -24,7 +28,7 @@ pub struct CollectiveSummary {
 pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     let mut kinds: BTreeMap<&str, CollectiveSummary> = BTreeMap::new();
     for body in module.bodies() {
-        visit(module, body, false, &mut kinds);
+        visit(module, body, None, &mut kinds);
     }
     kinds.into_values().collect()
 }
@@ -34,8 +38,10 @@ pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
 pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let spec = data.kind.collective()?;
-    let bytes = |v: Option<&ValueId>| v.and_then(|&v| module.stored(v)?.num_bytes()).unwrap_or(0) as f64;
-    let (operand, result) = (bytes(data.operands.first()), bytes(data.results.first()));
+    let bytes = |values: &[ValueId]| {
+        values.iter().filter_map(|&v| module.stored(v)?.num_bytes()).fold(0.0, |sum, n| sum + n as f64)
+    };
+    let (operand, result) = (bytes(&data.operands), bytes(&data.results));
     let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
     let share = (k - 1.0) / k;
     let sent = match &data.kind {
@@ -50,7 +56,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
 fn visit<'m>(
     module: &'m Module,
     region: RegionId,
-    in_loop: bool,
+    trips_around: Option<u64>,
     kinds: &mut BTreeMap<&'m str, CollectiveSummary>,
 ) {
     for &op in &module.regions[region].ops {
@@ -60,13 +66,18 @@ fn visit<'m>(
             let entry = kinds.entry(name).or_default();
             entry.kind = name.to_owned();
             entry.count += 1;
-            entry.in_loops += usize::from(in_loop);
+            let runs = trips_around.unwrap_or(1);
+            entry.in_loops += usize::from(trips_around.is_some());
             entry.bytes_sent += sent;
-            entry.bytes_sent_in_loops += if in_loop { sent } else { 0 };
+            entry.runs = entry.runs.saturating_add(runs);
+            entry.bytes_in_run = entry.bytes_in_run.saturating_add(sent.saturating_mul(runs));
         }
-        let in_loop = in_loop || matches!(data.kind, OpKind::While);
+        let inside = match data.kind {
+            OpKind::While => Some(trips_around.unwrap_or(1).saturating_mul(trips(module, op))),
+            _ => trips_around,
+        };
         for &inner in &data.regions {
-            visit(module, inner, in_loop, kinds);
+            visit(module, inner, inside, kinds);
         }
     }
 }

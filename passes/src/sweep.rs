@@ -4,21 +4,26 @@ use shardc_ir::{EntityRef, Module, OpKind, RegionId};
 
 /// Removes, under `region`, every operation without effect whose results are not used.
 pub(crate) fn sweep(module: &mut Module, region: RegionId) {
+    sweep_where(module, region, is_pure);
+}
+
+/// The same for every operation of a kind that `can_go` where its results are not used.
+pub(crate) fn sweep_where(module: &mut Module, region: RegionId, can_go: impl Fn(&OpKind) -> bool) {
     let mut uses = vec![0u32; module.values.len()];
     for op in module.walk(region) {
         for v in &module.ops[op].operands {
             uses[v.index()] += 1;
         }
     }
-    sweep_region(module, region, &mut uses);
+    sweep_region(module, region, &mut uses, &can_go);
 }
 
-fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32]) {
+fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32], can_go: &impl Fn(&OpKind) -> bool) {
     let ops = std::mem::take(&mut module.regions[region].ops);
     let mut kept = Vec::with_capacity(ops.len());
     for op in ops.into_iter().rev() {
         let data = &module.ops[op];
-        if is_pure(&data.kind) && data.results.iter().all(|v| uses[v.index()] == 0) {
+        if can_go(&data.kind) && data.results.iter().all(|v| uses[v.index()] == 0) {
             let inner = data.regions.iter().flat_map(|&r| module.walk(r)).collect::<Vec<_>>();
             for dead in inner.into_iter().chain([op]) {
                 for v in &module.ops[dead].operands {
@@ -28,7 +33,7 @@ fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32]) {
             continue;
         }
         for inner in data.regions.clone() {
-            sweep_region(module, inner, uses);
+            sweep_region(module, inner, uses, can_go);
         }
         kept.push(op);
     }

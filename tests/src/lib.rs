@@ -1,9 +1,10 @@
 //! # shardc-tests: what the tests that cross crates have in common
 //!
 //! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers, [`interpret`] out of
-//! StableHLO's interpreter tests; the runner of file tests is
-//! [`shardc_filetest`]'s.
+//! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for; the runner of file tests
+//! is [`shardc_filetest`]'s.
 
+pub mod conformance;
 pub mod devices;
 pub mod interpret;
 pub mod random;

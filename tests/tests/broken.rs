@@ -16,7 +16,8 @@ use shardc::ir::{
     ValueId,
 };
 use shardc::{
-    Compiler, Output, SpmdMode, ir, passes::collectives::verify::verify_collectives, runtime::plugin,
+    CleanOptions, Compiler, Output, SpmdMode, ir, passes::collectives::verify::verify_collectives,
+    runtime::plugin,
 };
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
@@ -440,7 +441,9 @@ fn main() -> ExitCode {
 fn each_all_reduce() -> Result<(), Failed> {
     let source = std::fs::read(root().join("programs/mlp_dp_tp_train.mlir"))?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
-    let output = Compiler::new().partition(&source).map_err(|e| e.to_string())?;
+    // Each by itself.
+    let apart = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
+    let output = Compiler::new().clean(apart).partition(&source).map_err(|e| e.to_string())?;
     let Some(client) = client()? else { return Ok(()) };
     let reference = Reference::new(&client, original, &output)?;
     let body = output.module.bodies().next().ok_or("no function")?;

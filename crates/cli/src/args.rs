@@ -60,6 +60,10 @@ pub(crate) enum Command {
         Options may be written as mlir-opt's, with one dash, and passes as options of their own."
     )]
     Opt(OptArgs),
+    /// Show what is done with each operation where one of its dimensions is split
+    #[command(after_help = "Examples:\n  shardc ops\n  shardc ops dot_general\n  shardc ops --json\n\n\
+        The table is observed: a small program with each operation is partitioned.")]
+    Ops(OpsArgs),
     /// Find, install and check PJRT plugins
     #[command(
         after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor"
@@ -81,7 +85,8 @@ pub(crate) struct InputArgs {
 /// How a program without annotations is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct AnnotationArgs {
-    /// Mesh for a program that has none (or only GSPMD's tiles), major axis first: "data=4,model=2"
+    /// Mesh for a program that has none, or in place of its own (axes are matched by name; for GSPMD's tiles, which
+    /// have no names, in order), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
     /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model
@@ -98,6 +103,12 @@ pub(crate) struct HowArgs {
     /// Fail where an operation would gather what the annotations split
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Combine small collectives while their operands have at most so many bytes together; 0 for none
+    #[arg(long, value_name = "BYTES", default_value = "256KiB", value_parser = number_of_bytes)]
+    pub(crate) combine_bytes: u64,
+    /// Let a loop keep so many more bytes on each device, where that takes collectives out of it; 0 for none
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = number_of_bytes)]
+    pub(crate) keep_bytes: u64,
     /// Write the seconds that each stage took, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) timings: Option<PathBuf>,
@@ -340,6 +351,33 @@ pub(crate) struct OptArgs {
     /// Nothing: unknown dialects are always let through
     #[arg(long, hide = true)]
     pub(crate) allow_unregistered_dialect: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct OpsArgs {
+    /// One operation, with or without its dialect
+    #[arg(value_name = "OPERATION")]
+    pub(crate) op: Option<String>,
+    /// Format of the table
+    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
+    pub(crate) format: OpsFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// The same as --format markdown
+    #[arg(long, conflicts_with_all = ["format", "json"])]
+    pub(crate) markdown: bool,
+}
+
+/// How the table of operations is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OpsFormat {
+    /// Columns
+    Text,
+    /// One JSON object
+    Json,
+    /// The page of the documentation
+    Markdown,
 }
 
 /// What has to agree with an expectation.

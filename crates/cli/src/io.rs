@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use shardc::{Compiler, Diagnostic, Error, Module, Output, Stage};
+use shardc::{CleanOptions, Compiler, Diagnostic, Error, Module, Output, Stage};
 
 use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
 use crate::progress::Progress;
@@ -70,7 +70,8 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 
 /// Whether an error is about what --mesh and --spec say.
 fn about_options(error: &Error) -> bool {
-    const CODES: &[&str] = &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336"];
+    const CODES: &[&str] =
+        &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339"];
     matches!(error, Error::Diagnostics(list) if list.iter().all(|d| CODES.contains(&d.code)))
 }
 
@@ -113,7 +114,8 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         compiler = compiler.spec(target, spec).map_err(shown)?;
     }
     if let Some(how) = how {
-        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict);
+        let clean = CleanOptions { combine_bytes: how.combine_bytes, keep_bytes: how.keep_bytes };
+        compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
     }
     Ok(compiler)
 }

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Ops(args) => commands::ops::run(&args),
         Command::Opt(args) => commands::opt::run(&args),
         Command::Plugin(args) => commands::plugin::run(&args),
         Command::AotCompile { request } => {

@@ -1,17 +1,19 @@
 //! The compiler as a front end calls it.
 
-use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, MeshId, Module, SpmdMode};
 use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
+use shardc_passes::remesh::replace_mesh;
 use shardc_passes::rule::ShardingRule;
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
-use shardc_passes::strategy::{Strategy, cost, is_better, prioritize, strategies};
+use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -79,6 +81,8 @@ pub struct Output {
     pub warnings: Vec<Diagnostic>,
     /// Which annotations were let speak first.
     pub strategy: Strategy,
+    /// What clean-up did to the collectives.
+    pub cleaned: CleanReport,
 }
 
 impl Compiler {
@@ -102,7 +106,24 @@ impl Compiler {
         self
     }
 
-    /// The mesh of a program that has none, `"data=4,model=2"`; annotations of GSPMD are read onto it.
+    /// How far collectives are merged, combined and taken out of loops.
+    ///
+    /// ```
+    /// use shardc::{CleanOptions, Compiler};
+    ///
+    /// // Nothing is combined; loops keep up to a gibibyte more for collectives that leave them.
+    /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, keep_bytes: 1 << 30 });
+    /// # let _ = compiler;
+    /// ```
+    #[must_use]
+    pub fn clean(mut self, clean: CleanOptions) -> Self {
+        self.options.clean = clean;
+        self
+    }
+
+    /// The mesh, `"data=4,model=2"`: for a program that has none, or in place of the one that it has
+    /// ([`replace_mesh`]). Annotations of GSPMD are read onto it; where they do not fit it, its axes take the place of
+    /// those that their tiles have, in order.
     ///
     /// # Errors
     /// The text is not a mesh.
@@ -273,20 +294,30 @@ impl Compiler {
         if is_annotated(&module) {
             let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
             warnings = import_gspmd(&mut module, mesh.as_ref())?;
-            let mesh = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
-            if let Some(mesh) = mesh.filter(|_| !self.specs.is_empty()) {
-                annotate::annotate_on(&mut module, mesh, &self.specs)?;
-            }
-            // The text of an annotation can say what does not hold for its value.
-            shardc_ir::verify(&module)?;
+            self.annotate_further(&mut module)?;
         } else if let Some(mesh) = &self.mesh {
-            annotate::annotate(&mut module, mesh, &self.specs)?;
+            if own_mesh(&module).is_some() {
+                replace_mesh(&mut module, &mesh.to_mesh())?;
+                self.annotate_further(&mut module)?;
+            } else {
+                annotate::annotate(&mut module, mesh, &self.specs)?;
+            }
         } else if !self.specs.is_empty() {
             return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
                 .hint("add --mesh \"data=4,model=2\"")
                 .into());
         }
         Ok((module, warnings))
+    }
+
+    /// The specs, on the mesh of a module that is annotated already.
+    fn annotate_further(&self, module: &mut Module) -> Result<(), Error> {
+        if let Some(mesh) = own_mesh(module).filter(|_| !self.specs.is_empty()) {
+            annotate::annotate_on(module, mesh, &self.specs)?;
+        }
+        // The text of an annotation can say what does not hold for its value, or not on another mesh.
+        shardc_ir::verify(module)?;
+        Ok(())
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -321,10 +352,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && is_better(
-                    (other.warnings.len(), cost(&other.module)),
-                    (best.warnings.len(), cost(&best.module)),
-                )
+                && cost(&other.module, entry, &other.cleaned) < cost(&best.module, entry, &best.cleaned)
             {
                 best = other;
             }
@@ -350,12 +378,19 @@ impl Compiler {
             interface: done.interface,
             warnings: done.warnings,
             strategy,
+            cleaned: done.cleaned,
             module,
         })
     }
 }
 
-/// A program whose calls are inlined and whose scans are loops. Its entry is known only now: functions that are gone have left their numbers to
+/// The first mesh of a module that is more than the name of a device.
+fn own_mesh(module: &Module) -> Option<MeshId> {
+    module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal())
+}
+
+/// A program whose calls are inlined and whose scans are loops. Its entry is known only now: functions that are gone
+/// have left their numbers to
 /// others.
 fn inlined(mut module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };

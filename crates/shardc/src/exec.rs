@@ -13,6 +13,7 @@ use shardc_runtime::{
     Client, CompileOptions, Difference, HostArray, LoadedExecutable, RuntimeError, ShardLayout,
 };
 
+use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
 
 /// Which block of an array each device holds.
@@ -190,18 +191,40 @@ pub struct OutputCheck {
     pub difference: Difference,
     /// How far it may be off, relative to the largest value.
     pub tolerance: f64,
+    /// How far it is off where both programs are run in double precision; only where it is further off than it may be,
+    /// and both can be.
+    pub in_double: Option<Difference>,
 }
+
+/// How far two orders of the same sums may be apart in double precision.
+const DOUBLE: f64 = 1e-9;
+
+/// What double precision leaves of a difference that is rounding, at most. It is some `2^-29` of one in single
+/// precision; of a fault, all is left. Values that are nothing but rounding, since they would be zero, are far apart in
+/// any precision, relative to themselves.
+const LEFT_OF_ROUNDING: f64 = 1e-6;
 
 impl OutputCheck {
     /// Whether the output is right.
     #[must_use]
     pub fn ok(&self) -> bool {
-        self.difference.within(self.tolerance)
+        self.difference.within(self.tolerance) || self.is_rounding()
+    }
+
+    /// Whether it is off because the program makes much of little differences: the same programs agree in double
+    /// precision, or what they differ by all but vanishes.
+    #[must_use]
+    pub fn is_rounding(&self) -> bool {
+        let vanishes =
+            |d: Difference| d.mismatches == 0 && d.max_abs <= LEFT_OF_ROUNDING * self.difference.max_abs;
+        !self.difference.within(self.tolerance)
+            && self.in_double.is_some_and(|d| d.within(DOUBLE) || vanishes(d))
     }
 }
 
 /// Runs `original` on one device and `output`, which it was partitioned into, on all of them, with the same seeded
-/// inputs, and compares every output.
+/// inputs, and compares every output. Where one differs, both are run again in double precision, which tells rounding
+/// from a fault.
 ///
 /// # Errors
 /// Either program does not compile or run.
@@ -235,7 +258,7 @@ pub fn verify_against(
         .map(|t| rounding(t.dtype))
         .fold(0.0, f64::max);
     let outputs = output.interface.outputs.iter().zip(expected.iter().zip(&got)).enumerate();
-    outputs
+    let mut checks: Vec<OutputCheck> = outputs
         .map(|(index, (tensor, (expected, got)))| {
             Ok(OutputCheck {
                 index,
@@ -250,9 +273,35 @@ pub fn verify_against(
                     }
                     _ => 0.0,
                 },
+                in_double: None,
             })
         })
-        .collect()
+        .collect::<Result<_, Error>>()?;
+    if checks.iter().any(|check| !check.ok())
+        && let Some(differences) = in_double(client, original, output, inputs)
+    {
+        for (check, difference) in checks.iter_mut().zip(differences) {
+            check.in_double = Some(difference).filter(|_| !check.ok());
+        }
+    }
+    Ok(checks)
+}
+
+/// How far the outputs are off in double precision, if both programs can be run so.
+fn in_double(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    inputs: &[HostArray],
+) -> Option<Vec<Difference>> {
+    let inputs: Vec<HostArray> = inputs.iter().map(widen_array).collect::<Option<_>>()?;
+    let expected = Program::single(client, &widen(original)?).and_then(|p| p.run(client, &inputs)).ok()?;
+    let mut wide = Output { module: widen(&output.module)?, ..output.clone() };
+    for tensor in wide.interface.inputs.iter_mut().chain(&mut wide.interface.outputs) {
+        tensor.global.dtype = widen::wide(tensor.global.dtype);
+    }
+    let got = Program::partitioned(client, &wide).and_then(|p| p.run(client, &inputs)).ok()?;
+    expected.iter().zip(&got).map(|(expected, got)| HostArray::compare(expected, got).ok()).collect()
 }
 
 /// How far two orders of the same sums may be apart, relative to the largest value.

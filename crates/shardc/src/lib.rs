@@ -35,16 +35,20 @@
 //! bytecode; without both, shardc is pure Rust.
 
 mod compiler;
+pub mod coverage;
 mod error;
 #[cfg(feature = "runtime")]
 pub mod exec;
 pub mod explain;
 mod manifest;
+#[cfg(feature = "runtime")]
+mod widen;
 
 pub use compiler::{Compiler, Output, Propagated, Stage};
 pub use error::Error;
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
+pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 pub use shardc_stablehlo::{is_bytecode, render};
 
 /// The intermediate representation.

@@ -47,6 +47,14 @@ pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op, value_names};
 pub use split::{Chunk, parse_split, split};
 
+/// The names of all operations whose syntax is known, with dialect, sorted.
+#[must_use]
+pub fn op_names() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = syntax::table::names().collect();
+    names.sort_unstable();
+    names
+}
+
 /// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
 /// values, sorted by name. A unit attribute has the value `unit`.
 #[must_use]

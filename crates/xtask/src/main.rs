@@ -69,9 +69,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask fuzz text --minutes 30\n  cargo xtask fuzz bytecode --minutes 30\n\nIt needs a nightly compiler and cargo-fuzz."
     )]
     Fuzz(fuzz::FuzzArgs),
-    /// Measure shardc beside MLIR and Shardy on the same file, in turns; print medians and their ratio.
+    /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python"
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update"
     )]
     Bench(bench::BenchArgs),
 }

@@ -48,10 +48,14 @@ pub(crate) fn with_jax(workspace: &Workspace, named: Option<&Path>) -> Result<Pa
     Ok(python)
 }
 
-/// The version of jax that a Python would import.
 fn jax_version(python: &Path) -> Option<String> {
-    let code = "import importlib.metadata as m; print(m.version('jax'))";
-    let out = Command::new(python).args(["-c", code]).output().ok()?;
+    version_of(python, "jax")
+}
+
+/// The version of a package that a Python would import.
+pub(crate) fn version_of(python: &Path, package: &str) -> Option<String> {
+    let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
+    let out = Command::new(python).args(["-c", &code]).output().ok()?;
     let version = String::from_utf8(out.stdout).ok()?.trim().to_owned();
     (out.status.success() && !version.is_empty()).then_some(version)
 }

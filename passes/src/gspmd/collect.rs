@@ -8,6 +8,7 @@ use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
 use super::infer::{Conflict, fit_mesh, infer};
 use super::place::add_mesh;
 use super::sdy_text;
+use crate::remesh::Match;
 
 /// The name of the attribute.
 pub(super) const SHARDING: &str = "mhlo.sharding";
@@ -160,12 +161,12 @@ fn leaves(sharding: &HloSharding) -> &[Leaf] {
 }
 
 /// The mesh of the program: the one that is given, or that the program has, if its tiles fit it; else the coarsest
-/// that they all fit.
+/// that they all fit. Where the one that is given is not it, it is to take its place afterwards: so that is said too.
 pub(super) fn home(
     module: &mut Module,
     texts: &Texts,
     given: Option<&Mesh>,
-) -> Result<MeshId, Vec<Diagnostic>> {
+) -> Result<(MeshId, Option<Match>), Vec<Diagnostic>> {
     let mut tilings: Vec<(&Tiling, usize)> = Vec::new();
     let mut seen: FxHashSet<&Tiling> = FxHashSet::default();
     let mut named: Vec<&Named> = Vec::new();
@@ -190,14 +191,19 @@ pub(super) fn home(
             .map(|(text, found)| (short(text), found.place.clone(), found.span))
     };
     let existing = module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
-    if given.is_some()
-        && let Some(id) = existing
-    {
-        let message = format!("the module has a mesh already: @{}", module.mesh_name(id));
-        return Err(vec![Diagnostic::invalid("SH0331", message).hint("leave out --mesh")]);
-    }
     let named = named.first().map(|named| named.mesh());
-    let fixed = given.cloned().or_else(|| existing.map(|id| module.meshes[id].clone())).or(named);
+    let own = existing.map(|id| module.meshes[id].clone()).or(named);
+    // What says how many devices there are where no tiles do.
+    let count = partitions.or_else(|| devices_of_groups(module));
+    let instead = match (given, &own) {
+        (Some(_), Some(_)) => Some(Match::Name),
+        (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
+        (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
+            Some(Match::Place)
+        }
+        _ => None,
+    };
+    let fixed = own.or_else(|| given.filter(|_| instead.is_none()).cloned());
     let id = if let Some(mut mesh) = fixed {
         match fit_mesh(&mesh, &list) {
             Ok(devices) if existing.is_none() => mesh.device_ids = devices,
@@ -212,7 +218,7 @@ pub(super) fn home(
     } else {
         let mut axes = infer(&list).map_err(|Conflict(a, b)| vec![conflict(place(a), place(b))])?;
         if list.is_empty() {
-            axes.sizes = vec![partitions.or_else(|| devices_of_groups(module)).unwrap_or(1)];
+            axes.sizes = vec![count.unwrap_or(1)];
         } else if axes.sizes.is_empty() {
             axes.sizes = vec![1];
         }
@@ -222,7 +228,7 @@ pub(super) fn home(
     if let Some(n) = partitions.filter(|&n| n != devices) {
         let at = place(0);
         let span = at.as_ref().map_or(Span::NONE, |(.., span)| *span);
-        let message = match at.filter(|_| given.is_none()) {
+        let message = match at.filter(|_| given.is_none() || instead.is_some()) {
             Some((text, place, _)) => {
                 format!(
                     "the sharding {text} of {place} is for {devices} devices, but mhlo.num_partitions is {n}"
@@ -232,7 +238,7 @@ pub(super) fn home(
         };
         return Err(vec![Diagnostic::invalid("SH0343", message).at(span)]);
     }
-    Ok(id)
+    Ok((id, instead))
 }
 
 type Place = Option<(String, String, Span)>;

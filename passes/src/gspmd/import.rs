@@ -18,16 +18,21 @@ use super::place::{Home, Placed};
 use super::sdy_text;
 use super::text::TextError;
 use crate::inline::ValueMap;
+use crate::remesh;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
-/// that stands for a sharding is left, and calls in manual computations are inlined. `mesh` is the mesh to import onto; without, one is inferred. A program without
-/// such annotations stays as it is.
+/// that stands for a sharding is left, and calls in manual computations are inlined. A program without such annotations
+/// stays as it is.
+///
+/// `mesh` is the mesh to import onto; without, one is inferred. Where the tiles do not fit it, it takes the place of the
+/// inferred one, axis by axis ([`remesh`]).
 ///
 /// Gives warnings.
 ///
 /// # Errors
 /// A text cannot be read (`SH0340`, `SH0341`), no mesh fits (`SH0342`, `SH0343`), a sharding does not fit its value
-/// (`SH0344`), or a part of the program that is local to devices cannot be told from the rest (`SH0345`, `SH0346`).
+/// (`SH0344`), a part of the program that is local to devices cannot be told from the rest (`SH0345`, `SH0346`), or
+/// `mesh` cannot take the place of another ([`remesh::replace_mesh`]).
 pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     if !is_annotated(module) {
         return Ok(Vec::new());
@@ -47,8 +52,8 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     if round_trip {
         texts.clear();
     }
-    let mesh = home(module, &texts, mesh)?;
-    let home = Home::new(module, mesh);
+    let (home_mesh, instead) = home(module, &texts, mesh)?;
+    let home = Home::new(module, home_mesh);
     let uses = module.uses();
     let mut import = Import {
         module,
@@ -73,7 +78,13 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         import.resolve_uses();
         manual::inline_bodies(import.module);
     }
-    if import.errors.is_empty() { Ok(warnings) } else { Err(import.errors) }
+    if !import.errors.is_empty() {
+        return Err(import.errors);
+    }
+    if let (Some(mesh), Some(by)) = (mesh, instead) {
+        remesh::replace(module, mesh, by)?;
+    }
+    Ok(warnings)
 }
 
 /// A call that goes between the values of the whole program and those of one device.

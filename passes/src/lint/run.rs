@@ -1,13 +1,13 @@
 //! One run of propagation and planning for all rules.
 
-use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 
 use super::redundant;
 use super::subject::{Facts, Subject};
 use super::{Check, Finding, Found, LINTS, Level, Lint, LintOptions, LintReport};
-use crate::partition::{finished, planned};
+use crate::partition::{Finished, PartitionOptions, finished, planned};
 use crate::propagate::{PropagateOptions, propagate};
-use crate::strategy::{Strategy, cost, is_better, prioritize, strategies};
+use crate::strategy::{Strategy, cost, prioritize, strategies};
 
 /// Looks at the function `func` of an annotated module whose calls are inlined.
 ///
@@ -73,8 +73,8 @@ struct Attempt {
     found: Vec<Vec<Found>>,
     /// The sharding of each value after propagation.
     shardings: ShardingTable,
-    /// Number of warnings and cost of the partitioned program, where there is another to compare it with.
-    price: Option<(usize, u64)>,
+    /// Cost of the partitioned program, where there is another to compare it with.
+    price: Option<u64>,
     /// Why the program could not be planned, if it could not.
     not_planned: Option<String>,
 }
@@ -82,7 +82,7 @@ struct Attempt {
 impl Attempt {
     fn is_better_than(&self, other: &Attempt) -> bool {
         match (self.price, other.price) {
-            (Some(one), Some(other)) => is_better(one, other),
+            (Some(one), Some(other)) => one < other,
             (one, other) => one.is_some() && other.is_none(),
         }
     }
@@ -109,7 +109,7 @@ impl Run<'_> {
             return Ok(attempt);
         }
         let gathers = match planned(&mut module, func) {
-            Ok(gathers) => gathers,
+            Ok(plan) => plan.gathers,
             Err(errors) => {
                 attempt.not_planned = Some(not_planned(&errors));
                 return Ok(attempt);
@@ -122,8 +122,10 @@ impl Run<'_> {
                 *list = check(&self.at(&module), &gathers);
             }
         }
-        if self.compared && finished(&mut module, func, SpmdMode::default()).is_ok() {
-            attempt.price = Some((gathers.len(), cost(&module)));
+        if self.compared
+            && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &PartitionOptions::default())
+        {
+            attempt.price = Some(cost(&module, func, &cleaned));
         }
         Ok(attempt)
     }

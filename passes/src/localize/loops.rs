@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use shardc_ir::{Builder, Module, OpId, OpKind, RegionId, ValueId};
 
+use super::MARK;
 use crate::structure::has_program_regions;
 
 /// Puts barriers between expressions of constants and the loops that read them, as operands or from outside.
-pub(super) fn shield_loops(module: &mut Module, body: RegionId) {
+pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
     region(module, body, &mut HashSet::new());
 }
 
@@ -65,7 +66,12 @@ fn shield(module: &mut Module, op: OpId, computed: &HashSet<ValueId>, out: &mut 
                 let mut b = Builder::new(module);
                 b.from_op(op);
                 let behind = b.op1(OpKind::OptimizationBarrier, &[value], ty);
-                out.extend(b.take());
+                let made = b.take();
+                let mark = module.def_op(value).and_then(|def| module.ops[def].attrs.get(MARK).cloned());
+                if let Some(mark) = mark {
+                    made.iter().for_each(|&barrier| module.ops[barrier].attrs.set(MARK, mark.clone()));
+                }
+                out.extend(made);
                 behind
             });
             module.ops[reader].operands[i] = behind;

@@ -35,10 +35,14 @@ use shardc_ir::{
 };
 
 use self::coords::Coords;
+pub(crate) use self::loops::shield_loops;
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
 use crate::structure::{has_program_regions, program_ops, program_regions, take_over};
+
+/// The attribute by which everything says in partition mode that it is partitioned already.
+pub(crate) const MARK: &str = "mhlo.sharding";
 
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
@@ -75,7 +79,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
     }
     manual::inline_manual(module, body).map_err(|error| vec![*error])?;
     if mode == SpmdMode::Partition {
-        loops::shield_loops(module, body);
+        shield_loops(module, body);
     }
     signature(module, func, body, &mut local);
     strip(module, mode, devices);
@@ -152,7 +156,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         func.res_shardings.fill(None.into());
         if mode == SpmdMode::Partition {
             for attrs in func.arg_attrs.iter_mut().chain(&mut func.res_attrs) {
-                attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
+                attrs.set(MARK, Attr::Str("{manual}".into()));
             }
         }
     }
@@ -175,7 +179,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         // XLA adds and drops values of a loop's tuple; a mark on the loop itself would then not fit.
         let bare = matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
         if mode == SpmdMode::Partition && !bare {
-            op.attrs.set("mhlo.sharding", Attr::Str("{manual}".into()));
+            op.attrs.set(MARK, Attr::Str("{manual}".into()));
         }
     }
 }

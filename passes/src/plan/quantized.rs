@@ -103,6 +103,8 @@ pub(super) fn restricted(
         let dim = mapping.find(index).map(|(dim, _)| dim);
         tensor.zip(dim).is_some_and(|(tensor, dim)| tensor.scales_along(dim))
     });
-    let is_local = split == Split::Plain && !matches!(data.kind, OpKind::Scatter(_));
+    // What is written may be in another block, and then the device would have to make up what it writes.
+    let writes = matches!(data.kind, OpKind::Scatter(_) | OpKind::DynamicUpdateSlice);
+    let is_local = split == Split::Plain && !writes;
     if is_local && !has_scales { split } else { Split::No }
 }

@@ -1,7 +1,7 @@
 //! Values that are cheaper to make again than to move: constants of equal elements, counts, and broadcasts
 //! of scalars.
 
-use shardc_ir::{Builder, Dense, Module, OpId, OpKind, ShardingId, ValueId};
+use shardc_ir::{Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
 /// Whether `value` can be had in any sharding without communication.
 pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {
@@ -25,12 +25,26 @@ pub(crate) fn recompute(
         return None;
     }
     let op = module.def_op(value)?;
-    let (kind, operands) = (module.ops[op].kind.clone(), module.ops[op].operands.clone());
-    let ty = module.values[value].ty;
+    let operands = module.ops[op].operands.clone();
+    let sharding = module.shardings.get(to).clone();
+    Some(again(module, op, &operands, sharding, out))
+}
+
+/// Another `op`, which has one result, of these operands; its result has this sharding.
+pub(super) fn again(
+    module: &mut Module,
+    op: OpId,
+    operands: &[ValueId],
+    sharding: TensorSharding,
+    out: &mut Vec<OpId>,
+) -> ValueId {
+    let kind = module.ops[op].kind.clone();
+    let ty = module.values[module.ops[op].results[0]].ty;
     let mut b = Builder::new(module);
     b.from_op(op);
-    let copy = b.op1(kind, &operands, ty);
+    let copy = b.op1(kind, operands, ty);
     out.extend(b.take());
-    module.shardings.set(copy, Some(to));
-    Some(copy)
+    let sharding = module.shardings.intern(sharding);
+    module.shardings.set(copy, Some(sharding));
+    copy
 }

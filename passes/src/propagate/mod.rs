@@ -11,6 +11,7 @@
 //! alone, on all functions of a module.
 
 pub(crate) mod axes;
+mod classes;
 mod conflicts;
 mod constants;
 mod constraints;
@@ -29,6 +30,7 @@ mod provenance;
 mod schedule;
 
 pub(crate) use axes::overlaps;
+pub(crate) use classes::Classes;
 pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
 pub use factors::Strategy;

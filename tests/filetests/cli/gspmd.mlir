@@ -1,16 +1,19 @@
-// A program that is annotated for GSPMD is partitioned like any other: its mesh is inferred, or given.
+// A program that is annotated for GSPMD is partitioned like any other: its mesh is inferred, or given. Tiles say nothing
+// of names: where they do not fit the mesh that is given, its axes take the place of the inferred ones, in order.
 // RUN: shardc partition %s -o - --manifest %t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=INFERRED --input-file=%t.json
 // RUN: shardc partition %s -o - --mesh data=4 --manifest %t.json
 // RUN: FileCheck %s --check-prefix=GIVEN --input-file=%t.json
-// RUN: not shardc partition %s -o - --mesh data=3 2>&1 | FileCheck %s --check-prefix=UNFIT
+// RUN: shardc partition %s -o - --mesh data=3,model=2 --manifest %t.json | FileCheck %s --check-prefix=OTHER
+// RUN: FileCheck %s --check-prefix=OTHERS --input-file=%t.json
 
+module attributes {mhlo.num_partitions = 4 : i32} {
 // CHECK: func.func @main(%arg0: tensor<2xf32>
 // INFERRED: "name": "axis_0"
 // GIVEN: "name": "data"
-// UNFIT: error[SH0342]: the sharding "{devices=[4]<=[4]}" of argument 0 of @main does not fit the mesh data=3
-// UNFIT: gspmd.mlir:[[#@LINE+2]]:
-// UNFIT: help: leave out the mesh: it is then inferred from the shardings
+// OTHER: func.func @main(%arg0: tensor<3xf32>
+// OTHERS: [{"name": "data", "size": 3}, {"name": "model", "size": 2}]
 func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
+}
 }

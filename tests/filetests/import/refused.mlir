@@ -47,7 +47,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 //--- given.mlir
-// GIVEN: error[SH0342]: the sharding "{devices=[3,2]<=[6]}" of argument 1 of @main does not fit the mesh x=2,y=3
+// GIVEN: error[SH0342]: no mesh fits both the sharding "{devices=[3,2]<=[6]}" of argument 1 of @main and "{devices=[2,3]<=[6]}" of argument 0 of @main
 func.func @main(%a: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %b: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}) -> tensor<6x6xf32> {
   return %a : tensor<6x6xf32>
 }

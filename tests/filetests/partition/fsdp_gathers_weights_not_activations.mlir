@@ -1,6 +1,6 @@
 // Parameters and batch are split along one axis: the weights, updated in place, are gathered, and the gradient is
 // scattered back. Letting the parameters speak first would gather the activations of the whole batch.
-// RUN: shardc partition %s -o - --strict | FileCheck %s
+// RUN: shardc partition %s -o - --strict --combine-bytes 0 | FileCheck %s
 
 sdy.mesh @mesh = <["data"=8]>
 

@@ -3,6 +3,7 @@
 pub(crate) mod compile;
 pub(crate) mod explain;
 pub(crate) mod lint;
+pub(crate) mod ops;
 pub(crate) mod opt;
 pub(crate) mod partition;
 pub(crate) mod plugin;

@@ -29,6 +29,10 @@ pub(crate) fn run(args: &PartitionArgs) -> Result<ExitCode> {
             table.row(vec![row.kind, row.count.to_string(), row.in_loops.to_string(), bytes(row.bytes_sent)]);
         }
         eprint!("{table}");
+        let cleaned = job.output.cleaned.text();
+        if !cleaned.is_empty() {
+            eprintln!("cleaned up: {cleaned}");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -95,8 +95,8 @@ impl Compiler {
         let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {
             report.notes.push(
-                "the annotations of arguments that are not updated in place were let speak first: the program sends \
-                 less that way"
+                "the annotations of the batch were let speak first, those of the parameters after them: the program \
+                 costs less that way"
                     .to_owned(),
             );
         }

@@ -7,6 +7,7 @@ mod partition;
 mod propagate;
 mod shardy;
 mod text;
+mod tpu;
 
 use std::{
     collections::BTreeMap,
@@ -22,11 +23,18 @@ use crate::{python, workspace::Workspace};
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Programs with `sdy` annotations.
+    /// Programs with annotations.
     files: Vec<PathBuf>,
     /// Only this comparison.
     #[arg(long)]
     only: Option<Comparison>,
+    /// Compile our partition and XLA's own for the same TPU slice and compare what they send, need and compute. Files may
+    /// be names of programs of the corpus; without any, those that are too large to run.
+    #[arg(long, conflicts_with = "only")]
+    tpu: bool,
+    /// Write the table of --tpu into docs/QUALITY.md.
+    #[arg(long, requires = "tpu")]
+    update: bool,
     /// How often each side runs.
     #[arg(long, default_value_t = 5)]
     runs: usize,
@@ -52,6 +60,9 @@ type Seconds = BTreeMap<String, f64>;
 /// Measures and prints.
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
+    if args.tpu {
+        return tpu::run(workspace, args);
+    }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);
     if wanted(Comparison::Text) {

@@ -7,6 +7,7 @@ mod bytecode;
 mod exceptions;
 mod filecheck;
 mod interpret;
+mod partition;
 mod propagation;
 mod read;
 mod shardy;
@@ -37,6 +38,20 @@ pub(crate) struct ConformanceArgs {
     /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
+    /// On which meshes `check_partition.py` compares partitioned programs too.
+    #[arg(long, value_enum, default_value_t = CheckWith::Own)]
+    check_with: CheckWith,
+}
+
+/// Which partitioned programs are compared a second time.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckWith {
+    /// None.
+    Nothing,
+    /// Those on the mesh of their file.
+    Own,
+    /// All.
+    All,
 }
 
 /// What is checked of the files.
@@ -54,6 +69,8 @@ enum Part {
     Interpret,
     /// Propagation gives the corpus the shardings that Shardy, in jaxlib, gives it.
     Propagation,
+    /// Programs of the corpus, partitioned, give what they give on one device.
+    Partition,
 }
 
 impl ConformanceArgs {
@@ -100,6 +117,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     if wants(Part::Propagation) {
         propagation::run(workspace, &root, args)?;
     }
+    if wants(Part::Partition) {
+        partition::run(workspace, &root, args)?;
+    }
     Ok(())
 }
 
@@ -111,8 +131,15 @@ mod tests {
     fn a_part_may_come_first() {
         let of = |words: &[&str], only| {
             let filters = words.iter().map(|&w| w.to_owned()).collect();
-            let args =
-                ConformanceArgs { filters, only, verbose: false, release: false, python: None }.part_first();
+            let args = ConformanceArgs {
+                filters,
+                only,
+                verbose: false,
+                release: false,
+                python: None,
+                check_with: CheckWith::Nothing,
+            };
+            let args = args.part_first();
             (args.only.map(|part| part as usize), args.filters.join(" "))
         };
         let shardy = Some(Part::Shardy as usize);

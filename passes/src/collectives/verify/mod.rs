@@ -23,15 +23,13 @@ mod agreement;
 mod interface;
 mod meetings;
 mod pending;
-mod scalars;
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{
-    Attr, Diagnostic, FuncId, Module, OpId, OpKind, SpmdMode, check_result_types, collective_fault,
-};
+use shardc_ir::{Diagnostic, FuncId, Module, OpId, OpKind, SpmdMode, check_result_types, collective_fault};
 
 pub(crate) use self::pending::verify_pending;
+use super::devices;
 use crate::partition::Interface;
 
 /// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
@@ -60,19 +58,6 @@ pub fn verify_collectives(
         meetings::check(module, func, interface, devices, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-/// What the devices of a module are, and how many.
-fn devices(module: &Module) -> Option<(SpmdMode, usize)> {
-    let count = |name: &str| match module.attrs.get(name) {
-        Some(Attr::Int(n, _)) => usize::try_from(*n).ok().filter(|&n| n > 0),
-        _ => None,
-    };
-    match (count("mhlo.num_replicas")?, count("mhlo.num_partitions")?) {
-        (replicas, 1) => Some((SpmdMode::Replica, replicas)),
-        (1, partitions) => Some((SpmdMode::Partition, partitions)),
-        _ => None,
-    }
 }
 
 /// C2 and C3.

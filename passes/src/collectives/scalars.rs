@@ -5,11 +5,11 @@ use shardc_ir::{
 };
 
 /// One integer for each device.
-pub(super) type PerDevice = std::rc::Rc<[i64]>;
+pub(crate) type PerDevice = std::rc::Rc<[i64]>;
 
 /// What the result of `op` is on each device, where its operands are constants or `known`, and at least one of them
 /// is `known`.
-pub(super) fn evaluate(
+pub(crate) fn evaluate(
     module: &Module,
     op: OpId,
     devices: usize,
@@ -72,7 +72,7 @@ fn is_integer(dtype: DType) -> bool {
 }
 
 /// A constant of one element, or of equal elements.
-fn constant(module: &Module, value: ValueId) -> Option<i64> {
+pub(super) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) {
         return None;

@@ -1,0 +1,69 @@
+//! `shardc ops`
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::coverage::{OpCoverage, coverage, markdown};
+
+use crate::args::{OpsArgs, OpsFormat};
+use crate::io::{self, usage};
+use crate::table::Table;
+
+pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode> {
+    let mut rows = coverage();
+    if let Some(name) = &args.op {
+        let is_named = |op: &str| op == name || op.split_once('.').is_some_and(|(_, short)| short == name);
+        rows.retain(|row| is_named(row.op) || row.same.iter().any(|op| is_named(op)));
+        if rows.is_empty() {
+            return Err(usage(format!("{name}: no operation of that name; `shardc ops` lists all")));
+        }
+    }
+    match args.format {
+        _ if args.markdown => io::print(markdown(&rows))?,
+        _ if args.json => io::print(format_args!("{:#}\n", json(&rows)))?,
+        OpsFormat::Text => io::print(text(&rows))?,
+        OpsFormat::Json => io::print(format_args!("{:#}\n", json(&rows)))?,
+        OpsFormat::Markdown => io::print(markdown(&rows))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(rows: &[OpCoverage]) -> Table {
+    let mut table = Table::new(&["operation", "operands -> results", "split", "role", "even", "uneven"]);
+    for row in rows {
+        let name = if row.form.is_empty() { row.op.to_owned() } else { format!("{}, {}", row.op, row.form) };
+        let mut first = [name, row.dims.clone()];
+        for factor in &row.factors {
+            let [name, dims] = std::mem::take(&mut first);
+            let (even, uneven) = (factor.even.to_string(), factor.uneven.to_string());
+            table.row(vec![name, dims, factor.letter.clone(), factor.role.into(), even, uneven]);
+        }
+        if row.factors.is_empty() {
+            let [name, dims] = first;
+            table.row(vec![name, dims, "-".into()]);
+        }
+    }
+    table
+}
+
+fn json(rows: &[OpCoverage]) -> Value {
+    let row = |row: &OpCoverage| {
+        let factors = row.factors.iter().map(|factor| {
+            json!({
+                "split": factor.letter,
+                "role": factor.role,
+                "even": factor.even.to_string(),
+                "uneven": factor.uneven.to_string(),
+            })
+        });
+        json!({
+            "operation": row.op,
+            "form": row.form,
+            "same": row.same,
+            "dimensions": row.dims,
+            "factors": factors.collect::<Vec<_>>(),
+        })
+    };
+    json!({ "version": 1, "operations": rows.iter().map(row).collect::<Vec<_>>() })
+}

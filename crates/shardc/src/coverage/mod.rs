@@ -1,0 +1,247 @@
+//! What the partitioner does with each operation, dimension by dimension.
+//!
+//! The table is observed, not written: a small program for each operation is planned and localized once for each of its
+//! factors (what a letter of an einsum is; see [`ShardingRule`]), with that factor split among two devices, where it
+//! divides evenly, and among three, where it does not. What the planned and the localized program then hold says how the
+//! operation was done. So the table cannot promise what the compiler does not do.
+
+mod observe;
+mod probes;
+
+use std::fmt;
+
+use shardc_ir::{Module, OpId};
+use shardc_passes::rule::{FactorKind, ShardingRule};
+use shardc_passes::rules::rule_of;
+
+use self::observe::{Split, observe};
+use self::probes::{PROBES, Probe, stands_for};
+
+/// How one operation is done.
+#[derive(Clone, Debug)]
+pub struct OpCoverage {
+    /// Its name, with dialect.
+    pub op: &'static str,
+    /// Operations, this one among them, that are done in the same way; empty for this one alone.
+    pub same: Vec<&'static str>,
+    /// What is special about it here; empty for the usual form.
+    pub form: &'static str,
+    /// Its operands and results with a letter for each factor: `[i,k],[k,j] -> [i,j]`.
+    pub dims: String,
+    /// One entry for each factor.
+    pub factors: Vec<FactorCoverage>,
+}
+
+/// How an operation is done where one factor is split.
+#[derive(Clone, Debug)]
+pub struct FactorCoverage {
+    /// Its letter in [`OpCoverage::dims`].
+    pub letter: String,
+    /// What it is to the operation.
+    pub role: &'static str,
+    /// What is done where it divides evenly.
+    pub even: How,
+    /// What is done where it does not.
+    pub uneven: How,
+}
+
+/// What devices do together for an operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct How {
+    /// Some device works on its part only.
+    pub in_parts: bool,
+    /// The split moves to another dimension first.
+    pub moved: bool,
+    /// Devices get the borders of their parts from others.
+    pub halo: bool,
+    /// Each device leaves out what is not its own, or only padding.
+    pub masked: bool,
+    /// Devices combine what they have.
+    pub collective: bool,
+    /// The code of the error, where it is refused.
+    pub refused: Option<&'static str>,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(code) = self.refused {
+            return write!(f, "refused ({code})");
+        }
+        if !self.in_parts {
+            return f.write_str("replicated");
+        }
+        let words = [
+            (self.moved, "moved"),
+            (self.halo, "halo"),
+            (self.masked, "masked"),
+            (self.collective, "collective"),
+        ];
+        let words: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+        if words.is_empty() { f.write_str("local") } else { f.write_str(&words.join(" + ")) }
+    }
+}
+
+/// The coverage of every operation, in the order of their names.
+///
+/// ```
+/// let table = shardc::coverage::coverage();
+/// let product = table.iter().find(|row| row.op == "stablehlo.dot_general").expect("a row");
+/// assert_eq!(product.dims, "[i,j,l],[i,l,k] -> [i,j,k]");
+/// let last = product.factors.last().expect("a factor");
+/// assert_eq!((last.role, last.even.to_string().as_str()), ("reduction", "collective"));
+/// assert_eq!(last.uneven.to_string(), "masked + collective");
+/// ```
+#[must_use]
+pub fn coverage() -> Vec<OpCoverage> {
+    let mut rows: Vec<OpCoverage> = PROBES.iter().filter_map(of_probe).collect();
+    rows.sort_by_key(|row| (row.op, row.form));
+    rows
+}
+
+/// The table as Markdown.
+#[must_use]
+pub fn markdown(rows: &[OpCoverage]) -> String {
+    let mut out = String::from(HEAD);
+    for row in rows {
+        let others: Vec<String> =
+            row.same.iter().filter(|&&name| name != row.op).map(|name| format!("`{name}`")).collect();
+        let also = match others.len() {
+            0 => String::new(),
+            1 | 2 => format!(", {}", others.join(", ")),
+            n => format!(" and {n} more that compute element by element"),
+        };
+        let form = if row.form.is_empty() { String::new() } else { format!(", {}", row.form) };
+        let mut first = format!("`{}`{also}{form} | `{}`", row.op, row.dims);
+        for factor in &row.factors {
+            let FactorCoverage { letter, role, even, uneven } = factor;
+            out.push_str(&format!("| {first} | {letter} | {role} | {even} | {uneven} |\n"));
+            first = " | ".to_owned();
+        }
+        if row.factors.is_empty() {
+            out.push_str(&format!("| {first} | | nothing to split | | |\n"));
+        }
+    }
+    out
+}
+
+const HEAD: &str = "\
+# What is partitioned how
+
+This page is written by `shardc ops --markdown`; a test keeps it true. Each row is observed: a small program with the
+operation is partitioned with one of its factors split.
+
+* **local**: each device works on its part alone.
+* **halo**: devices get the borders of their parts from others (collective-permute).
+* **masked**: each device leaves out what is padding, or belongs to another device.
+* **collective**: devices combine what they have (all-reduce, reduce-scatter, all-gather).
+* **moved**: the split moves to another dimension first (all-to-all).
+* **replicated**: every device does the whole; shardc warns of the gather (`SH0310`), `--strict` makes it an error.
+* **refused**: an error with this code.
+
+Letters are factors, in the order of the operation's sharding rule; a dimension of size one is `1`.
+
+| operation | operands -> results | split | role | even | uneven |
+|---|---|---|---|---|---|
+";
+
+fn of_probe(probe: &'static Probe) -> Option<OpCoverage> {
+    let module = shardc_stablehlo::parse(probe.program).ok()?;
+    let op = find(&module, probe.op)?;
+    let rule = rule_of(&module, op);
+    let splits = match &rule {
+        Some(rule) => by_factor(rule),
+        None => by_dimension(&module, op),
+    };
+    let factors = splits
+        .into_iter()
+        .map(|split| FactorCoverage {
+            even: observe(&module, op, &split, 2),
+            uneven: observe(&module, op, &split, 3),
+            letter: split.letter,
+            role: split.role,
+        })
+        .collect();
+    let same = stands_for(probe.op);
+    Some(OpCoverage { op: probe.op, same, form: probe.form, dims: dims(&module, op, rule.as_ref()), factors })
+}
+
+fn find(module: &Module, name: &str) -> Option<OpId> {
+    module.bodies().flat_map(|body| module.walk(body)).find(|&op| module.ops[op].kind.name() == name)
+}
+
+/// The letter of a factor or dimension.
+fn letter(i: usize) -> String {
+    let letters = b"ijklmnopqrstuvwxyz";
+    match letters.get(i) {
+        Some(&letter) => char::from(letter).to_string(),
+        None => format!("z{}", i - letters.len()),
+    }
+}
+
+/// Each factor, where it is the first of some dimension.
+fn by_factor(rule: &ShardingRule) -> Vec<Split> {
+    let places = |mappings: &[shardc_passes::rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
+        let dims =
+            mappings.iter().enumerate().flat_map(|(t, m)| m.dims.iter().enumerate().map(move |d| (t, d)));
+        dims.filter(|(_, (_, factors))| factors.first().is_some_and(|&first| usize::from(first) == f))
+            .map(|(t, (d, _))| (t, d))
+            .collect()
+    };
+    (0..rule.factors.len())
+        .filter(|&f| rule.factors[f].size > 1)
+        .map(|f| Split {
+            letter: letter(f),
+            role: match rule.factors[f].kind {
+                FactorKind::PassThrough => "pass-through",
+                FactorKind::Reduction => "reduction",
+                FactorKind::NeedReplication => "need-replication",
+                FactorKind::Permutation => "permutation",
+            },
+            operands: places(&rule.operands, f),
+            results: places(&rule.results, f),
+        })
+        .filter(|split| !split.operands.is_empty() || !split.results.is_empty())
+        .collect()
+}
+
+/// Each dimension of the first tensor of an operation without a rule, together with the same one of every tensor of the
+/// same shape.
+fn by_dimension(module: &Module, op: OpId) -> Vec<Split> {
+    let data = &module.ops[op];
+    let shapes =
+        |values: &[shardc_ir::ValueId]| values.iter().map(|&v| module.shape(v).to_vec()).collect::<Vec<_>>();
+    let (operands, results) = (shapes(&data.operands), shapes(&data.results));
+    let all = operands.iter().chain(&results);
+    let Some(first) = all.max_by_key(|shape| shape.len()).cloned() else { return Vec::new() };
+    (0..first.len())
+        .filter(|&d| first[d] > 1)
+        .map(|d| {
+            let places = |shapes: &[Vec<i64>]| {
+                shapes.iter().enumerate().filter(|(_, s)| **s == first).map(|(t, _)| (t, d)).collect()
+            };
+            Split { letter: letter(d), role: "-", operands: places(&operands), results: places(&results) }
+        })
+        .collect()
+}
+
+/// Operands and results as lists of letters.
+fn dims(module: &Module, op: OpId, rule: Option<&ShardingRule>) -> String {
+    let data = &module.ops[op];
+    let tensor = |i: usize, is_result: bool| {
+        let value = if is_result { data.results[i] } else { data.operands[i] };
+        let mapping =
+            rule.and_then(|rule| if is_result { rule.results.get(i) } else { rule.operands.get(i) });
+        let dim = |d: usize, size: i64| match mapping.and_then(|m| m.dims.get(d)) {
+            _ if size == 1 => "1".to_owned(),
+            Some(factors) => factors.iter().map(|&f| letter(usize::from(f))).collect::<Vec<_>>().join("*"),
+            None => letter(d),
+        };
+        let dims: Vec<String> = module.shape(value).iter().enumerate().map(|(d, &n)| dim(d, n)).collect();
+        format!("[{}]", dims.join(","))
+    };
+    let list = |n: usize, is_result: bool| (0..n).map(|i| tensor(i, is_result)).collect::<Vec<_>>().join(",");
+    format!("{} -> {}", list(data.operands.len(), false), list(data.results.len(), true))
+}
+
+#[cfg(test)]
+mod tests;

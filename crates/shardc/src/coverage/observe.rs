@@ -1,0 +1,106 @@
+//! Partitions a program with one factor of an operation split, and says what became of it.
+
+use shardc_ir::{AxisRef, Diagnostic};
+use shardc_ir::{DimSharding, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding, ValueId};
+use shardc_passes::expand::expand;
+use shardc_passes::localize::localize;
+use shardc_passes::merge_reductions::merge_reductions;
+use shardc_passes::plan::plan;
+use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::reshard::lower_reshards;
+
+use super::How;
+
+/// The dimensions of an operation that are split together, as tensor and dimension.
+pub(super) struct Split {
+    pub(super) letter: String,
+    pub(super) role: &'static str,
+    pub(super) operands: Vec<(usize, usize)>,
+    pub(super) results: Vec<(usize, usize)>,
+}
+
+/// What is done with `op` where `split` is among `devices`.
+pub(super) fn observe(program: &Module, op: OpId, split: &Split, devices: i64) -> How {
+    let mut module = program.clone();
+    match partition(&mut module, op, split, devices) {
+        Ok(how) => how,
+        Err(errors) => How { refused: errors.first().map(|e| e.code), ..How::default() },
+    }
+}
+
+fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Result<How, Vec<Diagnostic>> {
+    let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
+    let before = count(module, |kind| matches!(kind, OpKind::Select));
+    let own_collectives = count(module, |kind| kind.collective().is_some());
+    annotate(module, entry, op, split, devices);
+    let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
+    expand(module, body);
+    propagate(module, &PropagateOptions::default())?;
+    let gathers = plan(module, entry)?;
+    let is_there = module.walk(body).contains(&op);
+    let operands = module.ops[op].operands.clone();
+    let results = module.ops[op].results.clone();
+    let splits = |value: Option<&ValueId>, dim: Option<usize>| {
+        let sharding = value.and_then(|&v| module.shardings.sharding_of(v));
+        sharding.is_some_and(|s| match dim {
+            Some(dim) => !s.axes(dim).is_empty(),
+            None => !s.is_unsplit(),
+        })
+    };
+    let kept = |values: &[ValueId], places: &[(usize, usize)]| {
+        places.iter().any(|&(t, d)| splits(values.get(t), Some(d)))
+    };
+    let in_place =
+        kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
+    let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
+    let pending =
+        results.iter().any(|&v| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty()));
+    merge_reductions(module, body);
+    lower_reshards(module, body)?;
+    localize(module, entry, SpmdMode::Replica)?;
+    let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
+    let others = count(module, |kind| kind.collective().is_some()) - permutes;
+    // What became of an operation that others stand for is seen from what they do together.
+    let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
+    let halo = in_place && permutes > 0 && own_collectives == 0;
+    Ok(How {
+        in_parts: in_place || elsewhere,
+        moved: !in_place && elsewhere,
+        halo,
+        masked: in_place && !halo && count(module, |kind| matches!(kind, OpKind::Select)) > before,
+        collective: in_place && (pending || others > own_collectives),
+        refused: None,
+    })
+}
+
+/// Splits the dimensions on a mesh of one axis; all else is whole.
+fn annotate(module: &mut Module, entry: shardc_ir::FuncId, op: OpId, split: &Split, devices: i64) {
+    let mesh = module.add_mesh("mesh", Mesh::new([("x", devices)]));
+    let data = &module.ops[op];
+    let lists =
+        [(data.operands.clone().into_vec(), &split.operands), (data.results.to_vec(), &split.results)];
+    for (values, places) in lists {
+        for (i, &value) in values.iter().enumerate() {
+            let rank = module.rank(value);
+            let dims = (0..rank).map(|d| match places.contains(&(i, d)) {
+                true => DimSharding::closed(&[AxisRef::whole(0)]),
+                false => DimSharding::default(),
+            });
+            if module.tensor(value).is_some() {
+                let sharding = module.shardings.intern(TensorSharding::from_dims(mesh, dims));
+                module.shardings.set(value, Some(sharding));
+            }
+        }
+    }
+    let Some(ret) = module.funcs[entry].body.and_then(|body| module.terminator(body)) else { return };
+    for (i, &value) in module.ops[ret].operands.clone().iter().enumerate() {
+        if let Some(slot) = module.funcs[entry].res_shardings.get_mut(i) {
+            *slot = module.shardings.of(value).into();
+        }
+    }
+}
+
+fn count(module: &Module, wanted: impl Fn(&OpKind) -> bool) -> usize {
+    let all = module.bodies().flat_map(|body| module.walk(body));
+    all.filter(|&op| wanted(&module.ops[op].kind)).count()
+}

@@ -1,0 +1,223 @@
+//! A program in double precision: every float narrower than `f64` becomes one, every `complex<f32>` a `complex<f64>`.
+//!
+//! Where a partitioned program differs from its original by more than usual, this tells rounding from a fault: both
+//! are widened and run again. Nothing else changes, so that what is wrong stays wrong, while what only comes of sums in
+//! another order all but vanishes.
+//!
+//! **Invariant.** Bits stay those of the narrow type: a `bitcast_convert` has conversions around it.
+
+use std::collections::HashMap;
+
+use shardc_ir::{DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Type, TypeId, ValueId, verify};
+use shardc_runtime::HostArray;
+
+/// The type that stands for `dtype`.
+pub(crate) fn wide(dtype: DType) -> DType {
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => DType::F64,
+        DType::C64 => DType::C128,
+        other => other,
+    }
+}
+
+/// The array with wide elements; their values are the same.
+pub(crate) fn widen_array(array: &HostArray) -> Option<HostArray> {
+    let to = wide(array.dtype);
+    if to == array.dtype {
+        return Some(array.clone());
+    }
+    HostArray::from_f64(to, &array.shape, &array.to_f64_vec()).ok()
+}
+
+/// The module in double precision. `None` where that would be another program: calls that are made for one type, 8-bit
+/// and quantized numbers, which round by design, and what shardc does not know.
+pub(crate) fn widen(module: &Module) -> Option<Module> {
+    let mut module = module.clone();
+    let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
+    if !ops.iter().all(|&op| means_the_same(&module, op)) {
+        return None;
+    }
+    let types = widen_types(&mut module)?;
+    let of = |ty: TypeId| types.get(ty.index()).copied().unwrap_or(ty);
+    // What a cast sees or gives keeps its type; conversions come below.
+    let casts: Vec<OpId> =
+        ops.iter().copied().filter(|&op| matches!(module.ops[op].kind, OpKind::BitcastConvert)).collect();
+    let narrow: HashMap<OpId, (TypeId, TypeId)> = casts
+        .iter()
+        .filter_map(|&op| {
+            let data = &module.ops[op];
+            let (operand, result) = (*data.operands.first()?, *data.results.first()?);
+            Some((op, (module.values[operand].ty, module.values[result].ty)))
+        })
+        .collect();
+    for &op in &ops {
+        widen_constant(&mut module, op)?;
+        if let OpKind::DotGeneral(spec) = &mut module.ops[op].kind {
+            // It names the precision of what is multiplied and added.
+            spec.algorithm = None;
+        }
+    }
+    for value in module.values.values_mut() {
+        value.ty = of(value.ty);
+    }
+    for func in module.funcs.values_mut() {
+        for ty in func.params.iter_mut().chain(&mut func.results) {
+            *ty = of(*ty);
+        }
+    }
+    if !casts.is_empty() {
+        let bodies: Vec<RegionId> = module.bodies().collect();
+        for body in bodies {
+            convert_around_casts(&mut module, body, &narrow);
+        }
+    }
+    verify(&module).is_ok().then_some(module)
+}
+
+/// Whether an operation on wide numbers does what it does on narrow ones, only more exactly.
+fn means_the_same(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let rounds = |value: &ValueId| match module.types.get(module.values[*value].ty) {
+        Type::Tensor(tensor) => {
+            tensor.dtype.is_float() && tensor.dtype.bits() < 16 || tensor.dtype == DType::TF32
+        }
+        Type::Quantized(_) | Type::Other(_) => true,
+        Type::Token | Type::Tuple(_) => false,
+    };
+    let by_name = match &data.kind {
+        // These stand for shardings.
+        OpKind::CustomCall(call) => {
+            matches!(&*call.target, "Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
+        }
+        OpKind::Opaque(_)
+        | OpKind::ConstantLike(_)
+        | OpKind::Rng(_)
+        | OpKind::Infeed(_)
+        | OpKind::Outfeed { .. }
+        | OpKind::Send(_)
+        | OpKind::Recv(_)
+        | OpKind::UniformQuantize
+        | OpKind::UniformDequantize
+        | OpKind::Constant(Dense::Resource(_) | Dense::Raw(_)) => false,
+        _ => true,
+    };
+    by_name && !data.operands.iter().chain(&data.results).any(rounds)
+}
+
+/// For each type the one that stands for it.
+fn widen_types(module: &mut Module) -> Option<Vec<TypeId>> {
+    let mut out = Vec::with_capacity(module.types.len());
+    for i in 0..module.types.len() {
+        let id = TypeId::new(i);
+        let new = match module.types.get(id).clone() {
+            Type::Tensor(mut tensor) => {
+                tensor.dtype = wide(tensor.dtype);
+                module.types.intern(Type::Tensor(tensor))
+            }
+            // Items of a tuple were made before it.
+            Type::Tuple(items) => {
+                let items = items.iter().map(|item| out.get(item.index()).copied());
+                let items = items.collect::<Option<Vec<TypeId>>>()?;
+                module.types.intern(Type::Tuple(items))
+            }
+            Type::Token | Type::Quantized(_) | Type::Other(_) => id,
+        };
+        out.push(new);
+    }
+    Some(out)
+}
+
+fn widen_constant(module: &mut Module, op: OpId) -> Option<()> {
+    let dtype = match module.ops[op].results.first().and_then(|&result| module.tensor(result)) {
+        Some(tensor) if wide(tensor.dtype) != tensor.dtype => tensor.dtype,
+        _ => return Some(()),
+    };
+    let OpKind::Constant(dense) = &mut module.ops[op].kind else { return Some(()) };
+    let widened = |bytes: &[u8]| {
+        let array = HostArray::new(dtype, &[bytes.len() / dtype.bytes()], bytes.to_vec()).ok()?;
+        widen_array(&array).map(|array| array.data)
+    };
+    *dense = match dense {
+        Dense::Splat(bytes) => Dense::splat(&widened(bytes)?),
+        Dense::Elements(bytes) => Dense::elements(widened(bytes)?),
+        Dense::Resource(_) | Dense::Raw(_) => return None,
+    };
+    Some(())
+}
+
+/// Puts conversions before and after the casts of a region and of those in it.
+fn convert_around_casts(module: &mut Module, region: RegionId, narrow: &HashMap<OpId, (TypeId, TypeId)>) {
+    let ops = std::mem::take(&mut module.regions[region].ops);
+    let mut out = Vec::with_capacity(ops.len());
+    for op in ops {
+        for inner in module.ops[op].regions.clone() {
+            convert_around_casts(module, inner, narrow);
+        }
+        let Some(&(from, to)) = narrow.get(&op) else {
+            out.push(op);
+            continue;
+        };
+        let (operand, result) = (module.ops[op].operands[0], module.ops[op].results[0]);
+        if module.values[operand].ty != from {
+            let convert = module.add_op(OpKind::Convert, &[operand], &[from], &[]);
+            module.ops[op].operands[0] = module.ops[convert].results[0];
+            out.push(convert);
+        }
+        out.push(op);
+        if module.values[result].ty != to {
+            // The value that others see is the conversion's.
+            let cast = module.add_op(OpKind::BitcastConvert, &module.ops[op].operands.clone(), &[to], &[]);
+            let cast_result = module.ops[cast].results[0];
+            module.ops[op].kind = OpKind::Convert;
+            module.ops[op].operands[0] = cast_result;
+            let last = out.len() - 1;
+            out.insert(last, cast);
+        }
+    }
+    module.regions[region].ops = out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compiler;
+
+    fn widened(text: &str) -> Option<String> {
+        let module = Compiler::read(text.as_bytes()).unwrap();
+        widen(&module)
+            .map(|module| shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default()))
+    }
+
+    #[test]
+    fn floats_are_widened_and_bits_are_not() {
+        let text = widened(
+            "func.func @main(%a: tensor<2xf32>, %n: tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>) {
+               %0 = stablehlo.constant dense<[1.5, 0xFF800000]> : tensor<2xf32>
+               %1 = stablehlo.bitcast_convert %n : (tensor<2xi32>) -> tensor<2xf32>
+               %2 = stablehlo.add %0, %1 : tensor<2xf32>
+               %3 = stablehlo.bitcast_convert %a : (tensor<2xf32>) -> tensor<2xi32>
+               return %2, %3 : tensor<2xf32>, tensor<2xi32>
+             }",
+        )
+        .unwrap();
+        for line in [
+            "(%arg0: tensor<2xf64>, %arg1: tensor<2xi32>) -> (tensor<2xf64>, tensor<2xi32>)",
+            "stablehlo.constant dense<[1.500000e+00, 0xFFF0000000000000]> : tensor<2xf64>",
+            "stablehlo.bitcast_convert %arg1 : (tensor<2xi32>) -> tensor<2xf32>",
+            "stablehlo.convert %0 : (tensor<2xf32>) -> tensor<2xf64>",
+            "stablehlo.convert %arg0 : (tensor<2xf64>) -> tensor<2xf32>",
+            "(tensor<2xf32>) -> tensor<2xi32>",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_made_for_one_type_stays() {
+        let call = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+               %0 = stablehlo.custom_call @sgemm(%a) : (tensor<2xf32>) -> tensor<2xf32>
+               return %0 : tensor<2xf32>
+             }";
+        assert_eq!(widened(call), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a strategy needs to send, by arithmetic: the bytes of one device in one run.
+//!
+//! With `P` bytes of parameters on `d` devices along the axis of the batch, over rings:
+//!
+//! * data parallel: gradients are summed, `2 P (d-1)/d`; a forward pass sends nothing.
+//! * FSDP: each split parameter is gathered for the forward and for the backward pass, and its gradient reduce-scattered:
+//!   `3 P (d-1)/d`; the forward pass alone, `P (d-1)/d`. Parameters that are left whole are data parallel.
+//! * Megatron on `m` devices: with `A` bytes in the activations of a device between layers, `4 · 2 A (m-1)/m` per layer in
+//!   training (two sums forward, two backward), half of it forward. Sequence parallel sends the same: each sum becomes a
+//!   reduce-scatter and an all-gather. What a device has of the parameters is its part over `m`.
+//!
+//! Embeddings, losses and norms of gradients send a little more; a bound of a tenth allows for them.
+
+use serde_json::Value;
+
+/// The transformers of the corpus whose activations count: name, layers, hidden size, bytes of an element.
+const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
+    ("hf_bert_large_tp_train", 24.0, 1024.0, 4.0),
+    ("llama7b_2l_fsdp_tp_train", 2.0, 4096.0, 2.0),
+    ("llama7b_32l_fsdp_tp_train", 32.0, 4096.0, 2.0),
+    ("llama7b_32l_scan_remat_fsdp_tp_train", 32.0, 4096.0, 2.0),
+    ("llama70b_80l_fsdp_tp_train", 80.0, 8192.0, 2.0),
+];
+
+/// The bytes that a device must send for `strategy`, read off the interface of the partitioned program; `None` where the
+/// strategy has no closed form.
+pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Option<f64> {
+    let (is_fsdp, is_tensor_parallel) = match strategy {
+        "dp" => (false, false),
+        "fsdp" => (true, false),
+        "dp+tp" => (false, true),
+        "fsdp+tp" => (true, true),
+        _ => return None,
+    };
+    let transformer = TRANSFORMERS.iter().find(|t| t.0 == name);
+    if is_tensor_parallel && transformer.is_none() {
+        return None;
+    }
+    let axis = |i: usize| manifest["mesh"]["axes"][i]["size"].as_f64();
+    let data = axis(0)?;
+    let share = |n: f64| (n - 1.0) / n;
+    let is_training = name.contains("train");
+    let mut sent = 0.0;
+    let mut tokens = 0.0;
+    for (i, input) in manifest["inputs"].as_array()?.iter().enumerate() {
+        let Some(parameter) = parameter(input, i, manifest, is_training) else {
+            tokens = f64::max(tokens, product(&input["global_shape"]));
+            continue;
+        };
+        let is_split =
+            input["spec"].as_array()?.iter().any(|axes| axes[0] == manifest["mesh"]["axes"][0]["name"]);
+        // What the other axes leave to a device.
+        let bytes = parameter.local * if is_split { data } else { 1.0 };
+        let times = match (is_fsdp && is_split, is_training) {
+            (true, true) => 3.0,
+            (true, false) => 1.0,
+            (false, true) => 2.0,
+            (false, false) => 0.0,
+        };
+        sent += times * bytes * share(data);
+    }
+    if let (true, Some(&(_, layers, hidden, element))) = (is_tensor_parallel, transformer) {
+        let activation = tokens / data * hidden * element;
+        let sums = if is_training { 4.0 } else { 2.0 };
+        sent += layers * sums * 2.0 * activation * share(axis(1)?);
+    }
+    Some(sent)
+}
+
+struct Parameter {
+    /// Bytes on a device.
+    local: f64,
+}
+
+/// Input `i` as a parameter: of a training step, what is updated and is not the optimiser's; else every input of floating
+/// point but the last, which is the batch.
+fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<Parameter> {
+    let element = bytes_of(input["dtype"].as_str()?)?;
+    let inputs = manifest["inputs"].as_array()?.len();
+    let is_parameter = if is_training {
+        let output = input["donated_to"].as_u64().map_or(i, |result| result as usize);
+        let name = manifest["outputs"][output]["name"].as_str().unwrap_or_default();
+        name.starts_with("result[0]") && !name.contains("opt_state") && !name.contains("step")
+    } else {
+        i + 1 < inputs
+    };
+    is_parameter.then(|| Parameter { local: product(&input["local_shape"]) * element })
+}
+
+/// The size of a floating-point element; `None` for what cannot be a parameter.
+fn bytes_of(dtype: &str) -> Option<f64> {
+    match dtype {
+        "f64" => Some(8.0),
+        "f32" => Some(4.0),
+        "bf16" | "f16" => Some(2.0),
+        _ => None,
+    }
+}
+
+fn product(shape: &Value) -> f64 {
+    shape.as_array().into_iter().flatten().filter_map(Value::as_f64).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(spec: &str) -> Value {
+        let text = format!(
+            r#"{{"mesh": {{"axes": [{{"name": "data", "size": 4}}]}},
+            "inputs": [
+              {{"dtype": "f32", "global_shape": [8, 4], "local_shape": {}, "spec": {spec}, "donated_to": 0}},
+              {{"dtype": "f32", "global_shape": [8, 4], "local_shape": [2, 4], "spec": [["data"], []], "donated_to": 1}},
+              {{"dtype": "i32", "global_shape": [16], "local_shape": [4], "spec": [["data"]]}}],
+            "outputs": [{{"name": "result[0]['w']"}}, {{"name": "result[1].mu['w']"}}]}}"#,
+            if spec.contains("data") { "[2, 4]" } else { "[8, 4]" }
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_summed_or_gathered() {
+        assert_eq!(closed_form("x_train", "dp", &manifest("[[], []]")), Some(2.0 * 128.0 * 0.75));
+        assert_eq!(closed_form("x_train", "fsdp", &manifest(r#"[["data"], []]"#)), Some(3.0 * 128.0 * 0.75));
+        assert_eq!(closed_form("x_fwd", "dp", &manifest("[[], []]")), Some(0.0));
+        assert_eq!(closed_form("x_train", "dp+spatial", &manifest("[[], []]")), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! Partitioned programs give what one device gives: every program of the corpus that can be run, on its own mesh and on
+//! two others, in both SPMD modes.
+//!
+//! Each is compared twice. The worker of `shardc-tests` does what `shardc verify` does. Then `check_partition.py`, which
+//! lies beside the checkout, runs what shardc wrote through another XLA and against inputs of its own; programs that are
+//! partly written for one device it compares with XLA's own partition, on their own mesh. Shardy's tests for its
+//! interpreter are run too, with the values that they bring.
+//!
+//! What is expected to differ is listed in `tests/conformance/partition.txt`, as `path#mesh: reason`, with `check mesh`
+//! for the second comparison.
+
+mod oracle;
+mod programs;
+mod report;
+mod worker;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use self::{
+    oracle::Oracle,
+    programs::{Kind, Mesh, Program, interpreted, programs},
+    report::{Case, Outcome, Report},
+    worker::{Reply, Worker},
+};
+use super::{CheckWith, ConformanceArgs, exceptions::Exceptions};
+use crate::{
+    process, setup,
+    workspace::{Workspace, cargo},
+};
+
+/// The folders of programs.
+const FOLDERS: [&str; 2] = ["corpus/jax", "corpus/torch_xla"];
+
+/// How devices see one another, as the worker and the command line name it.
+const MODES: [&str; 2] = ["replica", "partition"];
+
+/// Programs that run at the same time; each has threads of its own for its devices.
+const SIDE_BY_SIDE: usize = 2;
+
+/// How long one comparison may take. The slowest takes a tenth of it on two cores.
+const LIMIT: Duration = Duration::from_secs(600);
+
+pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
+    setup::run(false)?;
+    let program = process::step("build the worker", || build(workspace, args.release))?;
+    let dir = workspace.scratch("conformance/partition")?;
+    let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/partition.txt"))?;
+    let oracle = Oracle::find(workspace, root, &dir, args)?;
+    let mut all = Vec::new();
+    for folder in FOLDERS {
+        all.extend(programs(root, folder)?);
+    }
+    all.extend(interpreted(root)?);
+    all.retain(|program| args.wants(&program.path));
+    let title = format!("partition, run and compare {} programs", all.len());
+    let report = process::step(&title, || {
+        let report = Mutex::new(Report::new(&exceptions, args.verbose));
+        let next = AtomicUsize::new(0);
+        let failed = Mutex::new(None);
+        thread::scope(|scope| {
+            for number in 0..SIDE_BY_SIDE {
+                let (program, dir, all, report, next, failed, oracle) =
+                    (&program, &dir, &all, &report, &next, &failed, &oracle);
+                scope.spawn(move || {
+                    let lane = Lane::new(number, program, dir, oracle.as_ref());
+                    let done = lane.and_then(|mut lane| {
+                        while let Some(program) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            lane.program(program, args, report)?;
+                        }
+                        Ok(())
+                    });
+                    if let Err(error) = done {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    }
+                });
+            }
+        });
+        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner))
+    })?;
+    report.finish(&dir, args.filters.is_empty())
+}
+
+/// Builds the worker and returns where it is.
+fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args([
+        "build",
+        "--package",
+        "shardc-tests",
+        "--bin",
+        "conformance-worker",
+    ]);
+    if release {
+        command.arg("--release");
+    }
+    process::run(&mut command)?;
+    Ok(workspace.program(release, "conformance-worker"))
+}
+
+/// What runs one program after another.
+struct Lane {
+    worker: Worker,
+    check: Option<oracle::Checker>,
+    /// Where the worker leaves what it partitioned.
+    out: PathBuf,
+}
+
+impl Lane {
+    fn new(number: usize, program: &Path, dir: &Path, oracle: Option<&Oracle>) -> Result<Lane> {
+        let out = dir.join(format!("lane-{number}"));
+        std::fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
+        let program = program.to_owned();
+        let worker = Worker::new(move || Command::new(&program), out.join("worker.log"), LIMIT);
+        let check = oracle.map(|oracle| oracle.checker(&out, LIMIT));
+        Ok(Lane { worker, check, out })
+    }
+
+    /// Runs a program in every way and tells the report.
+    fn program(
+        &mut self,
+        program: &Program,
+        args: &ConformanceArgs,
+        report: &Mutex<Report<'_>>,
+    ) -> Result<()> {
+        for mesh in &program.meshes {
+            for mode in MODES {
+                let start = Instant::now();
+                let kind = match program.kind {
+                    Kind::Whole | Kind::Manual => "verify",
+                    Kind::Interpreted => "interpreted",
+                };
+                let job = json!({
+                    "kind": kind, "file": program.file, "mesh": mesh.option, "mode": mode, "out": self.out,
+                });
+                let (outcome, is_written) = match self.worker.ask(&job)? {
+                    Reply::Answer(answer) => (Outcome::of(&answer)?, answer["written"] == true),
+                    // It may have been lost after it wrote the program, which is then worth a second look.
+                    Reply::Lost(how) => (Outcome::Crashed(how), false),
+                };
+                let time = start.elapsed();
+                let case = Case { path: &program.path, part: mesh.label.clone(), mode, time };
+                report.lock().unwrap_or_else(PoisonError::into_inner).add(&case, &outcome);
+                if is_written && Self::wants_check(program, mesh, args) {
+                    self.check(program, mesh, mode, report)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// XLA's own partition is on the mesh of the file.
+    fn wants_check(program: &Program, mesh: &Mesh, args: &ConformanceArgs) -> bool {
+        match args.check_with {
+            CheckWith::Nothing => false,
+            CheckWith::Own => mesh.option.is_none(),
+            CheckWith::All => mesh.option.is_none() || program.kind == Kind::Whole,
+        }
+    }
+
+    fn check(
+        &mut self,
+        program: &Program,
+        mesh: &Mesh,
+        mode: &'static str,
+        report: &Mutex<Report<'_>>,
+    ) -> Result<()> {
+        let Some(check) = &mut self.check else { return Ok(()) };
+        let start = Instant::now();
+        let outcome = check.ask(program, &self.out)?;
+        let part = format!("check {}", mesh.label);
+        let case = Case { path: &program.path, part, mode, time: start.elapsed() };
+        report.lock().unwrap_or_else(PoisonError::into_inner).add(&case, &outcome);
+        Ok(())
+    }
+}
+
+/// Refuses to go on without `tool`.
+fn need(tool: &Path) -> Result<()> {
+    if !tool.is_file() {
+        bail!("{} is missing", tool.display());
+    }
+    Ok(())
+}

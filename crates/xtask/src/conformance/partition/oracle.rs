@@ -1,0 +1,88 @@
+//! The second comparison: `check_partition.py`, which knows nothing of our runtime.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::{
+    CheckWith, ConformanceArgs, need,
+    programs::{Kind, Program},
+    report::Outcome,
+    worker::{Reply, Worker},
+};
+use crate::{python, workspace::Workspace};
+
+/// The tool, from the shared data's root.
+const TOOL: &str = "tools/check_partition.py";
+
+/// Has the tool run many times in one process.
+const SCRIPT: &str = include_str!("check_many.py");
+
+/// As many devices as any program of the corpus asks for.
+const DEVICES: &str = "--xla_force_host_platform_device_count=16";
+
+/// A Python and what it runs.
+pub(super) struct Oracle {
+    python: PathBuf,
+    script: PathBuf,
+    tool: PathBuf,
+}
+
+impl Oracle {
+    /// What the second comparison needs, or nothing if it is not wanted.
+    pub(super) fn find(
+        workspace: &Workspace,
+        root: &Path,
+        dir: &Path,
+        args: &ConformanceArgs,
+    ) -> Result<Option<Oracle>> {
+        if matches!(args.check_with, CheckWith::Nothing) {
+            return Ok(None);
+        }
+        let tool = root.join(TOOL);
+        need(&tool)?;
+        let python = python::with_jax(workspace, args.python.as_deref())?;
+        let script = dir.join("check_many.py");
+        fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
+        Ok(Some(Oracle { python, script, tool }))
+    }
+
+    /// A process that compares.
+    pub(super) fn checker(&self, out: &Path, limit: Duration) -> Checker {
+        let Oracle { python, script, tool } = self;
+        let (python, script, tool) = (python.clone(), script.clone(), tool.clone());
+        let make = move || {
+            let mut command = Command::new(&python);
+            command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env("XLA_FLAGS", DEVICES);
+            command.env("TF_CPP_MIN_LOG_LEVEL", "3");
+            command
+        };
+        Checker(Worker::new(make, out.join("check.log"), limit))
+    }
+}
+
+/// A process of the tool's.
+pub(super) struct Checker(Worker);
+
+impl Checker {
+    /// Compares the program that lies in `out` with the one that it came from.
+    pub(super) fn ask(&mut self, program: &Program, out: &Path) -> Result<Outcome> {
+        let oracle = if program.kind == Kind::Manual { "xla" } else { "single" };
+        let (partitioned, manifest) = (out.join("partitioned.mlirbc"), out.join("manifest.json"));
+        let job = json!([program.file, partitioned, manifest, "--oracle", oracle]);
+        Ok(match self.0.ask(&job)? {
+            Reply::Lost(how) => Outcome::Crashed(how),
+            Reply::Answer(answer) => match (&answer["error"], answer["ok"] == true) {
+                (Value::String(error), _) => Outcome::Failed(error.trim_end().to_owned()),
+                (_, true) => Outcome::Equal,
+                (_, false) => Outcome::Wrong(format!("{}", answer["outputs"])),
+            },
+        })
+    }
+}

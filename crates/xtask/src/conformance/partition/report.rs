@@ -1,0 +1,170 @@
+//! How every comparison went: counts, a line for each that is not as expected, and all that was said in a file.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    fs,
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::super::exceptions::Exceptions;
+
+/// How a comparison went.
+pub(super) enum Outcome {
+    Equal,
+    /// In double precision; in that of the program, rounding makes too much of a difference.
+    Rounding,
+    Wrong(String),
+    /// shardc says why it does not take the program.
+    Refused(String),
+    /// The back end does not take it, or it fails to run.
+    Failed(String),
+    Crashed(String),
+}
+
+impl Outcome {
+    /// What a worker's answer says.
+    pub(super) fn of(answer: &Value) -> Result<Outcome> {
+        let said = || answer["said"].as_str().unwrap_or_default().to_owned();
+        Ok(match answer["outcome"].as_str() {
+            Some("equal") if answer["rounding"].as_u64().is_some_and(|n| n > 0) => Outcome::Rounding,
+            Some("equal") => Outcome::Equal,
+            Some("wrong") => Outcome::Wrong(said()),
+            Some("refused") => Outcome::Refused(said()),
+            Some("failed") => Outcome::Failed(said()),
+            _ => bail!("a worker answers {answer}"),
+        })
+    }
+
+    /// The column of the table, and what was said.
+    fn parts(&self) -> (usize, &str) {
+        match self {
+            Outcome::Equal => (0, ""),
+            Outcome::Rounding => (1, ""),
+            Outcome::Wrong(said) => (2, said),
+            Outcome::Refused(said) => (3, said),
+            Outcome::Failed(said) => (4, said),
+            Outcome::Crashed(said) => (5, said),
+        }
+    }
+}
+
+/// Names of the outcomes, in the order of [`Outcome::parts`].
+const WORDS: [&str; 6] = ["equal", "equal in double precision", "wrong", "refused", "failed", "crashed"];
+
+/// One comparison.
+pub(super) struct Case<'c> {
+    pub(super) path: &'c str,
+    /// The mesh, and whether it is the second comparison: `own`, `check 4x2`.
+    pub(super) part: String,
+    pub(super) mode: &'static str,
+    pub(super) time: Duration,
+}
+
+/// All comparisons so far.
+pub(super) struct Report<'e> {
+    exceptions: &'e Exceptions,
+    is_verbose: bool,
+    /// Counts of each outcome, by folder and mesh (own or another), for both comparisons.
+    counts: BTreeMap<(String, &'static str), [usize; 6]>,
+    wrong: Vec<String>,
+    listed: usize,
+    covered: BTreeSet<usize>,
+    used: BTreeSet<usize>,
+    said: String,
+    times: Vec<(Duration, String)>,
+}
+
+impl<'e> Report<'e> {
+    pub(super) fn new(exceptions: &'e Exceptions, is_verbose: bool) -> Report<'e> {
+        Report {
+            exceptions,
+            is_verbose,
+            counts: BTreeMap::new(),
+            wrong: Vec::new(),
+            listed: 0,
+            covered: BTreeSet::new(),
+            used: BTreeSet::new(),
+            said: String::new(),
+            times: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, case: &Case<'_>, outcome: &Outcome) {
+        let folder = case.path.split('/').take(2).collect::<Vec<_>>().join("/");
+        let kind = match (&*case.part, case.part.strip_prefix("check ")) {
+            ("own", _) => "own mesh",
+            (_, None) => "other meshes",
+            (_, Some("own")) => "own mesh, check_partition.py",
+            (_, Some(_)) => "other meshes, check_partition.py",
+        };
+        let (column, text) = outcome.parts();
+        self.counts.entry((folder, kind)).or_default()[column] += 1;
+        let name = format!("{}#{} ({})", case.path, case.part, case.mode);
+        self.times.push((case.time, name.clone()));
+        let exception = self.exceptions.find(case.path, &case.part);
+        self.covered.extend(exception);
+        if matches!(outcome, Outcome::Equal | Outcome::Rounding) {
+            return;
+        }
+        let report = format!("---- {name}: {}\n{text}\n", WORDS[column]);
+        if self.is_verbose {
+            println!("{report}");
+        }
+        self.said.push_str(&report);
+        match exception {
+            Some(line) => {
+                self.used.insert(line);
+                self.listed += 1;
+            }
+            None => {
+                let line = format!("{name}: {}: {}", WORDS[column], first_line(text));
+                println!("   {line}");
+                self.wrong.push(line);
+            }
+        }
+    }
+
+    /// Prints the counts.
+    pub(super) fn finish(mut self, dir: &Path, is_whole: bool) -> Result<()> {
+        let mut table = String::new();
+        for ((folder, kind), counts) in &self.counts {
+            let total: usize = counts.iter().sum();
+            let words = WORDS.iter().zip(counts).filter(|(_, n)| **n > 0);
+            let words: Vec<String> = words.map(|(word, n)| format!("{n} {word}")).collect();
+            let _ = writeln!(table, "   {folder}, {kind}: {total} runs, {}", words.join(", "));
+        }
+        print!("\n{table}");
+        println!("   not equal and listed: {}; not equal and not listed: {}", self.listed, self.wrong.len());
+        self.times.sort();
+        for (time, name) in self.times.iter().rev().take(3) {
+            println!("   slowest: {:.1} s, {name}", time.as_secs_f64());
+        }
+        let file = dir.join("said.txt");
+        fs::write(&file, &self.said).with_context(|| format!("writing {}", file.display()))?;
+        println!("What those said that are not equal is in {}", file.display());
+        self.wrong.sort();
+        for line in &self.wrong {
+            println!("   {line}");
+        }
+        // Only a whole run can tell that a line is about nothing.
+        let stale: Vec<usize> = self.covered.difference(&self.used).copied().filter(|_| is_whole).collect();
+        for &line in &stale {
+            println!("   {}: listed as an exception, but everything is equal", self.exceptions.line(line).0);
+        }
+        match self.wrong.len() + stale.len() {
+            0 => Ok(()),
+            n => bail!("{n} comparisons or lines of tests/conformance/partition.txt are not as expected"),
+        }
+    }
+}
+
+/// The line that says what is wrong.
+fn first_line(said: &str) -> &str {
+    let is_telling = |line: &&str| line.contains("error") || line.contains("Error");
+    said.lines().find(is_telling).or_else(|| said.lines().next()).unwrap_or_default()
+}

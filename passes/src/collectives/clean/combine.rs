@@ -1,0 +1,416 @@
+//! Small collectives that do not depend on each other become one.
+//!
+//! Each start of a collective costs time that a few bytes do not. Those of a region that are of one kind, over the same
+//! devices and of one element type become one as long as they stay small together, and stand near each other or are not
+//! needed before the last of them: none has to wait long for the others.
+//!
+//! Between replicas, all-reduces and all-gathers take several operands as they are. Others take one: theirs are made flat,
+//! put end to end, and cut up again afterwards.
+//!
+//! The *level* of an operation is the number of collectives that may be combined on the longest way to it. Those of one
+//! level do not depend on each other, so that no order of levels is broken when they become one. An operation moves only
+//! in front of one that now has to wait for it.
+
+use std::mem::discriminant;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    Builder, DType, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value, ValueDef, ValueId,
+};
+use smallvec::SmallVec;
+
+use super::CleanOptions;
+use super::merge::{same_devices, same_dims};
+use crate::localize::MARK;
+use crate::reducer::reduction_of;
+use crate::structure::has_program_regions;
+use crate::sweep::is_pure;
+
+/// Combines under `region`; returns how many collectives there are fewer.
+pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
+    if options.combine_bytes == 0 {
+        return 0;
+    }
+    let mut fewer = 0;
+    for at in 0..module.regions[region].ops.len() {
+        let op = module.regions[region].ops[at];
+        if has_program_regions(&module.ops[op].kind) {
+            for inner in module.ops[op].regions.clone() {
+                fewer += combine(module, inner, options);
+            }
+        }
+    }
+    let has_some = module.regions[region].ops.iter().filter(|&&op| can_combine(module, op).is_some()).count();
+    if has_some > 1 {
+        let order = Order::new(module, region);
+        let groups = order.groups(module, options.combine_bytes);
+        if !groups.is_empty() {
+            fewer += groups.iter().map(|members| members.len() - 1).sum::<usize>();
+            order.emit(module, region, &groups);
+        }
+    }
+    fewer
+}
+
+/// How far apart collectives may stand that wait for each other.
+const NEAR: usize = 128;
+
+/// The operations of a region, by their places in it.
+struct Order {
+    ops: Vec<OpId>,
+    /// What each has to come after: what makes its operands, and those of operations in its regions. Effects keep their
+    /// order.
+    after: Vec<SmallVec<[u32; 3]>>,
+    /// The first that reads a result of each; the end of the region where none does.
+    first_use: Vec<usize>,
+}
+
+impl Order {
+    fn new(module: &Module, region: RegionId) -> Order {
+        let ops = module.regions[region].ops.clone();
+        let places: FxHashMap<OpId, u32> = ops.iter().enumerate().map(|(at, &op)| (op, at as u32)).collect();
+        let mut after = Vec::with_capacity(ops.len());
+        let mut first_use = vec![ops.len(); ops.len()];
+        let mut last_effect = None;
+        for (at, &op) in ops.iter().enumerate() {
+            let mut deps: SmallVec<[u32; 3]> = SmallVec::new();
+            let mut effect = has_effect(&module.ops[op].kind);
+            let mut read = |op: OpId| {
+                deps.extend(
+                    module.ops[op].operands.iter().filter_map(|&v| places.get(&module.def_op(v)?).copied()),
+                );
+            };
+            read(op);
+            for &inner in &module.ops[op].regions {
+                for nested in module.walk(inner) {
+                    read(nested);
+                    effect |= has_effect(&module.ops[nested].kind);
+                }
+            }
+            for &dep in &deps {
+                let first = &mut first_use[dep as usize];
+                *first = at.min(*first);
+            }
+            if effect {
+                deps.extend(last_effect.replace(at as u32));
+            }
+            deps.sort_unstable();
+            deps.dedup();
+            after.push(deps);
+        }
+        Order { ops, after, first_use }
+    }
+
+    /// Collectives that become one, by their places: groups of two and more, each in order.
+    fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
+        struct Open {
+            level: u32,
+            members: Vec<usize>,
+            bytes: u64,
+            needed: usize,
+        }
+        let mut levels: Vec<u32> = Vec::with_capacity(self.ops.len());
+        let mut open: Vec<Open> = Vec::new();
+        let mut closed: Vec<Vec<usize>> = Vec::new();
+        // To put operands end to end is to copy them, twice.
+        let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / 4 } else { limit };
+        let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
+        // Whether each counts for the levels of what comes after it.
+        let mut counts: Vec<bool> = Vec::with_capacity(self.ops.len());
+        for at in 0..self.ops.len() {
+            let deps = self.after[at].iter().map(|&dep| dep as usize);
+            let level = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
+            let small = is_small(at);
+            levels.push(level);
+            counts.push(small.is_some());
+            let Some(bytes) = small else { continue };
+            let fits = |one: &Open| {
+                one.level == level && together_fit(module, self.ops[one.members[0]], self.ops[at])
+            };
+            let found = open.iter().position(fits);
+            if let Some(one) = found.map(|i| &mut open[i])
+                && one.bytes + bytes <= limit_of(at)
+                && (at < one.needed || at - one.members[0] <= NEAR)
+            {
+                one.members.push(at);
+                one.bytes += bytes;
+                one.needed = one.needed.min(self.first_use[at]);
+                continue;
+            }
+            if let Some(i) = found {
+                closed.push(open.swap_remove(i).members);
+            }
+            open.push(Open { level, members: vec![at], bytes, needed: self.first_use[at] });
+        }
+        closed.extend(open.into_iter().map(|one| one.members));
+        closed.retain(|members| members.len() > 1);
+        closed.sort_unstable();
+        closed
+    }
+
+    /// Puts the region together again, with one collective for each group where the first of it is needed.
+    fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) {
+        let mut group_of: Vec<Option<usize>> = vec![None; self.ops.len()];
+        for (g, members) in groups.iter().enumerate() {
+            members.iter().for_each(|&at| group_of[at] = Some(g));
+        }
+        let mut out = Vec::with_capacity(self.ops.len());
+        let mut done = vec![false; self.ops.len()];
+        let last = self.ops.len().saturating_sub(1);
+        for at in 0..self.ops.len() {
+            // Members wait until one of them is needed; at the end nothing waits any longer.
+            if group_of[at].is_none() {
+                let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
+                let mut stack: Vec<(usize, bool)> = vec![(at, false)];
+                stack.extend(waiting.into_iter().rev().map(|first| (first, false)));
+                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out);
+            }
+        }
+        module.regions[region].ops = out;
+    }
+
+    /// Appends what is on the stack, last first, each after all that it has to come after.
+    fn bring(
+        &self,
+        module: &mut Module,
+        groups: &[Vec<usize>],
+        group_of: &[Option<usize>],
+        stack: &mut Vec<(usize, bool)>,
+        done: &mut [bool],
+        out: &mut Vec<OpId>,
+    ) {
+        while let Some((at, ready)) = stack.pop() {
+            if done[at] {
+                continue;
+            }
+            let alone = [at];
+            let members: &[usize] = group_of[at].map_or(&alone, |g| &groups[g]);
+            if ready {
+                members.iter().for_each(|&member| done[member] = true);
+                let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
+                match ops.as_slice() {
+                    [op] => out.push(*op),
+                    all => together(module, all, out),
+                }
+                continue;
+            }
+            stack.push((at, true));
+            let deps = members.iter().flat_map(|&member| &self.after[member]).map(|&dep| dep as usize);
+            let mut missing: SmallVec<[usize; 4]> = deps.filter(|&dep| !done[dep]).collect();
+            missing.sort_unstable();
+            missing.dedup();
+            stack.extend(missing.into_iter().rev().map(|dep| (dep, false)));
+        }
+    }
+}
+
+/// Whether an operation does something that is not in its results.
+fn has_effect(kind: &OpKind) -> bool {
+    let only_results = matches!(
+        kind,
+        OpKind::While | OpKind::Case | OpKind::If | OpKind::OptimizationBarrier | OpKind::Return
+    );
+    !is_pure(kind) && !only_results && kind.collective().is_none()
+}
+
+/// The bytes that a device puts in, if this is a collective that can be combined with others.
+fn can_combine(module: &Module, op: OpId) -> Option<u64> {
+    let data = &module.ops[op];
+    let (&[operand], &[_]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    match &data.kind {
+        OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
+            reduction_of(module, *data.regions.first()?, 1)?;
+        }
+        OpKind::AllGather { .. } | OpKind::CollectivePermute(_) => {}
+        _ => return None,
+    }
+    let ty = module.tensor(operand)?;
+    // Back ends combine truth values in ways of their own.
+    if ty.dtype == DType::I1 || ty.shape.contains(&0) {
+        return None;
+    }
+    u64::try_from(ty.num_bytes()?).ok()
+}
+
+fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
+    let (one, other) = (&module.ops[a], &module.ops[b]);
+    let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
+    let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
+    let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else { return false };
+    // What is put end to end has lost its dimensions.
+    let same_way = if goes_flat(module, a) {
+        discriminant(&one.kind) == discriminant(&other.kind)
+    } else {
+        same_dims(&one.kind, &other.kind)
+    };
+    same_way
+        && same_devices(x, y)
+        && dtype(one) == dtype(other)
+        && reduction(one) == reduction(other)
+        && one.attrs == other.attrs
+}
+
+/// Appends one collective in place of `members`, whose results it defines.
+fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+    let first = members[0];
+    if goes_flat(module, first) {
+        end_to_end(module, members, out);
+    } else {
+        side_by_side(module, first, members, out);
+    }
+}
+
+/// Whether the operands of several such collectives have to be put end to end.
+fn goes_flat(module: &Module, op: OpId) -> bool {
+    match &module.ops[op].kind {
+        // XLA's partitioner refuses several operands in programs that are partitioned already.
+        OpKind::AllReduce(spec) | OpKind::AllGather { spec, .. } => spec.channel.is_some(),
+        _ => true,
+    }
+}
+
+/// One collective with the operands and results of all.
+fn side_by_side(module: &mut Module, first: OpId, members: &[OpId], out: &mut Vec<OpId>) {
+    for &op in &members[1..] {
+        let (operand, result) = (module.ops[op].operands[0], module.ops[op].results[0]);
+        let index = module.ops[first].results.len() as u32;
+        module.ops[first].operands.push(operand);
+        module.ops[first].results.push(result);
+        module.values[result].def = ValueDef::Result(first, index);
+        // The member that is gone keeps a result of its own.
+        let ty = module.values[result].ty;
+        let unused = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
+        module.ops[op].results[0] = unused;
+    }
+    out.push(first);
+}
+
+/// One collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
+/// parts, of what comes out where they gather them.
+fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+    let first = members[0];
+    let kind = module.ops[first].kind.clone();
+    let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
+    let (kind, rows_in, rows_out) = match kind {
+        OpKind::ReduceScatter { spec, .. } => (OpKind::ReduceScatter { dim: 0, spec }, group, 1),
+        OpKind::AllGather { spec, .. } => (OpKind::AllGather { dim: 0, spec }, 1, group),
+        other => (other, 1, 1),
+    };
+    let dtype = module.tensor(module.ops[first].operands[0]).map_or(DType::F32, |t| t.dtype);
+    let mut b = Made { module, like: first, out };
+    let mut flat = Vec::with_capacity(members.len());
+    let mut width = 0;
+    for &op in members {
+        b.like = op;
+        let row = b.rows(b.module.ops[op].operands[0], changed_dim(&b.module.ops[op].kind), rows_in, dtype);
+        width += b.module.shape(row)[1];
+        flat.push(row);
+    }
+    b.like = first;
+    let all = b.make(OpKind::Concatenate { dim: 1 }, &flat, &[rows_in, width], dtype);
+    let done = b.make(kind, &[all], &[rows_out, width], dtype);
+    if let Some(op) = b.module.def_op(done) {
+        b.module.ops[op].attrs = b.module.ops[first].attrs.clone();
+        b.module.ops[op].regions = std::mem::take(&mut b.module.ops[first].regions);
+    }
+    let mut start = 0;
+    for (&op, &row) in members.iter().zip(&flat) {
+        let size = b.module.shape(row)[1];
+        b.like = op;
+        let spec = SliceSpec {
+            start: SizeList::from_slice(&[0, start]),
+            limit: SizeList::from_slice(&[rows_out, start + size]),
+            stride: SizeList::from_slice(&[1, 1]),
+        };
+        let part = b.make(OpKind::Slice(Box::new(spec)), &[done], &[rows_out, size], dtype);
+        start += size;
+        let result = b.module.ops[op].results[0];
+        let value = b.unrows(part, result, changed_dim(&b.module.ops[op].kind), rows_out, dtype);
+        b.define(result, value);
+    }
+}
+
+/// The dimension that a collective cuts or puts together.
+fn changed_dim(kind: &OpKind) -> usize {
+    match kind {
+        OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,
+        _ => 0,
+    }
+}
+
+/// Makes operations that come from the place of another and carry its mark.
+struct Made<'a> {
+    module: &'a mut Module,
+    like: OpId,
+    out: &'a mut Vec<OpId>,
+}
+
+impl Made<'_> {
+    fn make(&mut self, kind: OpKind, operands: &[ValueId], shape: &[i64], dtype: DType) -> ValueId {
+        let ty: TypeId = self.module.types.tensor(shape, dtype);
+        let mark = self.module.ops[self.like].attrs.get(MARK).cloned();
+        let mut b = Builder::new(self.module);
+        b.from_op(self.like);
+        let value = b.op1(kind, operands, ty);
+        let made = b.take();
+        if let Some(mark) = mark {
+            for &op in &made {
+                self.module.ops[op].attrs.set(MARK, mark.clone());
+            }
+        }
+        self.out.extend(made);
+        value
+    }
+
+    /// `value` as `rows` rows, one for each part of dimension `dim`.
+    fn rows(&mut self, value: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
+        let mut shape = self.module.shape(value).to_vec();
+        let elements: i64 = shape.iter().product();
+        let mut value = value;
+        if rows > 1 && dim > 0 {
+            shape[dim] /= rows;
+            shape.insert(dim, rows);
+            value = self.make(OpKind::Reshape, &[value], &shape, dtype);
+            shape[..=dim].rotate_right(1);
+            let permutation = [dim].into_iter().chain((0..shape.len()).filter(|&d| d != dim));
+            let permutation = permutation.map(|d| d as u32).collect();
+            value = self.make(OpKind::Transpose { permutation }, &[value], &shape, dtype);
+        }
+        self.reshape(value, &[rows, elements / rows], dtype)
+    }
+
+    /// Rows in the shape of `like`, of whose dimension `dim` each is a part.
+    fn unrows(&mut self, value: ValueId, like: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
+        let whole = self.module.shape(like).to_vec();
+        let mut value = value;
+        if rows > 1 && dim > 0 {
+            let mut shape = whole.clone();
+            shape[dim] /= rows;
+            shape.insert(0, rows);
+            value = self.make(OpKind::Reshape, &[value], &shape, dtype);
+            shape[..=dim].rotate_left(1);
+            let permutation = (1..=dim).chain([0]).chain(dim + 1..shape.len()).map(|d| d as u32).collect();
+            value = self.make(OpKind::Transpose { permutation }, &[value], &shape, dtype);
+        }
+        self.reshape(value, &whole, dtype)
+    }
+
+    fn reshape(&mut self, value: ValueId, shape: &[i64], dtype: DType) -> ValueId {
+        if self.module.shape(value) == shape {
+            value
+        } else {
+            self.make(OpKind::Reshape, &[value], shape, dtype)
+        }
+    }
+
+    /// Makes `old` the result of the operation that made `value`.
+    fn define(&mut self, old: ValueId, value: ValueId) {
+        let (def, was) = (self.module.values[value].def, self.module.values[old].def);
+        for (value, def) in [(old, def), (value, was)] {
+            self.module.values[value].def = def;
+            if let ValueDef::Result(op, i) = def {
+                self.module.ops[op].results[i as usize] = value;
+            }
+        }
+    }
+}

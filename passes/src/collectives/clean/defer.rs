@@ -1,0 +1,199 @@
+//! Sums that a loop only adds up are completed once, after it.
+//!
+//! A loop over layers or micro-batches adds a gradient, summed over devices, to a carried value each time round. The
+//! devices may as well each add up their own addends, and complete the sum at the end: one collective instead of one each
+//! time. That is legal where the body does nothing else with the carried value, and is done where the loop is known to
+//! run, and the pending sum is not much larger on a device than the complete one.
+
+use shardc_ir::{
+    BinaryOp, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap,
+    ShardingId, Value, ValueDef, ValueId,
+};
+
+use crate::merge_reductions::pending_source;
+use crate::reducer::{identity, is_identity};
+use crate::structure::has_program_regions;
+use crate::trips;
+
+/// Does so under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
+/// sums. The reshards that are no longer needed stay, unused.
+pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -> usize {
+    if keep_bytes == 0 {
+        return 0;
+    }
+    let mut readers = Readers::default();
+    for op in module.walk(body) {
+        for &value in &module.ops[op].operands {
+            readers.add(value, op);
+        }
+    }
+    visit(module, body, keep_bytes, &mut readers)
+}
+
+/// How many operands each value is, and the last operation that has it.
+#[derive(Default)]
+struct Readers {
+    count: SecondaryMap<ValueId, u32>,
+    last: SecondaryMap<ValueId, PackedOption<OpId>>,
+}
+
+impl Readers {
+    fn add(&mut self, value: ValueId, op: OpId) {
+        self.count[value] += 1;
+        self.last[value] = op.into();
+    }
+
+    /// The operation that alone reads a value, once.
+    fn only(&self, value: ValueId) -> Option<OpId> {
+        self.last[value].expand().filter(|_| self.count[value] == 1)
+    }
+}
+
+fn visit(module: &mut Module, region: RegionId, keep_bytes: u64, readers: &mut Readers) -> usize {
+    let ops = std::mem::take(&mut module.regions[region].ops);
+    let mut out = Vec::with_capacity(ops.len());
+    let mut deferred = 0;
+    for op in ops {
+        if has_program_regions(&module.ops[op].kind) {
+            for inner in module.ops[op].regions.clone() {
+                deferred += visit(module, inner, keep_bytes, readers);
+            }
+        }
+        let mut after = Vec::new();
+        if matches!(module.ops[op].kind, OpKind::While) && trips::runs(module, op) {
+            let mut budget = keep_bytes;
+            for i in 0..module.ops[op].operands.len() {
+                if let Some(sum) = accumulator(module, op, i, readers, &mut budget) {
+                    rewrite(module, op, i, &sum, readers, &mut out, &mut after);
+                    deferred += 1;
+                }
+            }
+        }
+        out.push(op);
+        out.extend(after);
+    }
+    module.regions[region].ops = out;
+    deferred
+}
+
+/// A carried value to which the body only adds.
+struct Accumulator {
+    /// The additions in order; operand `i` of each is a completed sum, which is the reshard of a pending one.
+    additions: Vec<(OpId, usize, ValueId)>,
+    pending: ShardingId,
+    wanted: ShardingId,
+}
+
+/// Carried value `i` of a loop, if it is one.
+fn accumulator(
+    module: &Module,
+    op: OpId,
+    i: usize,
+    readers: &Readers,
+    budget: &mut u64,
+) -> Option<Accumulator> {
+    let &[cond, body] = module.ops[op].regions.as_slice() else { return None };
+    let (&in_cond, &arg) = (module.regions[cond].args.get(i)?, module.regions[body].args.get(i)?);
+    let wanted = module.shardings.of(arg)?;
+    identity(ReductionKind::Add, module.tensor(arg)?.dtype)?;
+    if readers.count[in_cond] != 0 {
+        return None;
+    }
+    let end = module.terminator(body)?;
+    let same = |a: ShardingId, b: ShardingId| module.shardings.get(a).same_placement(module.shardings.get(b));
+    let mut additions = Vec::new();
+    let mut pending = None;
+    let mut value = arg;
+    loop {
+        let reader = readers.only(value)?;
+        if reader == end {
+            break;
+        }
+        let data = &module.ops[reader];
+        let (OpKind::Binary(BinaryOp::Add), &[a, b]) = (&data.kind, data.operands.as_slice()) else {
+            return None;
+        };
+        let side = if a == value { 1 } else { 0 };
+        let completed = [a, b][side];
+        readers.only(completed)?;
+        let (source, sharding) = pending_source(module, completed)?;
+        if !same(module.shardings.of(completed)?, wanted) || !same(*pending.get_or_insert(sharding), sharding)
+        {
+            return None;
+        }
+        additions.push((reader, side, source));
+        value = data.results[0];
+        if !same(module.shardings.of(value)?, wanted) {
+            return None;
+        }
+    }
+    let pending = pending?;
+    if module.ops[end].operands.get(i) != Some(&value) {
+        return None;
+    }
+    let bytes = |sharding: ShardingId| -> Option<u64> {
+        let (ty, sharding) = (module.tensor(arg)?, module.shardings.get(sharding));
+        let shape = sharding.local_shape(&module.meshes[sharding.mesh], &ty.shape);
+        u64::try_from(shape.iter().product::<i64>()).ok()?.checked_mul(ty.dtype.bytes() as u64)
+    };
+    *budget = budget.checked_sub(bytes(pending)?.saturating_sub(bytes(wanted)?))?;
+    Some(Accumulator { additions, pending, wanted })
+}
+
+/// Carries the pending sum from zero, and completes it after the loop.
+fn rewrite(
+    module: &mut Module,
+    op: OpId,
+    i: usize,
+    sum: &Accumulator,
+    readers: &mut Readers,
+    before: &mut Vec<OpId>,
+    after: &mut Vec<OpId>,
+) {
+    let &Accumulator { ref additions, pending, wanted } = sum;
+    let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
+    let ty = module.values[result].ty;
+    let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
+    let mut b = Builder::new(module);
+    b.from_op(op);
+    let zeros = b.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
+    before.extend(b.take());
+    module.shardings.set(zeros, Some(pending));
+    module.ops[op].operands[i] = zeros;
+    readers.add(zeros, op);
+    for region in module.ops[op].regions.clone() {
+        let arg = module.regions[region].args[i];
+        module.shardings.set(arg, Some(pending));
+    }
+    for &(addition, side, source) in additions {
+        module.ops[addition].operands[side] = source;
+        module.shardings.set(module.ops[addition].results[0], Some(pending));
+        // The reshard that read it is dead.
+        readers.last[source] = addition.into();
+    }
+    let carried = module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
+    module.shardings.set(carried, Some(pending));
+    module.ops[op].results[i] = carried;
+    let place = additions.last().map_or(op, |&(addition, ..)| addition);
+    let reshard = module.add_op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);
+    let mut last = reshard;
+    let mut made = vec![reshard];
+    readers.add(carried, reshard);
+    if !is_identity(module, first, ReductionKind::Add) {
+        let completed = module.ops[reshard].results[0];
+        module.shardings.set(completed, Some(wanted));
+        last = module.add_op(OpKind::Binary(BinaryOp::Add), &[first, completed], &[ty], &[]);
+        readers.add(completed, last);
+        readers.last[first] = last.into();
+        made.push(last);
+    } else {
+        readers.count[first] -= 1;
+    }
+    for &new in &made {
+        module.ops[new].span = module.ops[place].span;
+        module.ops[new].loc = module.ops[place].loc;
+    }
+    module.ops[last].results[0] = result;
+    module.values[result].def = ValueDef::Result(last, 0);
+    after.extend(made);
+}

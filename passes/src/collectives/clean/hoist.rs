@@ -1,0 +1,135 @@
+//! Collectives of a loop that do the same each time round leave it.
+//!
+//! What is invariant: a value from outside of the loop, a carried value that the body returns as it got it, and what is
+//! computed from such values alone. A collective of invariant values moves before the loop; what leads to it is copied.
+//! Only out of loops that are known to run at least once, so that nothing is sent that was not sent before, and only as
+//! long as what they keep for it stays small.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
+
+use super::CleanOptions;
+use crate::inline::{ValueMap, clone_op};
+use crate::structure::has_program_regions;
+use crate::sweep::is_pure;
+use crate::trips;
+
+/// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
+pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
+    let ops = std::mem::take(&mut module.regions[region].ops);
+    let mut out = Vec::with_capacity(ops.len());
+    let mut moved = 0;
+    for op in ops {
+        if has_program_regions(&module.ops[op].kind) {
+            for inner in module.ops[op].regions.clone() {
+                moved += hoist(module, inner, options);
+            }
+        }
+        if matches!(module.ops[op].kind, OpKind::While) && options.keep_bytes > 0 && trips::runs(module, op) {
+            moved += out_of_loop(module, op, options.keep_bytes, &mut out);
+        }
+        out.push(op);
+    }
+    module.regions[region].ops = out;
+    moved
+}
+
+fn out_of_loop(module: &mut Module, op: OpId, mut budget: u64, out: &mut Vec<OpId>) -> usize {
+    let &[_, body] = module.ops[op].regions.as_slice() else { return 0 };
+    let chosen = choose(module, op, body, &mut budget);
+    if chosen.is_empty() {
+        return 0;
+    }
+    let mut map = carried_unchanged(module, op, body);
+    let mut copied = FxHashSet::default();
+    let own: FxHashMap<ValueId, OpId> = module.regions[body]
+        .ops
+        .iter()
+        .flat_map(|&inner| module.ops[inner].results.iter().map(move |&v| (v, inner)))
+        .collect();
+    for &collective in &chosen {
+        bring_along(module, collective, &own, &chosen, &mut map, &mut copied, out);
+        for i in 0..module.ops[collective].operands.len() {
+            let operand = module.ops[collective].operands[i];
+            module.ops[collective].operands[i] = map.get(operand);
+        }
+        out.push(collective);
+    }
+    let chosen: FxHashSet<OpId> = chosen.into_iter().collect();
+    module.regions[body].ops.retain(|op| !chosen.contains(op));
+    chosen.len()
+}
+
+/// Carried values that the body returns as it got them, as what they are outside.
+fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
+    let mut map = ValueMap::new();
+    let Some(end) = module.terminator(body) else { return map };
+    let returned = module.ops[end].operands.iter().zip(&module.ops[op].operands);
+    for (&arg, (&returned, &operand)) in module.regions[body].args.iter().zip(returned) {
+        if arg == returned {
+            map.insert(arg, operand);
+        }
+    }
+    map
+}
+
+/// The collectives of invariant values, in order, as far as the loop may keep what they make.
+fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
+    let unchanged = carried_unchanged(module, op, body);
+    // What differs from one time round to the next.
+    let mut varying: FxHashSet<ValueId> = FxHashSet::default();
+    varying.extend(module.regions[body].args.iter().filter(|&&arg| unchanged.get(arg) == arg));
+    let mut chosen = Vec::new();
+    for &inner in &module.regions[body].ops {
+        let data = &module.ops[inner];
+        let is_collective = data.kind.collective().is_some();
+        let can_move = is_collective || is_pure(&data.kind) && data.regions.is_empty();
+        let mut moves = can_move && !data.operands.iter().any(|v| varying.contains(v));
+        if moves && is_collective {
+            let bytes = data.results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
+            match u64::try_from(bytes).ok().and_then(|bytes| budget.checked_sub(bytes)) {
+                Some(left) => {
+                    *budget = left;
+                    chosen.push(inner);
+                }
+                None => moves = false,
+            }
+        }
+        if !moves {
+            varying.extend(&data.results);
+        }
+    }
+    chosen
+}
+
+/// Copies the operations of the body that lead to `op`, and are not moved themselves, in front of the loop.
+fn bring_along(
+    module: &mut Module,
+    op: OpId,
+    own: &FxHashMap<ValueId, OpId>,
+    chosen: &[OpId],
+    map: &mut ValueMap,
+    copied: &mut FxHashSet<OpId>,
+    out: &mut Vec<OpId>,
+) {
+    // An operation is copied when all that leads to it was.
+    let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
+    while let Some((at, ready)) = stack.pop() {
+        if ready {
+            if at != op && copied.insert(at) {
+                let copy = clone_op(module, at, map);
+                out.push(copy);
+            }
+            continue;
+        }
+        stack.push((at, true));
+        for operand in &module.ops[at].operands {
+            if let Some(&def) = own.get(operand)
+                && !chosen.contains(&def)
+                && !copied.contains(&def)
+            {
+                stack.push((def, false));
+            }
+        }
+    }
+}

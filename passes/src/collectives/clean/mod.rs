@@ -1,0 +1,97 @@
+//! Clean-up of collectives: fewer of them, never more bytes.
+//!
+//! What was planned operation by operation is seen here as a whole:
+//!
+//! * [`defer_sums`], on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
+//!   and completes their sum once, after the loop;
+//! * [`clean_collectives`], on the localized one: equal collectives become one (`merge`), those of a loop that do the
+//!   same each time round leave it (`hoist`), small ones that do not depend on each other become one (`combine`), and
+//!   those that nobody needs go.
+//!
+//! What is kept longer than before costs memory, so each step is bounded by [`CleanOptions`]. No step moves a collective
+//! to where it could run more often.
+
+mod combine;
+mod defer;
+mod hoist;
+mod merge;
+
+use shardc_ir::{FuncId, Module, OpKind, RegionId, SpmdMode};
+
+pub(crate) use self::defer::defer_sums;
+use super::devices;
+use crate::localize::shield_loops;
+use crate::sweep::{is_pure, sweep_where};
+
+/// How far clean-up goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CleanOptions {
+    /// Collectives are combined while their operands have at most so many bytes together; 0 combines none.
+    pub combine_bytes: u64,
+    /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
+    pub keep_bytes: u64,
+}
+
+impl Default for CleanOptions {
+    fn default() -> Self {
+        CleanOptions { combine_bytes: 256 << 10, keep_bytes: 64 << 20 }
+    }
+}
+
+/// What clean-up did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CleanReport {
+    /// Collectives that were equal to another.
+    pub merged: usize,
+    /// Collectives whose results nobody used.
+    pub dead: usize,
+    /// Collectives that became part of another.
+    pub combined: usize,
+    /// Collectives that left a loop.
+    pub hoisted: usize,
+    /// Sums that are completed after a loop rather than each time round.
+    pub deferred: usize,
+}
+
+impl CleanReport {
+    /// What was done, for people: `2 equal ones merged, 1 moved out of loops`; empty for nothing.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let parts = [
+            (self.merged, "equal to another"),
+            (self.dead, "without use"),
+            (self.combined, "combined into others"),
+            (self.hoisted, "moved out of loops"),
+            (self.deferred, "completed after a loop"),
+        ];
+        let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Cleans up the localized function `func`.
+pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptions) -> CleanReport {
+    let mut report = CleanReport::default();
+    let Some(body) = module.funcs[func].body else { return report };
+    let before = count(module, body);
+    let is_needless = |kind: &OpKind| is_pure(kind) || kind.collective().is_some();
+    sweep_where(module, body, is_needless);
+    report.dead = before - count(module, body);
+    report.merged = merge::merge(module, body, options);
+    report.hoisted = hoist::hoist(module, body, options);
+    if report.hoisted > 0 {
+        // Loops may have had the same ones.
+        report.merged += merge::merge(module, body, options);
+    }
+    report.combined = combine::combine(module, body, options);
+    sweep_where(module, body, is_needless);
+    if let Some((SpmdMode::Partition, _)) = devices(module) {
+        // New expressions of constants may stand before loops.
+        shield_loops(module, body);
+    }
+    report
+}
+
+fn count(module: &Module, body: RegionId) -> usize {
+    module.walk(body).into_iter().filter(|&op| module.ops[op].kind.collective().is_some()).count()
+}

@@ -1,0 +1,101 @@
+//! Resharding where a value is smallest.
+//!
+//! A value that a conversion widened, or that a broadcast made of fewer elements, is cheaper to move before that: the
+//! operations on the way are done again on what arrives. They compute each element from one element, so the result is the
+//! same to the last bit.
+
+use shardc_ir::{DimSharding, Module, OpId, OpKind, TensorSharding, TensorType, ValueId};
+use smallvec::SmallVec;
+
+use crate::cost;
+use crate::reshard::Planner;
+
+/// No more operations than this are done again.
+const MAX_OPS: usize = 4;
+
+/// The way around a reshard: move `source`, then do `again`.
+#[derive(Debug)]
+pub(super) struct Detour {
+    pub(super) source: ValueId,
+    /// What `source` is resharded to.
+    pub(super) to: TensorSharding,
+    /// The operations, first to last, with the sharding of what they make.
+    pub(super) again: SmallVec<[(OpId, TensorSharding); MAX_OPS]>,
+}
+
+/// The cheapest way to have `value` in the sharding `to`, if it is cheaper than to reshard it.
+pub(super) fn detour(
+    module: &Module,
+    planner: &mut Planner<'_>,
+    value: ValueId,
+    to: &TensorSharding,
+) -> Option<Detour> {
+    let mut least = cost_of(module, planner, value, to)?;
+    // Without communication there is nothing to save.
+    if least < cost::START {
+        return None;
+    }
+    let (mut at, mut wanted) = (value, to.clone());
+    let mut again = SmallVec::<[(OpId, TensorSharding); MAX_OPS]>::new();
+    let (mut compute, mut best) = (0.0, None);
+    while again.len() < MAX_OPS {
+        let Some(op) = module.def_op(at) else { break };
+        let Some((source, before)) = operand_sharding(module, op, &wanted) else { break };
+        compute += cost::compute(0.0, local_bytes(module, planner, at, &wanted)?);
+        again.push((op, wanted));
+        let moved = cost_of(module, planner, source, &before)?;
+        if moved + compute < least {
+            least = moved + compute;
+            best = Some((source, before.clone(), again.len()));
+        }
+        (at, wanted) = (source, before);
+    }
+    let (source, to, length) = best?;
+    again.truncate(length);
+    again.reverse();
+    Some(Detour { source, to, again })
+}
+
+/// The cost of resharding a value that is not a pending sum.
+fn cost_of(module: &Module, planner: &mut Planner<'_>, value: ValueId, to: &TensorSharding) -> Option<f64> {
+    let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+    (from.unreduced.is_empty() && to.unreduced.is_empty()).then(|| planner.cost(from, to, ty))
+}
+
+fn local_bytes(
+    module: &Module,
+    planner: &Planner<'_>,
+    value: ValueId,
+    sharding: &TensorSharding,
+) -> Option<f64> {
+    let TensorType { shape, dtype, .. } = module.tensor(value)?;
+    let local = sharding.local_shape(planner.mesh(), shape);
+    Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
+}
+
+/// The operand of an operation that computes each element from one, and how it must be sharded so that each device makes
+/// its part of the result as `result` says.
+fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
+    let data = &module.ops[op];
+    let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    let (from, to) = (module.tensor(operand)?, module.tensor(made)?);
+    let dims: SmallVec<[DimSharding; 4]> = match &data.kind {
+        OpKind::Convert => result.dims.iter().cloned().collect(),
+        OpKind::Transpose { permutation } => {
+            let mut dims: SmallVec<[DimSharding; 4]> = result.dims.iter().cloned().collect();
+            for (dim, &source) in result.dims.iter().zip(permutation) {
+                dims.get_mut(source as usize)?.clone_from(dim);
+            }
+            dims
+        }
+        OpKind::BroadcastInDim { dims } => {
+            let of = |(d, &at): (usize, &u32)| match from.shape[d] == to.shape[at as usize] {
+                true => result.dims.get(at as usize).cloned(),
+                false => Some(DimSharding::closed(&[])),
+            };
+            dims.iter().enumerate().map(of).collect::<Option<_>>()?
+        }
+        _ => return None,
+    };
+    Some((operand, TensorSharding::from_dims(result.mesh, dims)))
+}

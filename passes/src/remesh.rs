@@ -1,0 +1,192 @@
+//! Another mesh for a program that has one: the same axes with other sizes, in another order, among more axes.
+//!
+//! Shardings name axes, not sizes, so that they stay as they are; only what is written for the sizes of one mesh, the
+//! body of a manual computation, does not fit another.
+//!
+//! **Invariant.** The axes of the module's mesh keep their numbers. Where the new mesh has them in another order, the
+//! order of the devices says so.
+
+use shardc_ir::{Attr, AxisRef, Diagnostic, EntityRef, Mesh, MeshId, Module, OpKind, ShardingId};
+
+use crate::manual::mesh_of;
+
+/// What JAX writes on a mesh, its sizes among it.
+const MESH_ATTR: &str = "stablehlo.mesh";
+
+/// What a front end writes on a module, the number of its devices.
+const PARTITIONS: &str = "mhlo.num_partitions";
+
+/// How the axes of the module's mesh are found in the new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    /// By name.
+    Name,
+    /// By place: the names of the module's mesh were made up, and it takes over those of the new one.
+    Place,
+}
+
+/// Replaces the mesh of a module by `mesh`, which has to have its axes, by name; further ones split nothing unless
+/// propagation is told so. Nothing happens where the module has the mesh already.
+///
+/// # Errors
+/// The module has no mesh or several (`SH0339`), the new mesh lacks an axis or has part of one that the program names
+/// (`SH0337`), or a manual computation is written for the sizes of the old one (`SH0338`).
+pub fn replace_mesh(module: &mut Module, mesh: &Mesh) -> Result<(), Vec<Diagnostic>> {
+    replace(module, mesh, Match::Name)
+}
+
+pub(crate) fn replace(module: &mut Module, mesh: &Mesh, by: Match) -> Result<(), Vec<Diagnostic>> {
+    let id = the_mesh(module).map_err(|e| vec![e])?;
+    let new = renumbered(module, id, mesh, by).map_err(|e| vec![e])?;
+    let old = &module.meshes[id];
+    if old.axes.iter().eq(&new.axes) && old.device_ids == new.device_ids {
+        return Ok(());
+    }
+    if old.axes.values().ne(new.axes.values()) || old.device_ids != new.device_ids {
+        written_for_devices(module, id)?;
+    }
+    let fit = parts_fit(module, id, &new);
+    if !fit.is_empty() {
+        return Err(fit);
+    }
+    let devices = new.num_devices() as i64;
+    if module.attrs.get(PARTITIONS).is_some() {
+        module.attrs.set(PARTITIONS, Attr::Int(devices, "i32".into()));
+    }
+    module.meshes[id] = new;
+    Ok(())
+}
+
+/// The one mesh of a module that is more than the name of a device.
+fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
+    let mut meshes = module.mesh_names.iter().filter(|(_, id)| !module.meshes[**id].is_maximal());
+    match (meshes.next(), meshes.next()) {
+        (Some((_, &id)), None) => Ok(id),
+        (None, _) => Err(Diagnostic::invalid("SH0339", "the module has no mesh that another could replace")),
+        (Some((one, _)), Some((other, _))) => {
+            let message = format!("the module has several meshes, @{one} and @{other}");
+            Err(Diagnostic::unsupported("SH0339", message)
+                .hint("leave out --mesh: one mesh cannot take the place of several"))
+        }
+    }
+}
+
+/// `mesh` with the axes of the module's mesh first, in their order.
+fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mesh, Diagnostic> {
+    let old = &module.meshes[id];
+    let known =
+        || mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");
+    let mut order: Vec<usize> = Vec::with_capacity(mesh.axes.len());
+    for (place, (name, size)) in old.axes.iter().enumerate() {
+        let found = match by {
+            Match::Name => mesh.axes.get_index_of(name),
+            Match::Place => (place < mesh.axes.len()).then_some(place),
+        };
+        let Some(found) = found else {
+            let (message, hint) = match by {
+                Match::Name => (
+                    format!(
+                        "the mesh {} lacks axis '{name}' of the module's mesh @{}",
+                        known(),
+                        module.mesh_name(id)
+                    ),
+                    format!("add {name}=1 to split nothing along it"),
+                ),
+                Match::Place => {
+                    let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();
+                    (
+                        format!(
+                            "the mesh {} has too few axes: the program's tiles are those of {}",
+                            known(),
+                            sizes.join("x")
+                        ),
+                        format!(
+                            "axes are matched in order: give one in place of the {size}, with size 1 to split nothing along it"
+                        ),
+                    )
+                }
+            };
+            return Err(Diagnostic::invalid("SH0337", message).hint(hint));
+        };
+        order.push(found);
+    }
+    for place in 0..mesh.axes.len() {
+        if !order.contains(&place) {
+            order.push(place);
+        }
+    }
+    let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
+    let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
+    new.attrs = old.attrs.clone();
+    new.attrs.remove(MESH_ATTR);
+    if order.is_sorted() {
+        new.device_ids.clone_from(&mesh.device_ids);
+    } else {
+        let axes: Vec<AxisRef> = order.iter().map(|&place| AxisRef::whole(place)).collect();
+        // Positions of the new order, each with the device that the given mesh has there.
+        let mut devices = vec![0; mesh.num_devices()];
+        for position in 0..devices.len() {
+            if let Ok(to) = usize::try_from(mesh.linear_coordinate(position, &axes)) {
+                devices[to] = mesh.device_at(position);
+            }
+        }
+        new.device_ids = Some(devices);
+    }
+    Ok(new)
+}
+
+/// Manual computations over a mesh are written for its sizes and the order of its devices.
+fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic>> {
+    let ops = module.bodies().flat_map(|body| module.walk(body));
+    let errors: Vec<Diagnostic> = ops
+        .filter_map(|op| match &module.ops[op].kind {
+            OpKind::ManualComputation(spec) if !spec.manual_axes.is_empty() => {
+                (mesh_of(module, spec) == Some(id)).then(|| {
+                    let axes: Vec<&str> =
+                        spec.manual_axes.iter().map(|&a| module.meshes[id].axis_name(a)).collect();
+                    let message = format!(
+                        "a manual computation along {} is written for the devices of @{}",
+                        axes.join(", "),
+                        module.mesh_name(id)
+                    );
+                    let mut error = Diagnostic::unsupported("SH0338", message)
+                        .at(module.ops[op].span)
+                        .hint("leave out --mesh, or have the front end write the program for the other mesh");
+                    error.user_loc = module.user_loc(op);
+                    error
+                })
+            }
+            _ => None,
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Errors for the parts of axes that some sharding names and `new` does not have.
+fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
+    let old = &module.meshes[id];
+    let mut seen: Vec<AxisRef> = Vec::new();
+    let mut errors = Vec::new();
+    let shardings = (0..module.shardings.len()).map(|i| module.shardings.get(ShardingId::new(i)));
+    for sharding in shardings.filter(|sharding| sharding.mesh == id) {
+        for axis in
+            sharding.split_axes().chain(sharding.replicated.iter().chain(&sharding.unreduced).copied())
+        {
+            let Some(sub) = axis.sub else { continue };
+            let (was, is) = (old.full_size(axis), new.full_size(axis));
+            if was != is && !seen.contains(&axis) {
+                seen.push(axis);
+                let message = format!(
+                    "the program splits by {}:({}){}, a part of an axis of size {was}; it would be one of size {is}",
+                    old.axis_name(axis),
+                    sub.pre,
+                    sub.size
+                );
+                errors.push(
+                    Diagnostic::invalid("SH0337", message).hint("leave the size of this axis as it is"),
+                );
+            }
+        }
+    }
+    errors
+}

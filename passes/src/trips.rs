@@ -1,0 +1,163 @@
+//! How often a loop runs, where its text says so.
+//!
+//! A loop counts if its condition compares one of its values with a constant, the value starts from a constant, and the
+//! body adds a constant to it: what `scan` and `fori_loop` print. Any other loop runs an unknown number of times.
+
+use shardc_ir::{
+    BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, ValueDef, ValueId,
+};
+
+/// How often a loop is taken to run where nothing says so.
+const UNKNOWN: u64 = 8;
+
+/// How often the body of the loop `op` runs; a guess where the program does not say.
+pub(crate) fn trips(module: &Module, op: OpId) -> u64 {
+    known_trips(module, op).unwrap_or(UNKNOWN)
+}
+
+/// Whether a loop is known to run at least once.
+pub(crate) fn runs(module: &Module, op: OpId) -> bool {
+    known_trips(module, op).is_some_and(|trips| trips > 0)
+}
+
+/// How often the body of the loop `op` runs, if it counts.
+pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
+    let data = &module.ops[op];
+    let &[cond, body] = data.regions.as_slice() else { return None };
+    if !matches!(data.kind, OpKind::While) {
+        return None;
+    }
+    let compare = &module.ops[module.def_op(returned(module, cond, 0)?)?];
+    let (&OpKind::Compare(direction, _), &[left, right]) = (&compare.kind, compare.operands.as_slice())
+    else {
+        return None;
+    };
+    // A bound may be a constant, or be carried along without change.
+    let bound = |value| match argument(module, cond, value) {
+        Some(i) if argument(module, body, returned(module, body, i)?) == Some(i) => {
+            integer(module, *data.operands.get(i)?)
+        }
+        Some(_) => None,
+        None => integer(module, value),
+    };
+    let (counter, direction, bound) = match bound(right) {
+        Some(bound) => (argument(module, cond, left)?, direction, bound),
+        None => (argument(module, cond, right)?, mirrored(direction), bound(left)?),
+    };
+    let start = integer(module, *data.operands.get(counter)?)?;
+    let step = step(module, body, counter)?;
+    let distance = bound.checked_sub(start)?;
+    let (distance, step) = match direction {
+        CompareDirection::LT if step > 0 => (distance, step),
+        CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
+        CompareDirection::GT if step < 0 => (-distance, -step),
+        CompareDirection::GE if step < 0 => (1 - distance, -step),
+        CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
+            (distance / step, 1)
+        }
+        _ => return None,
+    };
+    u64::try_from(distance.max(0)).ok().map(|n| n.div_ceil(step.unsigned_abs()))
+}
+
+/// What the body adds to its argument `counter` for the next trip.
+fn step(module: &Module, body: RegionId, counter: usize) -> Option<i64> {
+    let next = &module.ops[module.def_op(returned(module, body, counter)?)?];
+    let &[a, b] = next.operands.as_slice() else { return None };
+    let is_counter = |value| argument(module, body, value) == Some(counter);
+    match next.kind {
+        OpKind::Binary(BinaryOp::Add) if is_counter(a) => integer(module, b),
+        OpKind::Binary(BinaryOp::Add) if is_counter(b) => integer(module, a),
+        OpKind::Binary(BinaryOp::Subtract) if is_counter(a) => integer(module, b)?.checked_neg(),
+        _ => None,
+    }
+}
+
+fn returned(module: &Module, region: RegionId, i: usize) -> Option<ValueId> {
+    module.ops[module.terminator(region)?].operands.get(i).copied()
+}
+
+/// Which argument of the region a value is.
+fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> {
+    match module.values[value].def {
+        ValueDef::Arg(of, i) if of == region => Some(i as usize),
+        ValueDef::Arg(..) | ValueDef::Result(..) => None,
+    }
+}
+
+/// The same comparison with its sides exchanged.
+fn mirrored(direction: CompareDirection) -> CompareDirection {
+    match direction {
+        CompareDirection::LT => CompareDirection::GT,
+        CompareDirection::LE => CompareDirection::GE,
+        CompareDirection::GT => CompareDirection::LT,
+        CompareDirection::GE => CompareDirection::LE,
+        CompareDirection::EQ | CompareDirection::NE => direction,
+    }
+}
+
+/// A constant integer; no larger than 32 bits, so that sums of them are numbers too.
+fn integer(module: &Module, value: ValueId) -> Option<i64> {
+    let op = &module.ops[module.def_op(value)?];
+    let OpKind::Constant(Dense::Splat(bytes)) = &op.kind else { return None };
+    let dtype = module.tensor(value)?.dtype;
+    let negative = match dtype.class() {
+        DTypeClass::Signed => bytes.last().is_some_and(|&b| b >= 0x80),
+        DTypeClass::Unsigned => false,
+        _ => return None,
+    };
+    let mut word = if negative { [0xff; 8] } else { [0; 8] };
+    word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    let n = i64::from_le_bytes(word);
+    (i32::MIN.into()..=u32::MAX.into()).contains(&n).then_some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(condition: &str, step: &str, start: i64) -> Option<u64> {
+        let text = format!(
+            "func.func @main(%x: tensor<f32>, %n: tensor<i32>) -> tensor<f32> {{
+              %start = stablehlo.constant dense<{start}> : tensor<i32>
+              %limit = stablehlo.constant dense<10> : tensor<i32>
+              %r:3 = stablehlo.while(%i = %start, %l = %limit, %y = %x) : tensor<i32>, tensor<i32>, tensor<f32>
+              cond {{
+                %ten = stablehlo.constant dense<10> : tensor<i32>
+                %c = stablehlo.compare {condition} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                stablehlo.return %c : tensor<i1>
+              }} do {{
+                %by = stablehlo.constant dense<3> : tensor<i32>
+                %next = stablehlo.{step} : tensor<i32>
+                stablehlo.return %next, %l, %y : tensor<i32>, tensor<i32>, tensor<f32>
+              }}
+              return %r#2 : tensor<f32>
+            }}"
+        );
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        let body = module.bodies().next().unwrap();
+        let op =
+            module.walk(body).into_iter().find(|&op| matches!(module.ops[op].kind, OpKind::While)).unwrap();
+        known_trips(&module, op)
+    }
+
+    #[test]
+    fn loops_that_count_are_counted() {
+        assert_eq!(count("LT, %i, %ten", "add %i, %by", 0), Some(4));
+        assert_eq!(count("LE, %i, %ten", "add %by, %i", 1), Some(4));
+        assert_eq!(count("GT, %ten, %i", "add %i, %by", 4), Some(2));
+        assert_eq!(count("GE, %i, %ten", "subtract %i, %by", 20), Some(4));
+        assert_eq!(count("NE, %i, %ten", "add %i, %by", 1), Some(3));
+        assert_eq!(count("LT, %i, %ten", "add %i, %by", 12), Some(0));
+        assert_eq!(count("LT, %i, %l", "add %i, %by", 0), Some(4), "a bound that is carried along");
+    }
+
+    #[test]
+    fn other_loops_run_an_unknown_number_of_times() {
+        assert_eq!(count("LT, %i, %n", "add %i, %by", 0), None, "a bound that is an input");
+        assert_eq!(count("LT, %i, %ten", "multiply %i, %by", 1), None);
+        assert_eq!(count("LT, %i, %ten", "subtract %i, %by", 0), None, "it goes away from the bound");
+        assert_eq!(count("NE, %i, %ten", "add %i, %by", 0), None, "it steps over the bound");
+        assert_eq!(count("EQ, %i, %ten", "add %i, %by", 10), None);
+    }
+}

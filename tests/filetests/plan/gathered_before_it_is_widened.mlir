@@ -1,0 +1,17 @@
+// RUN: shardc opt %s --passes plan | FileCheck %s
+//
+// A value that a conversion widens, or a broadcast repeats, is moved while it is small; what is made of it is made again.
+
+sdy.mesh @mesh = <["data"=4]>
+
+// CHECK-LABEL: func.func public @main
+// CHECK: %[[GATHERED:.*]] = sdy.reshard %arg1 <@mesh, [{}, {}]> : tensor<64x64xbf16>
+// CHECK: %[[WIDE:.*]] = stablehlo.convert %[[GATHERED]] {{.*}} (tensor<64x64xbf16>) -> tensor<64x64xf32>
+// CHECK: stablehlo.dot_general %arg0, %[[WIDE]]
+func.func public @main(
+    %arg0: tensor<1024x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+    %arg1: tensor<64x64xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<1024x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+  %0 = stablehlo.convert %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data"}, {}]>]>} : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+  %1 = stablehlo.dot_general %arg0, %0, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data"}, {}]>]>} : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+  return %1 : tensor<1024x64xf32>
+}

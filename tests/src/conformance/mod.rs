@@ -1,0 +1,113 @@
+//! What `cargo xtask conformance` asks of a process that may be lost: to partition programs, run them and compare.
+//!
+//! A back end that crashes takes its process along. So the programs run in a process of their own
+//! (`conformance-worker`), which reads one job from each line of its input and answers with one line; both are JSON.
+//! What is known of the last program (the module, what it gives on one device) is kept for the next job.
+
+mod interpreted;
+mod verify;
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+
+use self::verify::Verify;
+
+/// How a job went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every output is that of one device.
+    Equal,
+    /// Some output is not.
+    Wrong,
+    /// shardc refuses the program, with an error that says why.
+    Refused,
+    /// The back end refuses the program, or running it fails.
+    Failed,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Equal => "equal",
+            Outcome::Wrong => "wrong",
+            Outcome::Refused => "refused",
+            Outcome::Failed => "failed",
+        })
+    }
+}
+
+/// What a job is answered with.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// How it went.
+    pub outcome: Outcome,
+    /// What went wrong, in a line or a few.
+    pub said: String,
+    /// Further figures, by name.
+    pub figures: Vec<(&'static str, Value)>,
+}
+
+impl Answer {
+    /// An answer without figures.
+    pub fn new(outcome: Outcome, said: impl Into<String>) -> Answer {
+        Answer { outcome, said: said.into(), figures: Vec::new() }
+    }
+
+    /// The line that is written.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut line = json!({ "outcome": self.outcome.to_string(), "said": self.said });
+        for (name, value) in &self.figures {
+            line[*name] = value.clone();
+        }
+        line
+    }
+}
+
+/// The process's state between jobs.
+#[derive(Default)]
+pub struct Worker {
+    devices: Devices,
+    verify: Verify,
+}
+
+impl Worker {
+    /// Does the job on one line.
+    pub fn answer(&mut self, line: &str) -> Answer {
+        let job: Value = match serde_json::from_str(line) {
+            Ok(job) => job,
+            Err(error) => return Answer::new(Outcome::Failed, format!("the job cannot be read: {error}")),
+        };
+        match job["kind"].as_str() {
+            Some("verify") => self.verify.answer(&job, &mut self.devices),
+            Some("interpreted") => interpreted::answer(&job, &mut self.devices),
+            kind => Answer::new(Outcome::Failed, format!("there are no jobs of kind {kind:?}")),
+        }
+    }
+}
+
+/// Virtual devices, as many as the programs so far have asked for.
+#[derive(Default)]
+struct Devices {
+    client: Option<(usize, Client)>,
+}
+
+impl Devices {
+    /// A client with at least so many.
+    fn at_least(&mut self, devices: usize) -> Result<&Client, String> {
+        if self.client.as_ref().is_none_or(|(count, _)| *count < devices) {
+            // One client at a time: each takes a thread per device.
+            self.client = None;
+            let found =
+                plugin::find(PluginKind::Cpu, &Environment::from_process()).map_err(|e| e.to_string())?;
+            let count = devices.max(crate::devices::DEVICES);
+            let client = Plugin::load(&found.path)
+                .and_then(|plugin| Client::new(&plugin, ClientOptions { cpu_device_count: Some(count) }))
+                .map_err(|e| e.to_string())?;
+            self.client = Some((count, client));
+        }
+        self.client.as_ref().map(|(_, client)| client).ok_or_else(|| "there is no client".to_owned())
+    }
+}

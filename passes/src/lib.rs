@@ -8,6 +8,7 @@ mod calls;
 pub mod collectives;
 mod cost;
 pub mod expand;
+pub mod fold_pads;
 mod forward;
 pub mod gspmd;
 pub mod inline;

@@ -6,6 +6,7 @@ use shardc_ir::{
 };
 
 use crate::collectives::verify::{verify_collectives, verify_pending};
+use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
 use crate::plan::{Gather, plan_with_gathers, planned_mesh};
@@ -94,9 +95,10 @@ pub fn partition(
     Ok(Partitioned { interface: finished(module, func, options.mode)?, warnings })
 }
 
-/// The first half: the propagated module is swept and planned. Returns what is gathered without being asked for.
+/// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
 pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
+    fold_pads(module, body);
     sweep(module, body);
     plan_with_gathers(module, func)
 }

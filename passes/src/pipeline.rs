@@ -4,6 +4,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::expand::expand;
+use crate::fold_pads::fold_pads;
 use crate::gspmd::{export_gspmd, import_gspmd};
 use crate::inline::inline_calls;
 use crate::localize::localize;
@@ -79,6 +80,18 @@ pub const PASSES: &[Pass] = &[
         run: |module, context| {
             let debug = shardy::debug_options(context);
             propagate(module, &PropagateOptions { debug, ..PropagateOptions::default() }).map(|_| Vec::new())
+        },
+    },
+    Pass {
+        name: "fold-pads",
+        about: "let convolutions and windows pad their input themselves",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| {
+            for body in module.bodies().collect::<Vec<_>>() {
+                fold_pads(module, body);
+            }
+            Ok(Vec::new())
         },
     },
     Pass {

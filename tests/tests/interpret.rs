@@ -36,8 +36,8 @@ fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let mut trials = vec![
-        Trial::test("draws_are_repeated", || draws_are_repeated()),
-        Trial::test("wrong_expectations_show", || wrong_expectations_show()),
+        Trial::test("draws_are_repeated", draws_are_repeated),
+        Trial::test("wrong_expectations_show", wrong_expectations_show),
     ];
     match shared().map(|dir| dir.join("conformance/stablehlo/tests/interpret")).filter(|dir| dir.is_dir()) {
         Some(dir) => trials.extend(SHARED.iter().map(|name| {

@@ -249,7 +249,8 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
 /// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their
 /// places or, as in the gradient of a kernel, within them; the rule allows for both at once, the planner for the larger.
 /// The source of a `select_and_scatter` is split where its operand is. A `dynamic_slice` finds what it takes of a dimension
-/// in the blocks of it, whole. A `scatter` writes single elements where they are.
+/// in the blocks of it, whole. A `scatter` writes single elements where they are. Of the right-hand
+/// sides of a `triangular_solve`, each is solved alone.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
     match &data.kind {
@@ -288,6 +289,17 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
             let [operand, source, ..] = rule.operands.as_mut_slice() else { return rule };
             for (of_source, of_operand) in source.dims.iter_mut().zip(&operand.dims) {
                 of_source.clone_from(of_operand);
+            }
+        }
+        OpKind::TriangularSolve(_) => {
+            let (Some(matrix), Some(sides)) = (rule.operands.first(), rule.operands.get(1)) else {
+                return rule;
+            };
+            for (index, factor) in (0..).zip(&mut rule.factors) {
+                let is_result = rule.results.iter().any(|m| m.find(index).is_some());
+                if is_result && matrix.find(index).is_none() && sides.find(index).is_some() {
+                    factor.kind = FactorKind::PassThrough;
+                }
             }
         }
         _ => {}

@@ -8,6 +8,7 @@ use shardc_ir::{FuncId, Module, OpId, SecondaryMap, ValueId};
 
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
+use crate::rules::RuleOptions;
 
 /// The classes of a function's dimensions.
 pub(crate) struct Classes {
@@ -22,7 +23,7 @@ impl Classes {
     /// The classes of a function without calls; `None` if it has no body.
     pub(crate) fn of_func(module: &Module, func: FuncId) -> Option<Classes> {
         let body = module.funcs[func].body?;
-        let graph = Graph::of_func(module, func, body, &Parents::new(module, body), false);
+        let graph = Graph::of_func(module, func, body, &Parents::new(module, body), RuleOptions::default());
         let mut first = Vec::with_capacity(graph.values.len());
         let mut dims = 0;
         for &value in &graph.values {

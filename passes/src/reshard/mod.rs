@@ -7,6 +7,8 @@
 
 mod lower;
 mod search;
+#[cfg(test)]
+mod simulate;
 mod traffic;
 
 pub use lower::lower_reshards;

@@ -3,7 +3,8 @@
 //! A state is the parts of axes that split each dimension, and the parts over which the value is still a
 //! pending sum. The moves are the collectives; each costs the bytes that one device sends, plus a constant
 //! for its start. The states that moves reach from the source make a graph, and the answer is its shortest
-//! path to the target.
+//! path to the target. No move may need more memory than source and target together, unless there is no other way (two
+//! dimensions are gathered one after the other) or the value is small.
 //!
 //! A dimension that does not divide evenly restricts the moves: a device must be able to take its new block
 //! from the blocks that the collective brings. Gathering a dimension whole and cutting it anew always works,
@@ -42,6 +43,10 @@ struct State {
     dims: SmallVec<[Parts; 4]>,
     pending: Parts,
 }
+
+/// Of values of no more bytes than this there is always room for one more: starting a collective takes longer than
+/// sending them.
+const SMALL: f64 = 64.0 * 1024.0;
 
 /// More states than this are not looked at; what was found by then stands.
 const MAX_STATES: usize = 4000;
@@ -106,6 +111,8 @@ struct Problem<'a> {
     shape: &'a [i64],
     element_bytes: f64,
     target: State,
+    /// All parts that split something before or after.
+    parts: Parts,
 }
 
 fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: &TensorType) -> Option<Path> {
@@ -124,30 +131,18 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
     if !to.pending.iter().all(|p| from.pending.contains(p)) {
         return None;
     }
-    let problem =
-        Problem { mesh, shape: &ty.shape, element_bytes: f64::from(ty.dtype.bits()) / 8.0, target: to };
-    let mut graph: DiGraph<State, (Move, f64)> = DiGraph::new();
-    let mut nodes: HashMap<State, NodeIndex> = HashMap::new();
-    let start = graph.add_node(from.clone());
-    nodes.insert(from, start);
-    let mut next = 0;
-    while next < graph.node_count() && graph.node_count() < MAX_STATES {
-        let node = NodeIndex::new(next);
-        let state = graph[node].clone();
-        next += 1;
-        for (mv, after) in problem.moves(&state) {
-            let cost = problem.cost(&state, &mv, &after);
-            let target = *nodes.entry(after.clone()).or_insert_with(|| graph.add_node(after));
-            graph.add_edge(node, target, (mv, cost));
-        }
-    }
-    let goal = *nodes.get(&problem.target)?;
-    let (cost, path) = astar(&graph, start, |n| n == goal, |e| e.weight().1, |_| 0.0)?;
+    let mut all: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
+    let problem = Problem { mesh, shape: &ty.shape, element_bytes, target: to, parts: all };
+    let (before, after) = (problem.local_bytes(&from), problem.local_bytes(&problem.target));
+    // The last of several gathers reads up to half of what it makes.
+    let memory = [before + after + SMALL, 1.5 * before.max(after) + SMALL, f64::INFINITY];
+    let (cost, moves) = memory.into_iter().find_map(|memory| problem.shortest(&from, memory))?;
     let mut steps: Vec<Step> = Vec::new();
-    for pair in path.windows(2) {
-        let edge =
-            graph.edges_connecting(pair[0], pair[1]).min_by(|a, b| a.weight().1.total_cmp(&b.weight().1))?;
-        let step = problem.step(&edge.weight().0, &graph[pair[1]], template);
+    for (mv, after) in moves {
+        let step = problem.step(&mv, &after, template);
         match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
             Some(last) => join(mesh, last, step),
             None => steps.push(step),
@@ -156,8 +151,7 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
     Some(Path { steps, cost })
 }
 
-/// Whether two steps that follow each other are one collective: slices of any dimensions, or
-/// reduce-scatters of the same one.
+/// Whether two steps that follow each other are one collective: reduce-scatters of the same dimension, or slices.
 fn can_join(first: &MeshCollectiveKind, second: &MeshCollectiveKind) -> bool {
     match (first, second) {
         (MeshCollectiveKind::AllSlice(_), MeshCollectiveKind::AllSlice(_)) => true,
@@ -199,15 +193,59 @@ fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
 
 #[derive(Clone, Debug)]
 enum Move {
-    Gather { dim: usize, parts: Parts },
-    Slice { dim: usize, parts: Parts },
-    AllToAll { from: usize, to: usize, parts: Parts },
+    Gather {
+        dim: usize,
+        parts: Parts,
+    },
+    /// What is cut off each dimension.
+    Slice(SmallVec<[Parts; 4]>),
+    AllToAll {
+        from: usize,
+        to: usize,
+        parts: Parts,
+    },
     Permute,
     AllReduce(Parts),
-    ReduceScatter { dim: usize, parts: Parts },
+    ReduceScatter {
+        dim: usize,
+        parts: Parts,
+    },
 }
 
 impl Problem<'_> {
+    /// The cheapest moves to the target of which none takes more than `memory` bytes for what it reads and writes, with
+    /// the state after each.
+    fn shortest(&self, from: &State, memory: f64) -> Option<(f64, Vec<(Move, State)>)> {
+        let mut graph: DiGraph<State, (Move, f64)> = DiGraph::new();
+        let mut nodes: HashMap<State, NodeIndex> = HashMap::new();
+        let start = graph.add_node(from.clone());
+        nodes.insert(from.clone(), start);
+        let mut next = 0;
+        while next < graph.node_count() && graph.node_count() < MAX_STATES {
+            let node = NodeIndex::new(next);
+            let state = graph[node].clone();
+            next += 1;
+            let before = self.local_bytes(&state);
+            for (mv, after) in self.moves(&state) {
+                if before + self.local_bytes(&after) > memory {
+                    continue;
+                }
+                let cost = self.cost(&state, &mv, &after);
+                let target = *nodes.entry(after.clone()).or_insert_with(|| graph.add_node(after));
+                graph.add_edge(node, target, (mv, cost));
+            }
+        }
+        let goal = *nodes.get(&self.target)?;
+        let (cost, path) = astar(&graph, start, |n| n == goal, |e| e.weight().1, |_| 0.0)?;
+        let mut moves = Vec::with_capacity(path.len().saturating_sub(1));
+        for pair in path.windows(2) {
+            let edges = graph.edges_connecting(pair[0], pair[1]);
+            let edge = edges.min_by(|a, b| a.weight().1.total_cmp(&b.weight().1))?;
+            moves.push((edge.weight().0.clone(), graph[pair[1]].clone()));
+        }
+        Some((cost, moves))
+    }
+
     fn local(&self, state: &State, dim: usize) -> i64 {
         block(self.shape[dim], &state.dims[dim])
     }
@@ -240,10 +278,11 @@ impl Problem<'_> {
             // Several parts at once: where blocks do not line up one by one, they may all together.
             for first in 0..wanted.len() {
                 for end in first + 1..=wanted.len() {
-                    self.cuts(state, dim, &wanted[first..end], &mut out);
+                    self.scatters(state, dim, &wanted[first..end], &mut out);
                 }
             }
         }
+        self.slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
             // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
@@ -261,23 +300,57 @@ impl Problem<'_> {
         out
     }
 
-    /// Cutting dimension `dim` along `run`, if nothing uses those parts: a slice, or a reduce-scatter where the
-    /// value is a pending sum over all of them.
-    fn cuts(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
-        if run.iter().any(|part| state.dims.iter().flatten().any(|p| p == part)) {
+    /// Cutting dimension `dim` of a pending sum along `run`, if it is pending over all of that.
+    fn scatters(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
+        if !run.iter().all(|part| state.pending.contains(part)) {
             return;
         }
         let mut after = state.clone();
         after.dims[dim].extend(run.iter().copied());
-        if !self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
-            return;
-        }
-        let pending = run.iter().filter(|&part| state.pending.contains(part)).count();
-        if pending == 0 {
-            out.push((Move::Slice { dim, parts: run.into() }, after));
-        } else if pending == run.len() {
+        if self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
             after.pending.retain(|p| !run.contains(p));
             out.push((Move::ReduceScatter { dim, parts: run.into() }, after));
+        }
+    }
+
+    /// Slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others for which
+    /// a permute then puts those of the target.
+    fn slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
+        let mut reached = vec![state.clone()];
+        let mut next = 0;
+        while next < reached.len() {
+            let at = reached[next].clone();
+            next += 1;
+            let is_free = |part: &Part| {
+                !at.pending.contains(part) && !at.dims.iter().flatten().any(|used| used == part)
+            };
+            let mut cut = |dim: usize, run: &[Part]| {
+                let mut after = at.clone();
+                after.dims[dim].extend(run.iter().copied());
+                if self.aligned(dim, &state.dims[dim], &after.dims[dim]) && !reached.contains(&after) {
+                    reached.push(after);
+                }
+            };
+            for (dim, wanted) in self.target.dims.iter().enumerate() {
+                // Several parts at once: where blocks do not line up one by one, they may all together.
+                for first in 0..wanted.len() {
+                    for end in first + 1..=wanted.len() {
+                        if wanted[first..end].iter().all(is_free) {
+                            cut(dim, &wanted[first..end]);
+                        }
+                    }
+                }
+                let missing = size_of(wanted) / size_of(&at.dims[dim]);
+                for &part in self.parts.iter().filter(|&p| is_free(p) && !wanted.contains(p)) {
+                    if missing > 0 && missing % i64::from(part.size) == 0 {
+                        cut(dim, &[part]);
+                    }
+                }
+            }
+        }
+        for after in reached.drain(..).skip(1) {
+            let cut = after.dims.iter().zip(&state.dims).map(|(a, s)| a[s.len()..].into()).collect();
+            out.push((Move::Slice(cut), after));
         }
     }
 
@@ -296,19 +369,59 @@ impl Problem<'_> {
         }
     }
 
-    /// Permutes: to the target itself; to the target's order within each dimension; one part for an unused
-    /// one of the same size.
+    /// Whether the target splits some dimension by `part`.
+    fn is_wanted(&self, part: &Part) -> bool {
+        self.target.dims.iter().flatten().any(|wanted| wanted == part)
+    }
+
+    /// The state with the blocks of this one in which each dimension begins with as much of the target as it can hold; what
+    /// else it needs is filled with other parts.
+    fn towards(&self, state: &State) -> Option<State> {
+        let is_free = |part: &Part| !state.pending.contains(part);
+        let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
+        let mut after =
+            State { dims: rest.iter().map(|_| Parts::new()).collect(), pending: state.pending.clone() };
+        for ((parts, wanted), rest) in after.dims.iter_mut().zip(&self.target.dims).zip(&mut rest) {
+            for &part in wanted {
+                let n = i64::from(part.size);
+                if *rest % n != 0 || !is_free(&part) {
+                    break;
+                }
+                parts.push(part);
+                *rest /= n;
+            }
+        }
+        let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
+        let mut others: Parts =
+            self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
+        others.sort_by_key(|part| self.is_wanted(part));
+        for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
+            others.retain(|part| {
+                let fits = *rest > 1 && *rest % i64::from(part.size) == 0;
+                if fits {
+                    parts.push(*part);
+                    *rest /= i64::from(part.size);
+                }
+                !fits
+            });
+        }
+        rest.iter().all(|&n| n == 1).then_some(after)
+    }
+
+    /// Permutes: towards the target; the parts of each dimension in the target's order; one part for an unused one of the
+    /// same size.
     fn permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
-        let pending_kept =
-            |dims: &SmallVec<[Parts; 4]>| !dims.iter().flatten().any(|p| state.pending.contains(p));
-        let same_counts = state.dims.iter().zip(&target.dims).all(|(a, b)| size_of(a) == size_of(b));
-        if same_counts && state.dims != target.dims && pending_kept(&target.dims) {
-            out.push((Move::Permute, State { dims: target.dims.clone(), pending: state.pending.clone() }));
+        if let Some(after) = self.towards(state).filter(|after| after != state) {
+            out.push((Move::Permute, after));
         }
+        // The minor ones can go: to another dimension first, as long as that is little.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
-            parts.sort_by_key(|p| wanted.iter().position(|w| w == p).unwrap_or(usize::MAX));
+            parts.sort_by_key(|p| {
+                let here = wanted.iter().position(|w| w == p);
+                here.unwrap_or(usize::MAX - usize::from(!self.is_wanted(p)))
+            });
         }
         if ordered != *state {
             out.push((Move::Permute, ordered));
@@ -334,7 +447,7 @@ impl Problem<'_> {
         let group = |parts: &[Part]| size_of(parts) as f64;
         match mv {
             Move::Gather { parts, .. } => cost::all_gather(self.local_bytes(after), group(parts)),
-            Move::Slice { .. } => cost::local_copy(self.local_bytes(after)),
+            Move::Slice(_) => cost::local_copy(self.local_bytes(after)),
             Move::AllToAll { parts, .. } => cost::all_to_all(self.local_bytes(before), group(parts)),
             Move::Permute => cost::permute(self.local_bytes(before)),
             Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
@@ -352,7 +465,7 @@ impl Problem<'_> {
         };
         let kind = match mv {
             Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
-            Move::Slice { dim, parts } => MeshCollectiveKind::AllSlice(only(*dim, axes(parts))),
+            Move::Slice(cut) => MeshCollectiveKind::AllSlice(cut.iter().map(|parts| axes(parts)).collect()),
             Move::AllToAll { from, to, parts } => {
                 let (axes, from, to) = (axes(parts), *from as u32, *to as u32);
                 MeshCollectiveKind::AllToAll(vec![AxisMove { axes, from, to }])
@@ -380,7 +493,7 @@ fn block(n: i64, parts: &[Part]) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use shardc_ir::{AxisRef, DType, EntityRef, MeshId};
+    use shardc_ir::{AxisRef, DType, EntityRef, MeshId, SubAxis};
 
     use super::*;
 
@@ -432,6 +545,28 @@ mod tests {
     fn axes_in_another_order_are_a_permute() {
         let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[Y, X], &[]], &[]));
         assert_eq!(steps, ["collective_permute -> [{\"y\", \"x\"}, {}]"]);
+    }
+
+    #[test]
+    fn little_moves_before_much_is_gathered() {
+        let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
+        let steps = path(&[4096, 4096], &sharding(&[&[], &[Y]], &[]), &sharding(&[&[half], &[]], &[]));
+        let expected = [
+            r#"collective_permute -> [{}, {"y":(2)2, "y":(1)2}]"#,
+            r#"all_to_all -> [{"y":(1)2}, {"y":(2)2}]"#,
+            r#"all_gather -> [{"y":(1)2}, {}]"#,
+        ];
+        assert_eq!(steps, expected);
+    }
+
+    #[test]
+    fn blocks_are_cut_so_that_a_permute_puts_them_right() {
+        let half = AxisRef { axis: 1, sub: Some(SubAxis { pre: 1, size: 2 }) };
+        let to = sharding(&[&[half], &[X]], &[]);
+        let steps = path(&[4096, 4096], &sharding(&[&[], &[half]], &[]), &to);
+        let expected =
+            [r#"all_slice -> [{"x"}, {"y":(1)2}]"#, r#"collective_permute -> [{"y":(1)2}, {"x"}]"#];
+        assert_eq!(steps, expected);
     }
 
     #[test]

@@ -27,7 +27,9 @@ mod orders;
 mod partials;
 mod quantized;
 mod ready;
+mod reblock;
 mod recompute;
+mod steps;
 mod support;
 
 use shardc_ir::{
@@ -91,7 +93,7 @@ pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, V
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     orders::enter(module, body, &entering);
-    partials::split_into_steps(module, body, mesh_id);
+    steps::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {

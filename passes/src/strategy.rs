@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
 
+use crate::collectives::clean::CleanReport;
 use crate::propagate::Classes;
 use crate::summary::{CollectiveSummary, summarize};
 
@@ -159,12 +160,14 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
 }
 
 /// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
-/// and a constant for each collective.
+/// and a constant for each collective. Those that clean-up combined count one by one: that starts are saved is no reason
+/// to send more.
 #[must_use]
-pub fn cost(module: &Module) -> u64 {
+pub fn cost(module: &Module, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;
     let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
-    summarize(module).iter().map(of).fold(0, u64::saturating_add)
+    let combined = start.saturating_mul(cleaned.combined as u64);
+    summarize(module).iter().map(of).fold(combined, u64::saturating_add)
 }
 
 /// The bytes that a device sends in one run of a partitioned program.

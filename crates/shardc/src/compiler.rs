@@ -352,7 +352,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && cost(&other.module) < cost(&best.module)
+                && cost(&other.module, &other.cleaned) < cost(&best.module, &best.cleaned)
             {
                 best = other;
             }

@@ -10,7 +10,7 @@
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   // CHECK: func.func @main
   // CHECK-NEXT: stablehlo.constant dense<0>
-  // CHECK-NEXT: %[[HALF:.*]] = stablehlo.convert %arg0
+  // CHECK: %[[HALF:.*]] = stablehlo.convert %arg0
   // CHECK-NEXT: %[[W:.*]] = "stablehlo.all_gather"(%[[HALF]])
   // CHECK: stablehlo.while
   // CHECK: "stablehlo.all_gather"(%iterArg

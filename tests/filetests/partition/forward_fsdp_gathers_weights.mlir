@@ -1,4 +1,4 @@
-// RUN: shardc partition %s -o - --summary | FileCheck %s
+// RUN: shardc partition %s -o - --summary --combine-bytes 0 | FileCheck %s
 //
 // A forward pass updates nothing in place, so the batch is told by its dimension: it reaches the most values from the
 // fewest arguments. Each layer gathers its weights, and no activation is gathered or summed.

@@ -1,7 +1,7 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
+    Attr, AttrDict, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
     TensorSharding, TensorType, TypeId,
 };
 
@@ -10,7 +10,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Gather, plan_with_gathers, planned_mesh};
+use crate::plan::{Plan, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -88,25 +88,82 @@ pub fn partition(
     func: FuncId,
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
-    let gathers = planned(module, func)?;
+    let Plan { gathers, notes } = planned(module, func)?;
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
-    if options.strict && !warnings.is_empty() {
-        for warning in &mut warnings {
-            warning.severity = Severity::Error;
-            warning.class = Class::Unsupported;
-        }
-        return Err(warnings);
-    }
-    let (interface, cleaned) = finished(module, func, options)?;
+    refuse_if_strict(options, &warnings)?;
+    warnings.extend(notes);
+    let aliases = aliases(module, func);
+    let Finished { interface, cleaned, warnings: more } = finished(module, func, options)?;
+    refuse_if_strict(options, &more)?;
+    warnings.extend(more);
+    warnings.extend(lost_aliases(module, func, &aliases, &interface));
     Ok(Partitioned { interface, warnings, cleaned })
 }
 
+/// Values that are whole where no annotation asks for it are errors where the user says so.
+fn refuse_if_strict(options: &PartitionOptions, warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+    if !options.strict || warnings.is_empty() {
+        return Ok(());
+    }
+    let refused = |warning: &Diagnostic| Diagnostic {
+        severity: Severity::Error,
+        class: Class::Unsupported,
+        ..warning.clone()
+    };
+    Err(warnings.iter().map(refused).collect())
+}
+
+/// The result that each parameter gives its memory to, where it does.
+fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
+    let alias = |attrs: &AttrDict| match attrs.get("tf.aliasing_output") {
+        Some(Attr::Int(result, _)) => usize::try_from(*result).ok(),
+        _ => None,
+    };
+    module.funcs[func].arg_attrs.iter().map(alias).collect()
+}
+
+/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
+fn lost_aliases(
+    module: &Module,
+    func: FuncId,
+    aliases: &[Option<usize>],
+    interface: &Interface,
+) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (i, (alias, input)) in aliases.iter().zip(&interface.inputs).enumerate() {
+        let (&Some(result), None) = (alias, input.donated_to) else { continue };
+        let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
+        let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
+        let other = interface.outputs.get(result).map_or_else(String::new, |o| {
+            format!(", sharded {} where the parameter is {}", sharding(o), sharding(input))
+        });
+        let message = format!(
+            "parameter {i} cannot give its memory to result {result}{other}: {} bytes more on each device",
+            local.num_bytes().unwrap_or(0)
+        );
+        warnings.push(
+            Diagnostic::warning(Class::InvalidInput, "SH0317", message)
+                .at(module.funcs[func].arg_span(i))
+                .hint("shard the two alike"),
+        );
+    }
+    warnings
+}
+
 /// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
-pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
+pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     fold_pads(module, body);
     sweep(module, body);
-    plan_with_gathers(module, func)
+    plan_and_tell(module, func)
+}
+
+/// What the second half gives.
+pub(crate) struct Finished {
+    pub(crate) interface: Interface,
+    pub(crate) cleaned: CleanReport,
+    /// Values that are whole on the way from one sharding to another.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
 /// The second half: a planned module becomes the program of each device.
@@ -114,20 +171,22 @@ pub(crate) fn finished(
     module: &mut Module,
     func: FuncId,
     options: &PartitionOptions,
-) -> Result<(Interface, CleanReport), Vec<Diagnostic>> {
+) -> Result<Finished, Vec<Diagnostic>> {
     let (mode, clean) = (options.mode, &options.clean);
     let body = body_of(module, func)?;
     merge_reductions(module, body);
+    // What is no longer needed would look like another reader of a sum.
+    sweep(module, body);
     let deferred = defer_sums(module, body, clean.keep_bytes);
     sweep(module, body);
-    lower_reshards(module, body)?;
+    let warnings = lower_reshards(module, body)?;
     verify_pending(module, body)?;
     let interface = interface(module, func, mode)?;
     localize(module, func, mode)?;
     sweep(module, body);
     let cleaned = clean_collectives(module, func, clean);
     verify_collectives(module, func, Some(&interface))?;
-    Ok((interface, CleanReport { deferred, ..cleaned }))
+    Ok(Finished { interface, cleaned: CleanReport { deferred, ..cleaned }, warnings })
 }
 
 fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {

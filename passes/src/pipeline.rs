@@ -146,7 +146,7 @@ pub const PASSES: &[Pass] = &[
         needs: "a planned module",
         options: &[],
         run: |module, _| match module.funcs[entry(module)?].body {
-            Some(body) => lower_reshards(module, body).map(|()| Vec::new()),
+            Some(body) => lower_reshards(module, body),
             None => Ok(Vec::new()),
         },
     },

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
 
+use crate::collectives::clean::CleanReport;
 use crate::propagate::Classes;
 use crate::summary::{CollectiveSummary, summarize};
 use crate::temporaries::temporaries;
@@ -160,13 +161,15 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
 }
 
 /// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
-/// a constant for each collective, and what touching all its temporaries once takes.
+/// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
+/// count one by one: that starts are saved is no reason to send more.
 #[must_use]
-pub fn cost(module: &Module, func: FuncId) -> u64 {
+pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;
     let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
+    let combined = start.saturating_mul(cleaned.combined as u64);
     let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
-    summarize(module).iter().map(of).fold(memory, u64::saturating_add)
+    summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 
 /// The bytes that a device sends in one run of a partitioned program.

@@ -37,8 +37,9 @@ pub struct LowerOptions {
     pub spmd_mode: SpmdMode,
     /// Whether operations keep their source locations.
     pub locations: bool,
-    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`. `None`
-    /// takes the size of the module's largest mesh, one if it has none.
+    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`; its entry
+    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh, one if it
+    /// has none.
     pub num_devices: Option<usize>,
 }
 

@@ -46,7 +46,9 @@ pub(crate) fn lower<'c>(
     let region = Region::new();
     let body = region.append_block(Block::new(&[]));
     for func in module.funcs.keys() {
-        lowerer.func(func, body)?;
+        // What a back end runs is called so.
+        let is_run = options.num_devices.is_some() && module.entry() == Some(func);
+        lowerer.func(func, is_run.then_some("main"), body)?;
     }
     let attributes = lowerer.module_attrs(options)?;
     let op = OperationBuilder::new("builtin.module", lowerer.locs.of(module.loc))
@@ -111,10 +113,16 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         Ok(())
     }
 
-    fn func(&mut self, id: FuncId, module_body: BlockRef<'c, 'a>) -> Result<(), Diagnostic> {
+    /// A function, under its own name or another.
+    fn func(
+        &mut self,
+        id: FuncId,
+        name: Option<&str>,
+        module_body: BlockRef<'c, 'a>,
+    ) -> Result<(), Diagnostic> {
         let func = &self.module.funcs[id];
         let at = |d: Diagnostic| if d.span.is_some() { d } else { d.at(func.span) };
-        let mut attributes = self.func_attrs(func).map_err(at)?;
+        let mut attributes = self.func_attrs(func, name.unwrap_or(&func.name)).map_err(at)?;
         self.carried(&func.attrs, &mut attributes).map_err(at)?;
 
         let region = Region::new();
@@ -142,12 +150,12 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         }
     }
 
-    fn func_attrs(&mut self, func: &Func) -> Result<Vec<Named<'c>>, Diagnostic> {
+    fn func_attrs(&mut self, func: &Func, name: &str) -> Result<Vec<Named<'c>>, Diagnostic> {
         let params = self.attrs.tys(self.module, func.params.iter().copied())?;
         let results = self.attrs.tys(self.module, func.results.iter().copied())?;
         let ty = TypeAttribute::new(FunctionType::new(self.context, &params, &results).into());
         let mut out = vec![
-            (self.attrs.name("sym_name")?, self.attrs.string(&func.name)),
+            (self.attrs.name("sym_name")?, self.attrs.string(name)),
             (self.attrs.name("function_type")?, ty.into()),
         ];
         if let Some(visibility) = func.visibility.word() {

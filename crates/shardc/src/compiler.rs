@@ -352,7 +352,7 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && cost(&other.module, entry) < cost(&best.module, entry)
+                && cost(&other.module, entry, &other.cleaned) < cost(&best.module, entry, &best.cleaned)
             {
                 best = other;
             }

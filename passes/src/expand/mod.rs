@@ -1,7 +1,9 @@
 //! Operations that others can say: nothing has to know how a scan or a pair of asynchronous operations is sharded.
 //!
 //! A `chlo.scan` becomes the loop that it stands for (see `scan`), and `async_start` with its `async_done` the
-//! operation between them: when it is done is for the back end to choose.
+//! operation between them: when it is done is for the back end to choose. A collective between shardings
+//! (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the whole value it does nothing but say the sharding of
+//! its result, where that of its operand tells what is to be done, sums that are pending among it.
 
 mod scan;
 
@@ -22,7 +24,9 @@ pub fn expand(module: &mut Module, body: RegionId) {
 /// Whether there is anything to rewrite under a function body.
 #[must_use]
 pub fn is_needed(module: &Module, body: RegionId) -> bool {
-    let is_rare = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Scan(_) | OpKind::AsyncStart);
+    let is_rare = |&op: &OpId| {
+        matches!(module.ops[op].kind, OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_))
+    };
     module.walk(body).iter().any(is_rare)
 }
 
@@ -46,6 +50,11 @@ fn expand_region(module: &mut Module, region: RegionId, forward: &mut Forward) {
                     }
                     None => out.push(op),
                 }
+            }
+            OpKind::MeshCollective(collective) => {
+                let to = collective.out;
+                module.ops[op].kind = OpKind::Reshard(to);
+                out.push(op);
             }
             OpKind::AsyncStart if is_done_here(module, op, &ops[i + 1..]) => {
                 let future = module.ops[op].results[0];

@@ -5,7 +5,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 use super::redundant;
 use super::subject::{Facts, Subject};
 use super::{Check, Finding, Found, LINTS, Level, Lint, LintOptions, LintReport};
-use crate::partition::{PartitionOptions, finished, planned};
+use crate::partition::{Finished, PartitionOptions, finished, planned};
 use crate::propagate::{PropagateOptions, propagate};
 use crate::strategy::{Strategy, cost, prioritize, strategies};
 
@@ -109,7 +109,7 @@ impl Run<'_> {
             return Ok(attempt);
         }
         let gathers = match planned(&mut module, func) {
-            Ok(gathers) => gathers,
+            Ok(plan) => plan.gathers,
             Err(errors) => {
                 attempt.not_planned = Some(not_planned(&errors));
                 return Ok(attempt);
@@ -122,8 +122,10 @@ impl Run<'_> {
                 *list = check(&self.at(&module), &gathers);
             }
         }
-        if self.compared && finished(&mut module, func, &PartitionOptions::default()).is_ok() {
-            attempt.price = Some(cost(&module, func));
+        if self.compared
+            && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &PartitionOptions::default())
+        {
+            attempt.price = Some(cost(&module, func, &cleaned));
         }
         Ok(attempt)
     }

@@ -19,6 +19,7 @@ mod alone;
 mod assign;
 mod detour;
 mod dynamic;
+mod effects;
 mod manual;
 mod meshes;
 mod one_device;
@@ -26,7 +27,9 @@ mod orders;
 mod partials;
 mod quantized;
 mod ready;
+mod reblock;
 mod recompute;
+mod steps;
 mod support;
 
 use shardc_ir::{
@@ -52,10 +55,11 @@ use crate::structure::{program_ops, program_regions};
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
 /// # Errors
-/// A construct that cannot be partitioned: meshes without common axes, values on one named device, split scales of
+/// A construct that cannot be partitioned: meshes without common axes, split scales of
 /// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    Ok(plan_with_gathers(module, func)?.into_iter().map(|gather| gather.warning).collect())
+    let Plan { gathers, notes } = plan_and_tell(module, func)?;
+    Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
 }
 
 /// A gather that no annotation asks for: the operation cannot be done in parts.
@@ -67,22 +71,29 @@ pub(crate) struct Gather {
     pub(crate) warning: Diagnostic,
 }
 
+/// What planning has to tell.
+pub(crate) struct Plan {
+    pub(crate) gathers: Vec<Gather>,
+    /// What else is not as the program may mean it.
+    pub(crate) notes: Vec<Diagnostic>,
+}
+
 /// As [`plan`], with the size of what is gathered.
 ///
 /// # Errors
 /// As [`plan`].
-pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec<Gather>, Vec<Diagnostic>> {
+pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
-    one_device::check(module, func, body)?;
+    let notes = one_device::notes(module, func, body);
     quantized::keep_scales_whole(module, func, body)?;
     dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     orders::enter(module, body, &entering);
-    partials::split_into_steps(module, body, mesh_id);
+    steps::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
@@ -92,16 +103,17 @@ pub(crate) fn plan_with_gathers(module: &mut Module, func: FuncId) -> Result<Vec
         scope: None,
         planner: Planner::new(&mesh),
         warnings: Vec::new(),
+        notes,
         errors: Vec::new(),
     };
     pass.region(body, &results);
-    let Pass { warnings, errors, .. } = pass;
+    let Pass { warnings, notes, errors, .. } = pass;
     if !errors.is_empty() {
         return Err(errors);
     }
     orders::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
-    Ok(warnings)
+    Ok(Plan { gathers: warnings, notes })
 }
 
 /// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
@@ -118,7 +130,8 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         let Some(ty) = module.stored(value) else { continue };
         let rank = ty.rank();
         let closed = match module.shardings.sharding_of(value) {
-            Some(sharding) => tidy(module, sharding, mesh),
+            Some(sharding) => one_device::on_all(module, sharding, mesh, rank)
+                .unwrap_or_else(|| tidy(module, sharding, mesh)),
             None => TensorSharding::replicated(mesh, rank),
         };
         let id = module.shardings.intern(closed);
@@ -142,7 +155,9 @@ fn result_shardings(
             let declared = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
             match declared {
                 Some(id) => {
-                    let closed = tidy(module, module.shardings.get(id), mesh);
+                    let (sharding, rank) = (module.shardings.get(id), module.rank(value));
+                    let closed = one_device::on_all(module, sharding, mesh, rank)
+                        .unwrap_or_else(|| tidy(module, sharding, mesh));
                     Some(module.shardings.intern(closed))
                 }
                 None => module.shardings.of(value),
@@ -163,6 +178,7 @@ struct Pass<'m> {
     scope: Option<Scope>,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
+    notes: Vec<Diagnostic>,
     errors: Vec<Diagnostic>,
 }
 
@@ -263,7 +279,10 @@ impl Pass<'_> {
             }
             OpKind::Constant(_) => self.whole(op, ready, out),
             OpKind::Rng(_) => self.drawn_by_one(op, ready, out),
-            _ => self.by_rule(op, ready, out),
+            _ => {
+                self.note_effect(op);
+                self.by_rule(op, ready, out);
+            }
         }
     }
 
@@ -366,7 +385,7 @@ impl Pass<'_> {
             .iter()
             .map(|&v| TensorSharding::replicated(self.mesh_id, self.module.rank(v)))
             .collect();
-        let warning = self.gather_warning(op, None, &whole);
+        let warning = self.gather_warning(op, None, &whole, ready);
         self.warnings.extend(warning);
         self.require_whole(op, ready, out);
         out.push(op);
@@ -448,7 +467,12 @@ impl Pass<'_> {
         let shardings: SmallVec<[TensorSharding; 4]> =
             site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
         Some(Decision {
-            warning: self.gather_warning(op, Some((rule, &site.splits)), &shardings[..data.operands.len()]),
+            warning: self.gather_warning(
+                op,
+                Some((rule, &site.splits)),
+                &shardings[..data.operands.len()],
+                ready,
+            ),
             shardings,
         })
     }
@@ -483,6 +507,7 @@ impl Pass<'_> {
         op: OpId,
         rule: Option<(&ShardingRule, &[Split])>,
         required: &[TensorSharding],
+        ready: &Ready,
     ) -> Option<Gather> {
         let data = &self.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
@@ -491,7 +516,9 @@ impl Pass<'_> {
             else {
                 continue;
             };
-            if from.same_placement(to) || recompute::is_free(self.module, value) {
+            // Who asked for it first was told.
+            let is_ready = ready.shardings(value).any(|id| self.module.shardings.get(id).same_placement(to));
+            if from.same_placement(to) || is_ready || recompute::is_free(self.module, value) {
                 continue;
             }
             let cannot_split = |dim: usize| match rule {

@@ -1,31 +1,34 @@
-//! Values on one named device (`<[], device_ids=[3]>`): Shardy has them, a program that all devices run has not.
+//! Values on one named device (`<[], device_ids=[3]>`): Shardy has them, a program that all devices run has not. That device
+//! has what it should if every device has it.
 
-use shardc_ir::{Diagnostic, FuncId, Module, OpKind, RegionId, ShardingId, Span};
+use shardc_ir::{
+    Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ShardingId, Span, TensorSharding,
+};
 
-/// Refuses values that are on one device only: every device runs the same program.
-pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+/// Tells which values are meant to be on one device only. They are planned as whole values that all devices have.
+pub(super) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
     if module.meshes.values().all(|mesh| !mesh.is_maximal()) {
-        return Ok(());
+        return Vec::new();
     }
-    let refused = |id: ShardingId, span: Span, what: String| {
+    let note = |id: ShardingId, span: Span, what: String| {
         let mesh = &module.meshes[module.shardings.get(id).mesh];
         let device = mesh.device_ids.as_ref().and_then(|ids| ids.first()).filter(|_| mesh.is_maximal())?;
-        let message = format!("{what} is on device {device} only");
+        let message = format!("{what} should be on device {device} only: every device has it");
         Some(
-            Diagnostic::unsupported("SH0311", message).at(span).hint(
+            Diagnostic::warning(Class::Unsupported, "SH0311", message).at(span).hint(
                 "every device runs the same program: replicate the value, or split it along a mesh axis",
             ),
         )
     };
     let data = &module.funcs[func];
     let args = module.regions[body].args.iter().enumerate().filter_map(|(i, &arg)| {
-        refused(module.shardings.of(arg)?, data.span, format!("argument {i} of @{}", data.name))
+        note(module.shardings.of(arg)?, data.span, format!("argument {i} of @{}", data.name))
     });
     let results = data
         .res_shardings
         .iter()
         .enumerate()
-        .filter_map(|(i, id)| refused(id.expand()?, data.span, format!("result {i} of @{}", data.name)));
+        .filter_map(|(i, id)| note(id.expand()?, data.span, format!("result {i} of @{}", data.name)));
     let ops = module.walk(body);
     let ops = ops.into_iter().filter_map(|op| {
         let op = &module.ops[op];
@@ -34,8 +37,17 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             _ => None,
         };
         let mut ids = asked.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
-        ids.find_map(|id| refused(id, op.span, format!("the result of {}", op.kind.name())))
+        ids.find_map(|id| note(id, op.span, format!("the result of {}", op.kind.name())))
     });
-    let errors: Vec<Diagnostic> = args.chain(results).chain(ops).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    args.chain(results).chain(ops).collect()
+}
+
+/// The sharding as planning takes it, of a tensor of this rank.
+pub(super) fn on_all(
+    module: &Module,
+    sharding: &TensorSharding,
+    mesh: MeshId,
+    rank: usize,
+) -> Option<TensorSharding> {
+    module.meshes[sharding.mesh].is_maximal().then(|| TensorSharding::replicated(mesh, rank))
 }

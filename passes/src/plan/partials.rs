@@ -9,101 +9,16 @@
 //! the order of the elements stays, so that of equal elements the first is found.
 
 use shardc_ir::{
-    BinaryOp, Builder, DType, DimList, DimSharding, GatherSpec, MeshId, Module, OpId, OpKind, PadSpec,
-    ReductionKind, RegionId, SizeList, TensorSharding, Value, ValueDef, ValueId,
+    BinaryOp, Builder, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind, SizeList,
+    Value, ValueDef, ValueId,
 };
 
+use super::steps::Steps;
 use super::support::splits_reduce;
 use crate::inline::{ValueMap, clone_region};
 use crate::reducer::{identity, reduction_of};
-use crate::structure::program_regions;
-
-/// Takes apart what needs it in the program under `body`, whose values have closed shardings.
-pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) {
-    for region in program_regions(module, body) {
-        let is_candidate =
-            |&op: &OpId| matches!(module.ops[op].kind, OpKind::Reduce { .. } | OpKind::TopK { .. });
-        if !module.regions[region].ops.iter().any(is_candidate) {
-            continue;
-        }
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            let mut steps = Steps { module, mesh, at: op, out: &mut out, after: None };
-            // Where it returns nothing there is nothing to take apart.
-            let _ = match &steps.module.ops[op].kind {
-                OpKind::Reduce { dims } => {
-                    let dims = dims.clone();
-                    steps.reduce(&dims)
-                }
-                OpKind::TopK { k, stable } => {
-                    let (k, stable) = (*k, *stable);
-                    steps.top_k(k, stable)
-                }
-                _ => None,
-            };
-            let after = steps.after;
-            out.push(op);
-            out.extend(after);
-        }
-        module.regions[region].ops = out;
-    }
-}
-
-/// Puts operations in front of one, all from its place.
-struct Steps<'m> {
-    module: &'m mut Module,
-    mesh: MeshId,
-    at: OpId,
-    out: &'m mut Vec<OpId>,
-    /// What comes behind it.
-    after: Option<OpId>,
-}
 
 impl Steps<'_> {
-    fn emit(
-        &mut self,
-        kind: OpKind,
-        operands: &[ValueId],
-        shape: &[i64],
-        dtype: DType,
-        dims: &[DimSharding],
-    ) -> ValueId {
-        let ty = self.module.types.tensor(shape, dtype);
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let value = builder.op1(kind, operands, ty);
-        self.out.extend(builder.take());
-        self.place(value, dims);
-        value
-    }
-
-    fn place(&mut self, value: ValueId, dims: &[DimSharding]) {
-        let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
-        let id = self.module.shardings.intern(sharding);
-        self.module.shardings.set(value, Some(id));
-    }
-
-    fn splat(&mut self, bytes: &[u8], dtype: DType) -> ValueId {
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let value = builder.splat(bytes, &[], dtype);
-        self.out.extend(builder.take());
-        self.place(value, &[]);
-        value
-    }
-
-    /// `value` in another sharding.
-    fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
-        let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
-        let id = self.module.shardings.intern(sharding);
-        let (shape, dtype) = match self.module.tensor(value) {
-            Some(ty) => (ty.shape.clone(), ty.dtype),
-            None => return value,
-        };
-        self.emit(OpKind::Reshard(id), &[value], &shape, dtype, dims)
-    }
-
     /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.
     fn blocks(&mut self, value: ValueId, split: &[(usize, i64)], fill: ValueId) -> Option<ValueId> {
         let ty = self.module.tensor(value)?.clone();
@@ -136,13 +51,6 @@ impl Steps<'_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// The blocks that dimensions of a value are split into.
-    fn split_dims(&self, value: ValueId, dims: impl IntoIterator<Item = usize>) -> Option<Vec<(usize, i64)>> {
-        let sharding = self.module.shardings.sharding_of(value)?;
-        let mesh = &self.module.meshes[self.mesh];
-        Some(dims.into_iter().map(|d| (d, sharding.shards(mesh, d))).filter(|&(_, k)| k > 1).collect())
-    }
-
     /// The initial value that counts for nothing: that of the program, unless the reduction is a known one.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.module.ops[self.at];
@@ -161,7 +69,7 @@ impl Steps<'_> {
         }
     }
 
-    fn reduce(&mut self, reduced: &DimList) -> Option<()> {
+    pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
         let operands = self.module.ops[self.at].operands.clone();
         let inputs = operands.len() / 2;
         let split = self.split_dims(*operands.first()?, reduced.iter().map(|&d| d as usize))?;
@@ -218,7 +126,7 @@ impl Steps<'_> {
     }
 
     /// The largest of each block, of which the largest are taken; where these were is looked up.
-    fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
+    pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
         let operand = *self.module.ops[self.at].operands.first()?;
         let ty = self.module.tensor(operand)?.clone();
         let last = ty.rank().checked_sub(1)?;

@@ -1,25 +1,33 @@
 //! Replaces reshards by the collectives that they take.
 
 use shardc_ir::{
-    Builder, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, RegionId,
-    TensorSharding, ValueId,
+    Builder, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
+    RegionId, TensorSharding, ValueId,
 };
 
 use super::{Planner, Step};
 use crate::forward::Forward;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
-/// [`OpKind::MeshCollective`]s; one that changes nothing vanishes.
+/// [`OpKind::MeshCollective`]s; one that changes nothing vanishes. Returns warnings of values that are split before and
+/// after, and have to be whole on every device in between (`SH0318`).
 ///
 /// # Errors
 /// A reshard to a pending sum that its operand is not (`SH0402`).
-pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
     let mut forward = Forward::default();
-    let mut errors = Vec::new();
-    lower_region(module, body, &mut planners, &mut forward, &mut errors);
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    let mut found = Found::default();
+    lower_region(module, body, &mut planners, &mut forward, &mut found);
+    if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }
+}
+
+/// What there is to say about the reshards.
+#[derive(Default)]
+struct Found {
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 fn lower_region(
@@ -27,7 +35,7 @@ fn lower_region(
     region: RegionId,
     planners: &mut [Planner<'_>],
     forward: &mut Forward,
-    errors: &mut Vec<Diagnostic>,
+    found: &mut Found,
 ) {
     let ops = std::mem::take(&mut module.regions[region].ops);
     let mut out = Vec::with_capacity(ops.len());
@@ -55,12 +63,13 @@ fn lower_region(
             };
             match steps {
                 Some(steps) => {
+                    found.warnings.extend(whole_between(module, op, from, to, &steps));
                     let result = emit(module, op, operand, steps, &mut out);
                     forward.set(module.ops[op].results[0], result);
                 }
                 None => {
                     let mesh = &module.meshes[to.mesh];
-                    errors.push(
+                    found.errors.push(
                         Diagnostic::unsupported(
                             "SH0402",
                             format!(
@@ -77,7 +86,7 @@ fn lower_region(
             continue;
         }
         for inner in module.ops[op].regions.clone() {
-            lower_region(module, inner, planners, forward, errors);
+            lower_region(module, inner, planners, forward, found);
         }
         out.push(op);
     }
@@ -98,4 +107,32 @@ fn emit(module: &mut Module, at: OpId, operand: ValueId, steps: Vec<Step>, out: 
         module.shardings.set(value, Some(sharding));
     }
     value
+}
+
+/// A warning if a value that is split before and after is whole on the way. Only sizes that do not divide evenly make
+/// that necessary.
+fn whole_between(
+    module: &Module,
+    op: OpId,
+    from: &TensorSharding,
+    to: &TensorSharding,
+    steps: &[Step],
+) -> Option<Diagnostic> {
+    let between = steps.split_last().map_or(&[][..], |(_, between)| between);
+    if from.is_unsplit() || to.is_unsplit() || !between.iter().any(|step| step.out.is_unsplit()) {
+        return None;
+    }
+    let ty = module.stored(module.ops[op].operands[0])?;
+    let mesh = &module.meshes[to.mesh];
+    let message = format!(
+        "a value is whole on every device while its sharding changes from {} to {}: {ty}, {} bytes",
+        from.display(&module.meshes[from.mesh]),
+        to.display(mesh),
+        ty.num_bytes().unwrap_or(0)
+    );
+    let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
+        .at(module.ops[op].span)
+        .hint("blocks of the two do not line up; sizes that the axes divide evenly, or one sharding for both sides, avoid it");
+    warning.user_loc = module.user_loc(op);
+    Some(warning)
 }

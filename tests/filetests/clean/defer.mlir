@@ -5,7 +5,7 @@
 
 // CHECK: all_reduce 1 0 432 B
 // CHECK: cleaned up: 1 combined into others, 2 completed after a loop
-// OFF: all_reduce 2 2
+// OFF: all_reduce 1 1
 
 // PLAN: stablehlo.while
 // PLAN: stablehlo.return

@@ -10,10 +10,11 @@
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   // CHECK: func.func @main
   // CHECK-NEXT: stablehlo.constant dense<0>
-  // CHECK-NEXT: %[[HALF:.*]] = stablehlo.convert %arg0
+  // CHECK: %[[HALF:.*]] = stablehlo.convert %arg0
   // CHECK-NEXT: %[[W:.*]] = "stablehlo.all_gather"(%[[HALF]])
   // CHECK: stablehlo.while
-  // CHECK: "stablehlo.all_gather"(%iterArg
+  // CHECK: %[[PART:.*]] = stablehlo.slice %iterArg
+  // CHECK-NEXT: "stablehlo.all_gather"(%[[PART]])
   // CHECK: stablehlo.dot_general %{{.*}}, %[[W]]
   // CHECK: stablehlo.while
   // CHECK: do {

@@ -2,9 +2,11 @@
 
 use shardc_ir::{AxisRef, Diagnostic};
 use shardc_ir::{DimSharding, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding, ValueId};
+use shardc_passes::expand::expand;
 use shardc_passes::localize::localize;
 use shardc_passes::merge_reductions::merge_reductions;
 use shardc_passes::plan::plan;
+use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
 
 use super::How;
@@ -31,7 +33,11 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let before = count(module, |kind| matches!(kind, OpKind::Select));
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
-    plan(module, entry)?;
+    let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
+    expand(module, body);
+    propagate(module, &PropagateOptions::default())?;
+    let gathers = plan(module, entry)?;
+    let is_there = module.walk(body).contains(&op);
     let operands = module.ops[op].operands.clone();
     let results = module.ops[op].results.clone();
     let splits = |value: Option<&ValueId>, dim: Option<usize>| {
@@ -49,12 +55,13 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
     let pending =
         results.iter().any(|&v| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty()));
-    let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     merge_reductions(module, body);
     lower_reshards(module, body)?;
     localize(module, entry, SpmdMode::Replica)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
+    // What became of an operation that others stand for is seen from what they do together.
+    let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
     Ok(How {
         in_parts: in_place || elsewhere,

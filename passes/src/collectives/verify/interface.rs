@@ -54,7 +54,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
         return Some("a sum that devices still have to complete".to_owned());
     }
     for (dim, (&whole, &block)) in global.shape.iter().zip(local_shape).enumerate() {
-        let shards = sharding.shards(&interface.mesh, dim);
+        let shards = sharding.shards(interface.mesh_of(tensor), dim);
         if shards == 1 && whole == block {
             continue;
         }

@@ -70,7 +70,7 @@ struct Flow<'m> {
 impl Flow<'_> {
     /// Devices that are fed the same block.
     fn parameter(&mut self, interface: &Interface, tensor: &InterfaceTensor) -> Agreement {
-        let mesh = &interface.mesh;
+        let mesh = interface.mesh_of(tensor);
         let mut blocks: Vec<Vec<i64>> = vec![Vec::new(); self.devices];
         for position in 0..mesh.num_devices() {
             let block = tensor.sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));

@@ -1,0 +1,49 @@
+//! Operations that do more than make their results.
+//!
+//! Outside of manual computations every device does them, each with the whole of the operands: the host feeds each of them
+//! the whole value, and hears from each. XLA refuses such operations unless they say which devices do them; here a note
+//! tells. In a manual computation the program says what each device does.
+
+use shardc_ir::{Attr, Class, Diagnostic, OpId, OpKind};
+
+use super::Pass;
+
+/// What `send` and `recv` have as type of a channel between devices.
+const BETWEEN_DEVICES: i64 = 1;
+
+impl Pass<'_> {
+    /// Tells that every device does `op`, if that makes a difference to the world; refuses it if it is between devices.
+    pub(super) fn note_effect(&mut self, op: OpId) {
+        let data = &self.module.ops[op];
+        let has_effect = match &data.kind {
+            OpKind::Infeed(_) | OpKind::Outfeed { .. } => true,
+            OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
+                let message = format!("{} between devices", data.kind.name());
+                let mut error = Diagnostic::unsupported("SH0317", message)
+                    .at(data.span)
+                    .hint("use stablehlo.collective_permute in an sdy.manual_computation (jax.shard_map)");
+                error.user_loc = self.module.user_loc(op);
+                self.errors.push(error);
+                return;
+            }
+            OpKind::Send(_) | OpKind::Recv(_) => true,
+            OpKind::CustomCall(spec) => {
+                matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
+            }
+            _ => false,
+        };
+        if !has_effect || self.scope.is_some() {
+            return;
+        }
+        let what = match &data.kind {
+            OpKind::CustomCall(spec) => format!("the call of @{}", spec.target),
+            kind => kind.name().to_owned(),
+        };
+        let message = format!("{what} has an effect, which is that of every device, each with whole values");
+        let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
+            "let a device do it alone, or each with its part, in an sdy.manual_computation (jax.shard_map)",
+        );
+        note.user_loc = self.module.user_loc(op);
+        self.notes.push(note);
+    }
+}

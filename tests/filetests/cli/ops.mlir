@@ -1,0 +1,12 @@
+// The coverage of operations is observed; the page of the documentation is what the command writes.
+// RUN: shardc ops --markdown | diff %S/../../../docs/OPS.md -
+// RUN: shardc ops dot_general | FileCheck %s
+// RUN: shardc ops sort --json | FileCheck %s --check-prefix=JSON
+// RUN: not shardc ops nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
+
+// CHECK: operation operands -> results split role even uneven
+// CHECK-NEXT: stablehlo.dot_general [i,j,l],[i,l,k] -> [i,j,k] i pass-through local local
+// CHECK: l reduction collective masked + collective
+// JSON: "even": "local"
+// JSON: "operation": "stablehlo.sort"
+// NOTHING: nothing: no operation of that name

@@ -1,0 +1,12 @@
+// Blocks of ten rows and of ten columns that do not line up: the value is whole on its way, which is not silent.
+// RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
+// RUN: not shardc partition %s -o %t.mlir --strict 2>&1 | FileCheck %s --check-prefix=STRICT
+
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+
+// CHECK: warning[SH0318]: a value is whole on every device while its sharding changes
+// STRICT: error[SH0318]
+func.func @main(%a: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
+  %0 = stablehlo.negate %a : tensor<10xf32>
+  return %0 : tensor<10xf32>
+}

@@ -74,7 +74,8 @@ fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
 /// `mesh` with the axes of the module's mesh first, in their order.
 fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mesh, Diagnostic> {
     let old = &module.meshes[id];
-    let known = || mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");
+    let known =
+        || mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect::<Vec<_>>().join(",");
     let mut order: Vec<usize> = Vec::with_capacity(mesh.axes.len());
     for (place, (name, size)) in old.axes.iter().enumerate() {
         let found = match by {
@@ -84,14 +85,24 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
         let Some(found) = found else {
             let (message, hint) = match by {
                 Match::Name => (
-                    format!("the mesh {} lacks axis '{name}' of the module's mesh @{}", known(), module.mesh_name(id)),
+                    format!(
+                        "the mesh {} lacks axis '{name}' of the module's mesh @{}",
+                        known(),
+                        module.mesh_name(id)
+                    ),
                     format!("add {name}=1 to split nothing along it"),
                 ),
                 Match::Place => {
                     let sizes: Vec<String> = old.axes.values().map(i64::to_string).collect();
                     (
-                        format!("the mesh {} has too few axes: the program's tiles are those of {}", known(), sizes.join("x")),
-                        format!("axes are matched in order: give one in place of the {size}, with size 1 to split nothing along it"),
+                        format!(
+                            "the mesh {} has too few axes: the program's tiles are those of {}",
+                            known(),
+                            sizes.join("x")
+                        ),
+                        format!(
+                            "axes are matched in order: give one in place of the {size}, with size 1 to split nothing along it"
+                        ),
                     )
                 }
             };
@@ -158,7 +169,9 @@ fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     let shardings = (0..module.shardings.len()).map(|i| module.shardings.get(ShardingId::new(i)));
     for sharding in shardings.filter(|sharding| sharding.mesh == id) {
-        for axis in sharding.split_axes().chain(sharding.replicated.iter().chain(&sharding.unreduced).copied()) {
+        for axis in
+            sharding.split_axes().chain(sharding.replicated.iter().chain(&sharding.unreduced).copied())
+        {
             let Some(sub) = axis.sub else { continue };
             let (was, is) = (old.full_size(axis), new.full_size(axis));
             if was != is && !seen.contains(&axis) {
@@ -169,7 +182,9 @@ fn parts_fit(module: &Module, id: MeshId, new: &Mesh) -> Vec<Diagnostic> {
                     sub.pre,
                     sub.size
                 );
-                errors.push(Diagnostic::invalid("SH0337", message).hint("leave the size of this axis as it is"));
+                errors.push(
+                    Diagnostic::invalid("SH0337", message).hint("leave the size of this axis as it is"),
+                );
             }
         }
     }

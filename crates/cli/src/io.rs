@@ -70,9 +70,8 @@ pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
 
 /// Whether an error is about what --mesh and --spec say.
 fn about_options(error: &Error) -> bool {
-    const CODES: &[&str] = &[
-        "SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339",
-    ];
+    const CODES: &[&str] =
+        &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339"];
     matches!(error, Error::Diagnostics(list) if list.iter().all(|d| CODES.contains(&d.code)))
 }
 

@@ -8,9 +8,7 @@
 
 use std::collections::HashMap;
 
-use shardc_ir::{
-    DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Type, TypeId, ValueId, verify,
-};
+use shardc_ir::{DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Type, TypeId, ValueId, verify};
 use shardc_runtime::HostArray;
 
 /// The type that stands for `dtype`.
@@ -186,7 +184,8 @@ mod tests {
 
     fn widened(text: &str) -> Option<String> {
         let module = Compiler::read(text.as_bytes()).unwrap();
-        widen(&module).map(|module| shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default()))
+        widen(&module)
+            .map(|module| shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default()))
     }
 
     #[test]

@@ -6,7 +6,7 @@ sdy.mesh @mesh = <["x"=2, "y"=2]>
 
 // CHECK-LABEL: func.func @f(%arg0: tensor<1xi32>, %arg1: tensor<4x2xf32>, %arg2: tensor<2x4xf32>) -> (tensor<1xi32>, tensor<4x4xf32>)
 // CHECK: "stablehlo.collective_permute"(%arg0)
-// CHECK-SAME: source_target_pairs = dense<{{\[\[0, 0\], \[1, 2\], \[2, 1\], \[3, 3\]\]}}>
+// CHECK-SAME: source_target_pairs = dense<{{\[\[0, 0\], \[2, 1\], \[1, 2\], \[3, 3\]\]}}>
 // CHECK: stablehlo.dot_general
 // CHECK: "stablehlo.all_reduce"
 // CHECK-NOT: sdy.

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use shardc::{
     Compiler, Error, SpmdMode, exec,
     ir::{
-        Attr, Builder, FuncId, Module, OpId, OpKind, PackedOption, ShardingId, TensorSharding,
-        ValueId, Visibility,
+        Attr, Builder, FuncId, Module, OpId, OpKind, PackedOption, ShardingId, TensorSharding, ValueId,
+        Visibility,
     },
     passes::{inline::inline_calls, pipeline},
     runtime::HostArray,
@@ -71,7 +71,8 @@ struct Check {
 
 impl Test {
     fn read(file: &Path, text: &str) -> Result<Test, Answer> {
-        let mut parts = text.split("//--- ").skip(1).map(|part| part.split_once('\n').map_or("", |(_, rest)| rest));
+        let mut parts =
+            text.split("//--- ").skip(1).map(|part| part.split_once('\n').map_or("", |(_, rest)| rest));
         let (Some(first), Some(second)) = (parts.next(), parts.next()) else {
             return Err(failed("the file does not have two parts"));
         };
@@ -126,7 +127,11 @@ impl Test {
             let difference = HostArray::compare(expected, got).map_err(|e| failed(e.to_string()))?;
             worst = worst.max(difference.max_rel_to_scale);
             if !difference.within(ROUNDING) {
-                wrong.push(format!("check {i}: {:?}, expected {:?}", got.to_f64_vec(), expected.to_f64_vec()));
+                wrong.push(format!(
+                    "check {i}: {:?}, expected {:?}",
+                    got.to_f64_vec(),
+                    expected.to_f64_vec()
+                ));
             }
         }
         if checks.is_empty() {
@@ -206,13 +211,14 @@ impl Test {
         let mut module = self.module.clone();
         close(&mut module, name)?;
         keep_only(&mut module, name).map_err(|e| error(&e))?;
-        let output = Compiler::new()
-            .spmd_mode(mode)
-            .partition_module(module, &mut |_| {})
-            .map_err(|e| error(&e))?;
+        let output =
+            Compiler::new().spmd_mode(mode).partition_module(module, &mut |_| {}).map_err(|e| error(&e))?;
         let count = output.manifest.num_devices;
         if count != names.len() {
-            return Err(failed(format!("@{name} is for {count} devices, the test runs it on {}", names.len())));
+            return Err(failed(format!(
+                "@{name} is for {count} devices, the test runs it on {}",
+                names.len()
+            )));
         }
         let client = devices.at_least(count).map_err(failed)?;
         let run = || -> Result<Vec<HostArray>, Error> {
@@ -220,8 +226,9 @@ impl Test {
             let program = client.compile(&code, &exec::compile_options(mode, count))?;
             let each = blocks.len() / count;
             let mut arguments = Vec::with_capacity(count);
-            for (device, blocks) in program.devices().iter().zip(blocks.chunks(each.max(1))) {
-                let buffers = blocks.iter().map(|block| client.buffer_from_host(block, device));
+            for (i, device) in program.devices().iter().enumerate() {
+                let own = blocks.iter().skip(i * each).take(each);
+                let buffers = own.map(|block| client.buffer_from_host(block, device));
                 arguments.push(buffers.collect::<Result<Vec<_>, _>>()?);
             }
             let mut outputs = Vec::new();
@@ -231,9 +238,13 @@ impl Test {
             Ok(outputs)
         };
         for (i, (tensor, block)) in output.interface.inputs.iter().zip(&blocks).enumerate() {
-            let local: Vec<usize> = tensor.local_shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
+            let local: Vec<usize> =
+                tensor.local_shape.iter().filter_map(|&n| usize::try_from(n).ok()).collect();
             if local != block.shape {
-                let said = format!("argument {i} of @{name} is {local:?} on each device, the test has {:?}", block.shape);
+                let said = format!(
+                    "argument {i} of @{name} is {local:?} on each device, the test has {:?}",
+                    block.shape
+                );
                 return Err(failed(said));
             }
         }

@@ -6,11 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shardc::{
-    Compiler, Error, Output, SpmdMode, exec,
-    ir::Module,
-    runtime::HostArray,
-};
+use shardc::{Compiler, Error, Output, SpmdMode, exec, ir::Module, runtime::HostArray};
 
 use super::{Answer, Devices, Outcome};
 

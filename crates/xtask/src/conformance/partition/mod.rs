@@ -98,7 +98,13 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
 /// Builds the worker and returns where it is.
 fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
-    command.current_dir(&workspace.root).args(["build", "--package", "shardc-tests", "--bin", "conformance-worker"]);
+    command.current_dir(&workspace.root).args([
+        "build",
+        "--package",
+        "shardc-tests",
+        "--bin",
+        "conformance-worker",
+    ]);
     if release {
         command.arg("--release");
     }
@@ -125,7 +131,12 @@ impl Lane {
     }
 
     /// Runs a program in every way and tells the report.
-    fn program(&mut self, program: &Program, args: &ConformanceArgs, report: &Mutex<Report<'_>>) -> Result<()> {
+    fn program(
+        &mut self,
+        program: &Program,
+        args: &ConformanceArgs,
+        report: &Mutex<Report<'_>>,
+    ) -> Result<()> {
         for mesh in &program.meshes {
             for mode in MODES {
                 let start = Instant::now();

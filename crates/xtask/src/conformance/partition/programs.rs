@@ -40,11 +40,8 @@ pub(super) struct Mesh {
 
 /// Sizes of the axes, by their number, that a program is run on instead of its own: an even split and an uneven one
 /// first. At most 8 devices, since so many there are.
-const SHAPES: [&[&[i64]]; 3] = [
-    &[&[4], &[3], &[8]],
-    &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]],
-    &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]],
-];
+const SHAPES: [&[&[i64]]; 3] =
+    [&[&[4], &[3], &[8]], &[&[4, 2], &[3, 2], &[2, 4], &[2, 2]], &[&[2, 2, 2], &[1, 3, 2], &[2, 1, 2]]];
 
 /// What the file's own mesh is called.
 const OWN: &str = "own";
@@ -58,16 +55,18 @@ pub(super) fn programs(root: &Path, folder: &str) -> Result<Vec<Program>> {
     let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
     let manifest: Value =
         serde_json::from_str(&text).with_context(|| format!("reading {}", file.display()))?;
-    let list = manifest["programs"].as_array().with_context(|| format!("{} lists nothing", file.display()))?;
+    let list =
+        manifest["programs"].as_array().with_context(|| format!("{} lists nothing", file.display()))?;
     list.iter()
         .filter(|program| program["executable"] == true)
         .map(|program| {
             let name = program["file"].as_str().context("a program without a file")?;
             let file = root.join(folder).join(name);
             let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
-            let is_manual = ["sdy.manual_computation", "@SPMDFullToShardShape", "@xla.sdy.GlobalToLocalShape"]
-                .iter()
-                .any(|word| text.contains(word));
+            let is_manual =
+                ["sdy.manual_computation", "@SPMDFullToShardShape", "@xla.sdy.GlobalToLocalShape"]
+                    .iter()
+                    .any(|word| text.contains(word));
             let has_names = program["dialect"] == "sdy";
             let meshes = meshes(&program["mesh"], has_names);
             let kind = if is_manual { Kind::Manual } else { Kind::Whole };
@@ -111,7 +110,8 @@ fn meshes(mesh: &Value, has_names: bool) -> Vec<Mesh> {
     let devices = |shape: &[i64]| shape.iter().product::<i64>();
     let is_other = |shape: &[i64]| if has_names { shape != sizes } else { devices(shape) != devices(&sizes) };
     let others = shapes.iter().filter(|shape| is_other(shape)).take(OTHERS).map(|shape| {
-        let axes: Vec<String> = names.iter().zip(*shape).map(|(name, size)| format!("{name}={size}")).collect();
+        let axes: Vec<String> =
+            names.iter().zip(*shape).map(|(name, size)| format!("{name}={size}")).collect();
         let label = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
         Mesh { label, option: Some(axes.join(",")) }
     });

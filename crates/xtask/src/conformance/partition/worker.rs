@@ -39,11 +39,7 @@ struct Running {
 
 impl Worker {
     /// A worker that `make` starts; what its processes say on the standard error goes to `log`.
-    pub(super) fn new(
-        make: impl Fn() -> Command + Send + 'static,
-        log: PathBuf,
-        limit: Duration,
-    ) -> Worker {
+    pub(super) fn new(make: impl Fn() -> Command + Send + 'static, log: PathBuf, limit: Duration) -> Worker {
         Worker { make: Box::new(make), log, limit, running: None }
     }
 
@@ -81,8 +77,7 @@ impl Worker {
     }
 
     fn start(&self) -> Result<Running> {
-        let log =
-            File::create(&self.log).with_context(|| format!("writing {}", self.log.display()))?;
+        let log = File::create(&self.log).with_context(|| format!("writing {}", self.log.display()))?;
         let mut command = (self.make)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;

@@ -226,8 +226,9 @@ impl Test {
             let program = client.compile(&code, &exec::compile_options(mode, count))?;
             let each = blocks.len() / count;
             let mut arguments = Vec::with_capacity(count);
-            for (device, blocks) in program.devices().iter().zip(blocks.chunks(each.max(1))) {
-                let buffers = blocks.iter().map(|block| client.buffer_from_host(block, device));
+            for (i, device) in program.devices().iter().enumerate() {
+                let own = blocks.iter().skip(i * each).take(each);
+                let buffers = own.map(|block| client.buffer_from_host(block, device));
                 arguments.push(buffers.collect::<Result<Vec<_>, _>>()?);
             }
             let mut outputs = Vec::new();

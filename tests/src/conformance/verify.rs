@@ -20,8 +20,13 @@ struct Known {
     file: PathBuf,
     source: String,
     original: Module,
-    /// Inputs and what they give on one device, or why nothing.
-    expected: Option<Result<(Vec<HostArray>, Vec<HostArray>), String>>,
+    /// What it gives on one device, or why nothing; once it was asked for.
+    expected: Option<Result<Reference, String>>,
+}
+
+struct Reference {
+    inputs: Vec<HostArray>,
+    outputs: Vec<HostArray>,
 }
 
 impl Verify {
@@ -77,14 +82,14 @@ impl Known {
         let client = devices.at_least(output.manifest.num_devices)?;
         let run = || {
             let inputs = exec::random_inputs(&output.interface, 0)?;
-            let expected = exec::Program::single(client, &self.original)?.run(client, &inputs)?;
-            Ok((inputs, expected))
+            let outputs = exec::Program::single(client, &self.original)?.run(client, &inputs)?;
+            Ok(Reference { inputs, outputs })
         };
         let expected = self
             .expected
             .get_or_insert_with(|| run().map_err(|e: Error| format!("on one device: {}", first_line(&e))));
-        let (inputs, expected) = expected.as_ref().map_err(Clone::clone)?;
-        let checks = exec::verify_against(client, &self.original, output, inputs, expected)
+        let Reference { inputs, outputs } = expected.as_ref().map_err(Clone::clone)?;
+        let checks = exec::verify_against(client, &self.original, output, inputs, outputs)
             .map_err(|e| first_line(&e))?;
         let wrong: Vec<String> = checks
             .iter()

@@ -556,6 +556,8 @@ impl Pass<'_> {
             .at(data.span)
             .hint(if could(dim) {
                 "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
+            } else if matches!(data.kind, OpKind::CustomCall(_)) {
+                "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (RuleRegistry)"
             } else {
                 "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
             });

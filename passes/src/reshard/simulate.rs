@@ -233,7 +233,7 @@ fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[A
     let mut parts: Vec<AxisRef> = Vec::new();
     for axis in mesh.all_axes() {
         let n = mesh.axis_size(axis) as u32;
-        let cuts: Vec<u32> = (2..n).filter(|cut| n % cut == 0).collect();
+        let cuts: Vec<u32> = (2..n).filter(|&cut| n.is_multiple_of(cut)).collect();
         if cuts.is_empty() || numbers.below(2) == 0 {
             parts.push(axis);
         } else {

@@ -130,7 +130,8 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
                 devices[to] = mesh.device_at(position);
             }
         }
-        new.device_ids = Some(devices);
+        // A list in order is not written.
+        new.device_ids = (!devices.iter().copied().eq(0..devices.len() as i64)).then_some(devices);
     }
     Ok(new)
 }

@@ -29,8 +29,8 @@ const SHARED: &[&str] = &[
     "two_meshes_same_devices",
 ];
 
-/// A program that needs a gather that its annotations do not ask for, which shardc warns of; with those of [`RANDOM`].
-const WARNED: &[&str] = &["manual_uneven_free_axis"];
+/// Programs that need a gather that their annotations do not ask for, which shardc warns of; with those of [`RANDOM`].
+const WARNED: &[&str] = &["manual_uneven_free_axis", "two_device_orders"];
 
 /// The folder of programs that random ones were made smaller to (see `random.rs`).
 const RANDOM: &str = "programs/random";

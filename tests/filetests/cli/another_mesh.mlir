@@ -6,12 +6,19 @@
 // RUN: not shardc partition %s -o - --mesh x=4 2>&1 | FileCheck %s --check-prefix=LACKS
 // RUN: shardc partition %s -o - --mesh x=4 2> %t.err; test $? = 2
 
-sdy.mesh @mesh = <["x"=4, "y"=2]> {stablehlo.mesh = {axes = ["x" = 4, "y" = 2]}}
+sdy.mesh @mesh = <["x"=4, "y"=2]> {stablehlo.mesh = {axes = [{name = "x", size = 4 : i64}, {name = "y", size = 2 : i64}]}}
 
 // Devices 0 to 2 have the first half of the columns, since y is the major axis.
-// CHECK: func.func @main(%arg0: tensor<3x3xf32>, %arg1: tensor<4xf32>) -> tensor<3x3xf32>
-// MANIFEST: "mesh": {"axes": [{"name": "x", "size": 3}, {"name": "y", "size": 2}], "device_ids": [0, 3, 1, 4, 2, 5]}
-// MORE: sdy.mesh @mesh = <["x"=2, "y"=1, "z"=5]{{.*}}>
+// CHECK: func.func @main(%arg0: tensor<3x3xf32>, %arg1: tensor<4xf32>) -> tensor<8x3xf32>
+// MANIFEST: "name": "x",
+// MANIFEST-NEXT: "size": 3
+// MANIFEST: "name": "y",
+// MANIFEST-NEXT: "size": 2
+// MANIFEST: "device_ids": [
+// MANIFEST-NEXT: 0,
+// MANIFEST-NEXT: 3,
+// MANIFEST-NEXT: 1,
+// MORE: sdy.mesh @mesh = <["x"=2, "y"=1, "z"=5]>
 // MORE-NOT: stablehlo.mesh
 // SPEC: func.func @main(%arg0: tensor<3x3xf32>, %arg1: tensor<2xf32>)
 // LACKS: error[SH0337]: the mesh x=4 lacks axis 'y' of the module's mesh @mesh

@@ -12,7 +12,10 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 // INFERRED: "name": "axis_0"
 // GIVEN: "name": "data"
 // OTHER: func.func @main(%arg0: tensor<3xf32>
-// OTHERS: [{"name": "data", "size": 3}, {"name": "model", "size": 2}]
+// OTHERS: "name": "data",
+// OTHERS-NEXT: "size": 3
+// OTHERS: "name": "model",
+// OTHERS-NEXT: "size": 2
 func.func @main(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }

@@ -9,17 +9,20 @@
 //!   training (two sums forward, two backward), half of it forward. Sequence parallel sends the same: each sum becomes a
 //!   reduce-scatter and an all-gather. What a device has of the parameters is its part over `m`.
 //!
-//! Embeddings, losses and norms of gradients send a little more; a bound of a tenth allows for them.
+//!   Where the vocabulary is split too, the embedding takes one more sum forward and the output one more backward.
+//!
+//! Losses and norms of gradients send a little more; a bound of a tenth allows for them.
 
 use serde_json::Value;
 
-/// The transformers of the corpus whose activations count: name, layers, hidden size, bytes of an element.
+/// The transformers of the corpus whose activations count: name, sums of activations over the axis of the model in a
+/// training step, hidden size, bytes of an element.
 const TRANSFORMERS: [(&str, f64, f64, f64); 5] = [
-    ("hf_bert_large_tp_train", 24.0, 1024.0, 4.0),
-    ("llama7b_2l_fsdp_tp_train", 2.0, 4096.0, 2.0),
-    ("llama7b_32l_fsdp_tp_train", 32.0, 4096.0, 2.0),
-    ("llama7b_32l_scan_remat_fsdp_tp_train", 32.0, 4096.0, 2.0),
-    ("llama70b_80l_fsdp_tp_train", 80.0, 8192.0, 2.0),
+    ("hf_bert_large_tp_train", 4.0 * 24.0, 1024.0, 4.0),
+    ("llama7b_2l_fsdp_tp_train", 4.0 * 2.0 + 2.0, 4096.0, 2.0),
+    ("llama7b_32l_fsdp_tp_train", 4.0 * 32.0 + 2.0, 4096.0, 2.0),
+    ("llama7b_32l_scan_remat_fsdp_tp_train", 4.0 * 32.0 + 2.0, 4096.0, 2.0),
+    ("llama70b_80l_fsdp_tp_train", 4.0 * 80.0 + 2.0, 8192.0, 2.0),
 ];
 
 /// The bytes that a device must send for `strategy`, read off the interface of the partitioned program; `None` where the
@@ -43,14 +46,17 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
     let mut sent = 0.0;
     let mut tokens = 0.0;
     for (i, input) in manifest["inputs"].as_array()?.iter().enumerate() {
-        let Some(parameter) = parameter(input, i, manifest, is_training) else {
-            tokens = f64::max(tokens, product(&input["global_shape"]));
+        let Some(local) = parameter(input, i, manifest, is_training) else {
+            // Token numbers; a float is the optimiser's state.
+            if bytes_of(input["dtype"].as_str()?).is_none() {
+                tokens = f64::max(tokens, product(&input["global_shape"]));
+            }
             continue;
         };
         let is_split =
             input["spec"].as_array()?.iter().any(|axes| axes[0] == manifest["mesh"]["axes"][0]["name"]);
         // What the other axes leave to a device.
-        let bytes = parameter.local * if is_split { data } else { 1.0 };
+        let bytes = local * if is_split { data } else { 1.0 };
         let times = match (is_fsdp && is_split, is_training) {
             (true, true) => 3.0,
             (true, false) => 1.0,
@@ -59,22 +65,16 @@ pub(super) fn closed_form(name: &str, strategy: &str, manifest: &Value) -> Optio
         };
         sent += times * bytes * share(data);
     }
-    if let (true, Some(&(_, layers, hidden, element))) = (is_tensor_parallel, transformer) {
+    if let (true, Some(&(_, sums, hidden, element))) = (is_tensor_parallel, transformer) {
         let activation = tokens / data * hidden * element;
-        let sums = if is_training { 4.0 } else { 2.0 };
-        sent += layers * sums * 2.0 * activation * share(axis(1)?);
+        sent += sums * 2.0 * activation * share(axis(1)?);
     }
     Some(sent)
 }
 
-struct Parameter {
-    /// Bytes on a device.
-    local: f64,
-}
-
-/// Input `i` as a parameter: of a training step, what is updated and is not the optimiser's; else every input of floating
+/// The bytes on a device of input `i`, if it is a parameter: of a training step, what is updated and is not the optimiser's; else every input of floating
 /// point but the last, which is the batch.
-fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<Parameter> {
+fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Option<f64> {
     let element = bytes_of(input["dtype"].as_str()?)?;
     let inputs = manifest["inputs"].as_array()?.len();
     let is_parameter = if is_training {
@@ -84,7 +84,7 @@ fn parameter(input: &Value, i: usize, manifest: &Value, is_training: bool) -> Op
     } else {
         i + 1 < inputs
     };
-    is_parameter.then(|| Parameter { local: product(&input["local_shape"]) * element })
+    is_parameter.then(|| product(&input["local_shape"]) * element)
 }
 
 /// The size of a floating-point element; `None` for what cannot be a parameter.

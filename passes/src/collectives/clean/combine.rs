@@ -4,8 +4,8 @@
 //! devices and of one element type become one as long as they stay small together, and stand near each other or are not
 //! needed before the last of them: none has to wait long for the others.
 //!
-//! Between replicas, all-reduces and all-gathers take several operands as they are. Others take one: theirs are made flat,
-//! put end to end, and cut up again afterwards.
+//! Between replicas, all-reduces take several operands as they are. Others take one: theirs are made flat, put end to
+//! end, and cut up again afterwards.
 //!
 //! The *level* of an operation is the number of collectives that may be combined on the longest way to it. Those of one
 //! level do not depend on each other, so that no order of levels is broken when they become one. An operation moves only
@@ -263,8 +263,9 @@ fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
 /// Whether the operands of several such collectives have to be put end to end.
 fn goes_flat(module: &Module, op: OpId) -> bool {
     match &module.ops[op].kind {
-        // XLA's partitioner refuses several operands in programs that are partitioned already.
-        OpKind::AllReduce(spec) | OpKind::AllGather { spec, .. } => spec.channel.is_some(),
+        // XLA's CPU back end mixes up the elements of several values that are gathered together and that it lays out
+        // differently. XLA's partitioner refuses several operands in programs that are partitioned already.
+        OpKind::AllReduce(spec) => spec.channel.is_some(),
         _ => true,
     }
 }

@@ -19,7 +19,7 @@ impl Pass<'_> {
             OpKind::Infeed(_) | OpKind::Outfeed { .. } => true,
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
                 let message = format!("{} between devices", data.kind.name());
-                let mut error = Diagnostic::unsupported("SH0317", message)
+                let mut error = Diagnostic::unsupported("SH0313", message)
                     .at(data.span)
                     .hint("use stablehlo.collective_permute in an sdy.manual_computation (jax.shard_map)");
                 error.user_loc = self.module.user_loc(op);

@@ -1,5 +1,5 @@
 // Why a value did not get an axis.
-// RUN: shardc explain %s | FileCheck %s
+// RUN: shardc explain %s --all | FileCheck %s
 
 // CHECK-DAG: it has "data" on dimension 1, as annotated
 // CHECK-DAG: it has "model" there, as annotated

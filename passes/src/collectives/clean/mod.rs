@@ -2,7 +2,7 @@
 //!
 //! What was planned operation by operation is seen here as a whole:
 //!
-//! * [`defer_sums`], on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
+//! * `defer`, on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
 //!   and completes their sum once, after the loop;
 //! * [`clean_collectives`], on the localized one: equal collectives become one (`merge`), those of a loop that do the
 //!   same each time round leave it (`hoist`), small ones that do not depend on each other become one (`combine`), and

@@ -71,27 +71,35 @@ fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
 fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     let pad = &module.ops[module.def_op(*module.ops[op].operands.first()?)?];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };
+    // A window pads with the number zero, which the stored zero of a quantized tensor need not be.
+    if module.is_quantized(input) {
+        return None;
+    }
     let around = spec.low.iter().chain(&spec.high).all(|&n| n >= 0) && spec.interior.iter().all(|&n| n == 0);
     around.then_some((&**spec, input, value))
 }
 
 /// Whether every element is zero, and not the negative one.
-fn is_zero(module: &Module, value: ValueId) -> bool {
-    let Some(op) = module.def_op(value) else { return false };
-    let op = &module.ops[op];
-    match &op.kind {
-        OpKind::Constant(Dense::Splat(bytes)) => bytes.iter().all(|&b| b == 0),
-        OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => is_zero(module, op.operands[0]),
-        _ => false,
+fn is_zero(module: &Module, mut value: ValueId) -> bool {
+    while let Some(op) = module.def_op(value) {
+        let op = &module.ops[op];
+        match &op.kind {
+            OpKind::Constant(Dense::Splat(bytes)) => return bytes.iter().all(|&b| b == 0),
+            OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => value = op.operands[0],
+            _ => return false,
+        }
     }
+    false
 }
 
 /// The bytes of a constant of equal elements.
-fn scalar(module: &Module, value: ValueId) -> Option<SmallVec<[u8; 16]>> {
-    let op = &module.ops[module.def_op(value)?];
-    match &op.kind {
-        OpKind::Constant(Dense::Splat(bytes)) => Some(bytes.clone()),
-        OpKind::Reshape | OpKind::BroadcastInDim { .. } => scalar(module, op.operands[0]),
-        _ => None,
+fn scalar(module: &Module, mut value: ValueId) -> Option<SmallVec<[u8; 16]>> {
+    loop {
+        let op = &module.ops[module.def_op(value)?];
+        match &op.kind {
+            OpKind::Constant(Dense::Splat(bytes)) => return Some(bytes.clone()),
+            OpKind::Reshape | OpKind::BroadcastInDim { .. } => value = op.operands[0],
+            _ => return None,
+        }
     }
 }

@@ -7,7 +7,8 @@
 
 mod scan;
 
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId};
 use smallvec::SmallVec;
 
 use crate::forward::Forward;
@@ -16,9 +17,16 @@ use crate::inline::{ValueMap, clone_op};
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
 /// quantized elements or of unknown length, and a future that is used by more than one `async_done`, stay.
 pub fn expand(module: &mut Module, body: RegionId) {
-    if is_needed(module, body) {
-        expand_region(module, body, &mut Forward::default());
+    if !is_needed(module, body) {
+        return;
     }
+    let mut readers: SecondaryMap<ValueId, (u32, PackedOption<OpId>)> = SecondaryMap::new();
+    for op in module.walk(body) {
+        for &value in &module.ops[op].operands {
+            readers[value] = (readers[value].0 + 1, op.into());
+        }
+    }
+    Expand { readers, forward: Forward::default(), started: FxHashMap::default() }.region(module, body);
 }
 
 /// Whether there is anything to rewrite under a function body.
@@ -30,61 +38,71 @@ pub fn is_needed(module: &Module, body: RegionId) -> bool {
     module.walk(body).iter().any(is_rare)
 }
 
-fn expand_region(module: &mut Module, region: RegionId, forward: &mut Forward) {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    // The results of what was started, by the future that stands for them.
-    let mut started: Vec<(ValueId, SmallVec<[ValueId; 3]>)> = Vec::new();
-    for (i, &op) in ops.iter().enumerate() {
-        forward.rewrite(&mut module.ops[op].operands);
-        for nested in module.ops[op].regions.clone() {
-            expand_region(module, nested, forward);
+struct Expand {
+    /// How often each value is read, and what reads it last.
+    readers: SecondaryMap<ValueId, (u32, PackedOption<OpId>)>,
+    forward: Forward,
+    /// The results of what was started, by the future that stands for them.
+    started: FxHashMap<ValueId, SmallVec<[ValueId; 3]>>,
+}
+
+impl Expand {
+    fn region(&mut self, module: &mut Module, region: RegionId) {
+        let ops = std::mem::take(&mut module.regions[region].ops);
+        let mut out = Vec::with_capacity(ops.len());
+        for op in ops {
+            self.forward.rewrite(&mut module.ops[op].operands);
+            for nested in module.ops[op].regions.clone() {
+                self.region(module, nested);
+            }
+            if !self.op(module, op, &mut out) {
+                out.push(op);
+            }
         }
+        module.regions[region].ops = out;
+    }
+
+    /// Appends what an operation stands for; false if it has to stay.
+    fn op(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> bool {
+        let results = module.ops[op].results.clone();
         match &module.ops[op].kind {
             OpKind::Scan(spec) => {
                 let spec = (**spec).clone();
-                let results = module.ops[op].results.clone();
-                match scan::as_loop(module, op, &spec, &mut out) {
-                    Some(values) => {
-                        results.iter().zip(values).for_each(|(&old, new)| forward.set(old, new));
-                    }
-                    None => out.push(op),
+                let Some(values) = scan::as_loop(module, op, &spec, out) else { return false };
+                self.stand_for(&results, &values);
+            }
+            OpKind::AsyncStart => {
+                let (&[future], &[body]) = (results.as_slice(), module.ops[op].regions.as_slice()) else {
+                    return false;
+                };
+                if !self.is_only_waited_for(module, future) {
+                    return false;
                 }
-            }
-            OpKind::MeshCollective(collective) => {
-                let to = collective.out;
-                module.ops[op].kind = OpKind::Reshard(to);
-                out.push(op);
-            }
-            OpKind::AsyncStart if is_done_here(module, op, &ops[i + 1..]) => {
-                let future = module.ops[op].results[0];
-                let (body, operands) = (module.ops[op].regions[0], module.ops[op].operands.clone());
-                started.push((future, splice(module, body, &operands, &mut out)));
+                let operands = module.ops[op].operands.clone();
+                self.started.insert(future, splice(module, body, &operands, out));
             }
             OpKind::AsyncDone => {
                 let future = module.ops[op].operands.first();
-                match started.iter().find(|(started, _)| Some(started) == future) {
-                    Some((_, values)) => {
-                        let results = module.ops[op].results.clone();
-                        results.iter().zip(values).for_each(|(&old, &new)| forward.set(old, new));
-                    }
-                    None => out.push(op),
-                }
+                let Some(values) = future.and_then(|future| self.started.remove(future)) else {
+                    return false;
+                };
+                self.stand_for(&results, &values);
             }
-            _ => out.push(op),
+            _ => return false,
         }
+        true
     }
-    module.regions[region].ops = out;
-}
 
-/// Whether the one future that `start` makes has one use, an `async_done` among the operations that follow it.
-fn is_done_here(module: &Module, start: OpId, following: &[OpId]) -> bool {
-    let &[future] = module.ops[start].results.as_slice() else { return false };
-    let uses = |op: OpId| module.ops[op].operands.iter().filter(|&&v| v == future).count();
-    let inner = |op: OpId| module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
-    let all: usize = following.iter().map(|&op| uses(op) + inner(op).map(uses).sum::<usize>()).sum();
-    let mut done = following.iter().filter(|&&op| matches!(module.ops[op].kind, OpKind::AsyncDone));
-    all == 1 && done.any(|&op| uses(op) == 1)
+    fn stand_for(&mut self, old: &[ValueId], new: &[ValueId]) {
+        old.iter().zip(new).for_each(|(&old, &new)| self.forward.set(old, new));
+    }
+
+    /// Whether the one use of a future is an `async_done`.
+    fn is_only_waited_for(&self, module: &Module, future: ValueId) -> bool {
+        let (count, reader) = self.readers[future];
+        let waits = |op: OpId| matches!(module.ops[op].kind, OpKind::AsyncDone);
+        count == 1 && reader.expand().is_some_and(waits)
+    }
 }
 
 /// Copies what is in `body` to the end of `out`, with `values` for its arguments. Returns what it returns.

@@ -26,7 +26,7 @@ impl Pass<'_> {
             Some(spec) => !receives(&self.module.ops[op].kind, &spec.groups),
         };
         for (i, result) in self.module.ops[op].results.clone().into_iter().enumerate() {
-            let (Some(sharding), Some(ty)) = (self.module.shardings.of(result), self.module.tensor(result))
+            let (Some(sharding), Some(ty)) = (self.module.shardings.of(result), self.module.stored(result))
             else {
                 continue;
             };

@@ -20,7 +20,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::CleanOptions;
-use super::merge::{same_devices, same_dims};
+use super::merge::same_devices;
 use crate::localize::MARK;
 use crate::reducer::reduction_of;
 use crate::structure::has_program_regions;
@@ -237,13 +237,8 @@ fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
     let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
     let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
     let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else { return false };
-    // What is put end to end has lost its dimensions.
-    let same_way = if goes_flat(module, a) {
-        discriminant(&one.kind) == discriminant(&other.kind)
-    } else {
-        same_dims(&one.kind, &other.kind)
-    };
-    same_way
+    // Dimensions do not matter: what is put end to end has lost them, and the rest has none.
+    discriminant(&one.kind) == discriminant(&other.kind)
         && same_devices(x, y)
         && dtype(one) == dtype(other)
         && reduction(one) == reduction(other)

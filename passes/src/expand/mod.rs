@@ -62,7 +62,7 @@ impl Expand {
         module.regions[region].ops = out;
     }
 
-    /// Appends what an operation stands for; false if it has to stay.
+    /// Appends what an operation stands for; false if the operation itself, perhaps of another kind now, is to stay.
     fn op(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> bool {
         let results = module.ops[op].results.clone();
         match &module.ops[op].kind {
@@ -87,6 +87,10 @@ impl Expand {
                     return false;
                 };
                 self.stand_for(&results, &values);
+            }
+            OpKind::MeshCollective(collective) => {
+                module.ops[op].kind = OpKind::Reshard(collective.out);
+                return false;
             }
             _ => return false,
         }

@@ -19,24 +19,24 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::CleanOptions;
 use super::merge::same_devices;
+use super::{CleanOptions, Combined};
 use crate::localize::MARK;
 use crate::reducer::reduction_of;
 use crate::structure::has_program_regions;
 use crate::sweep::is_pure;
 
-/// Combines under `region`; returns how many collectives there are fewer.
-pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
+/// Combines under `region`; returns what became one.
+pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {
+    let mut out = Vec::new();
     if options.combine_bytes == 0 {
-        return 0;
+        return out;
     }
-    let mut fewer = 0;
     for at in 0..module.regions[region].ops.len() {
         let op = module.regions[region].ops[at];
         if has_program_regions(&module.ops[op].kind) {
             for inner in module.ops[op].regions.clone() {
-                fewer += combine(module, inner, options);
+                out.extend(combine(module, inner, options));
             }
         }
     }
@@ -45,11 +45,10 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
         let order = Order::new(module, region);
         let groups = order.groups(module, options.combine_bytes);
         if !groups.is_empty() {
-            fewer += groups.iter().map(|members| members.len() - 1).sum::<usize>();
-            order.emit(module, region, &groups);
+            out.extend(order.emit(module, region, &groups));
         }
     }
-    fewer
+    out
 }
 
 /// How far apart collectives may stand that wait for each other.
@@ -149,12 +148,12 @@ impl Order {
     }
 
     /// Puts the region together again, with one collective for each group where the first of it is needed.
-    fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) {
+    fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) -> Vec<Combined> {
         let mut group_of: Vec<Option<usize>> = vec![None; self.ops.len()];
         for (g, members) in groups.iter().enumerate() {
             members.iter().for_each(|&at| group_of[at] = Some(g));
         }
-        let mut out = Vec::with_capacity(self.ops.len());
+        let (mut out, mut combined) = (Vec::with_capacity(self.ops.len()), Vec::with_capacity(groups.len()));
         let mut done = vec![false; self.ops.len()];
         let last = self.ops.len().saturating_sub(1);
         for at in 0..self.ops.len() {
@@ -163,10 +162,11 @@ impl Order {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
                 stack.extend(waiting.into_iter().rev().map(|first| (first, false)));
-                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out);
+                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out, &mut combined);
             }
         }
         module.regions[region].ops = out;
+        combined
     }
 
     /// Appends what is on the stack, last first, each after all that it has to come after.
@@ -178,6 +178,7 @@ impl Order {
         stack: &mut Vec<(usize, bool)>,
         done: &mut [bool],
         out: &mut Vec<OpId>,
+        combined: &mut Vec<Combined>,
     ) {
         while let Some((at, ready)) = stack.pop() {
             if done[at] {
@@ -190,7 +191,7 @@ impl Order {
                 let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
                 match ops.as_slice() {
                     [op] => out.push(*op),
-                    all => together(module, all, out),
+                    all => combined.push(together(module, all, out)),
                 }
                 continue;
             }
@@ -246,13 +247,15 @@ fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
 }
 
 /// Appends one collective in place of `members`, whose results it defines.
-fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> Combined {
     let first = members[0];
-    if goes_flat(module, first) {
-        end_to_end(module, members, out);
+    let op = if goes_flat(module, first) {
+        end_to_end(module, members, out)
     } else {
         side_by_side(module, first, members, out);
-    }
+        first
+    };
+    Combined { op, members: members.to_vec() }
 }
 
 /// Whether the operands of several such collectives have to be put end to end.
@@ -282,8 +285,8 @@ fn side_by_side(module: &mut Module, first: OpId, members: &[OpId], out: &mut Ve
 }
 
 /// One collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
-/// parts, of what comes out where they gather them.
-fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+/// parts, of what comes out where they gather them. Returns the collective.
+fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> OpId {
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
@@ -305,10 +308,9 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
     b.like = first;
     let all = b.make(OpKind::Concatenate { dim: 1 }, &flat, &[rows_in, width], dtype);
     let done = b.make(kind, &[all], &[rows_out, width], dtype);
-    if let Some(op) = b.module.def_op(done) {
-        b.module.ops[op].attrs = b.module.ops[first].attrs.clone();
-        b.module.ops[op].regions = std::mem::take(&mut b.module.ops[first].regions);
-    }
+    let collective = b.module.def_op(done).unwrap_or(first);
+    b.module.ops[collective].attrs = b.module.ops[first].attrs.clone();
+    b.module.ops[collective].regions = std::mem::take(&mut b.module.ops[first].regions);
     let mut start = 0;
     for (&op, &row) in members.iter().zip(&flat) {
         let size = b.module.shape(row)[1];
@@ -324,6 +326,7 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
         let value = b.unrows(part, result, changed_dim(&b.module.ops[op].kind), rows_out, dtype);
         b.define(result, value);
     }
+    collective
 }
 
 /// The dimension that a collective cuts or puts together.

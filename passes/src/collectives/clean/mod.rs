@@ -16,7 +16,7 @@ mod defer;
 mod hoist;
 mod merge;
 
-use shardc_ir::{FuncId, Module, OpKind, RegionId, SpmdMode};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
 use super::devices;
@@ -39,28 +39,43 @@ impl Default for CleanOptions {
 }
 
 /// What clean-up did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanReport {
     /// Collectives that were equal to another.
     pub merged: usize,
     /// Collectives whose results nobody used.
     pub dead: usize,
-    /// Collectives that became part of another.
-    pub combined: usize,
+    /// Collectives that others became part of.
+    pub combined: Vec<Combined>,
     /// Collectives that left a loop.
     pub hoisted: usize,
     /// Sums that are completed after a loop rather than each time round.
     pub deferred: usize,
 }
 
+/// A collective that stands for several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combined {
+    /// The collective.
+    pub op: OpId,
+    /// Those that it stands for. They are in no region any longer, but still know which operation they served.
+    pub members: Vec<OpId>,
+}
+
 impl CleanReport {
+    /// How many collectives there are fewer because they became part of others.
+    #[must_use]
+    pub fn fewer(&self) -> usize {
+        self.combined.iter().map(|one| one.members.len() - 1).sum()
+    }
+
     /// What was done, for people: `2 equal ones merged, 1 moved out of loops`; empty for nothing.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
             (self.merged, "equal to another"),
             (self.dead, "without use"),
-            (self.combined, "combined into others"),
+            (self.fewer(), "combined into others"),
             (self.hoisted, "moved out of loops"),
             (self.deferred, "completed after a loop"),
         ];

@@ -70,7 +70,7 @@ impl Mesh {
         let stride: usize = self.axes[at + 1..].iter().map(|(_, size)| *size as usize).product();
         let device = |place: usize| self.ids.as_ref().map_or(place, |ids| ids[place]);
         (0..DEVICES)
-            .filter(|place| place / stride % size == 0)
+            .filter(|place| (place / stride).is_multiple_of(size))
             .map(|first| (0..size).map(|i| device(first + i * stride)).collect())
             .collect()
     }

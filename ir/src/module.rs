@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 use crate::{
-    AttrDict, Enclosing, FuncId, Kept, LocId, LocTable, Mesh, MeshId, OpId, OpKind, RegionId, ShardingId,
-    ShardingTable, Span, TensorType, TypeId, TypeTable, ValueId,
+    AttrDict, DTypeClass, Dense, Enclosing, FuncId, Kept, LocId, LocTable, Mesh, MeshId, OpId, OpKind,
+    RegionId, ShardingId, ShardingTable, SizeList, Span, TensorType, TypeId, TypeTable, ValueId,
 };
 
 /// An operation.
@@ -339,6 +339,36 @@ impl Module {
             ValueDef::Result(op, _) => Some(op),
             ValueDef::Arg(..) => None,
         }
+    }
+
+    /// The elements of a constant of integers, row-major; `None` for other values, and for constants with more elements
+    /// than any shape has dimensions.
+    #[must_use]
+    pub fn constant_integers(&self, value: ValueId) -> Option<SizeList> {
+        /// More elements than any shape has.
+        const MANY: i64 = 1024;
+        let ty = self.tensor(value)?;
+        let OpKind::Constant(dense) = &self.ops[self.def_op(value)?].kind else { return None };
+        let count = ty.num_elements().filter(|&n| n <= MANY)?;
+        let width = ty.dtype.bytes();
+        let signed = ty.dtype.class() == DTypeClass::Signed;
+        if !ty.dtype.is_integer() || width > 8 {
+            return None;
+        }
+        let int = |bytes: &[u8]| -> i64 {
+            let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
+            let mut word = if negative { [0xff; 8] } else { [0; 8] };
+            for (to, &from) in word.iter_mut().zip(bytes) {
+                *to = from;
+            }
+            i64::from_le_bytes(word)
+        };
+        let list: SizeList = match dense {
+            Dense::Splat(bytes) => SizeList::from_elem(int(bytes), count as usize),
+            Dense::Elements(bytes) => bytes.chunks_exact(width).map(int).collect(),
+            Dense::Resource(_) | Dense::Raw(_) => return None,
+        };
+        (list.len() as i64 == count).then_some(list)
     }
 
     /// The terminator of a region, if it has one.

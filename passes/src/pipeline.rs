@@ -63,7 +63,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "expand",
-        about: "write scans as the loops that they stand for, and asynchronous operations as those that they start",
+        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
         needs: "any verified module",
         options: &[],
         run: |module, _| {

@@ -47,6 +47,18 @@ pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> 
     possible.then_some(kind)
 }
 
+/// A new region that combines two elements.
+pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> RegionId {
+    let ty = module.types.tensor(&[], dtype);
+    let region = module.add_region(&[ty, ty]);
+    let args = module.regions[region].args.clone();
+    let combine = module.add_op(OpKind::Binary(kind.op()), &args, &[ty], &[]);
+    let results = module.ops[combine].results.clone();
+    let ret = module.add_op(OpKind::Return, &results, &[], &[]);
+    module.regions[region].ops = vec![combine, ret];
+    region
+}
+
 /// The element that `kind` leaves others unchanged with, little-endian; `None` for types that it is not
 /// defined on or that shardc cannot encode.
 #[must_use]

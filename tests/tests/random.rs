@@ -37,6 +37,10 @@ const CASES: u64 = 24;
 /// How often a failing program is made smaller.
 const SHRINKS: usize = 120;
 
+/// What XLA's CPU back end cannot do, as its message says: the layout that a transposition or a collective gives to
+/// the operand of an `fft` reaches that as it is, which then wants another.
+const BACK_END: &[&str] = &["fft_thunk.cc"];
+
 fn recipe() -> impl Strategy<Value = Recipe> {
     // Devices in the order of their numbers half of the time.
     let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
@@ -113,6 +117,9 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     match exec::verify(client, &original, &output, seed) {
         Err(error) => {
             let shown = error.render("random.mlir", text, false);
+            if let Some(known) = BACK_END.iter().find(|known| shown.contains(**known)) {
+                return Ok(Outcome::Refused((*known).to_owned()));
+            }
             let first: String = shown.lines().next().unwrap_or_default().chars().take(100).collect();
             fails(format!("run: {first}"), format!("{shown}\n{partitioned}"))
         }

@@ -223,7 +223,11 @@ impl Compiler {
     /// # Errors
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
-        let mut imported = self.import(module)?;
+        let mut imported = match self.rule_set {
+            RuleSet::Whole => self.import(module)?,
+            // Shardy leaves operations as they are, and has no rules for those that would be rewritten.
+            RuleSet::Shardy => self.import_as_it_is(module)?,
+        };
         let options =
             PropagateOptions { debug: self.debug, rules: self.rule_set, ..PropagateOptions::default() };
         let report = propagate(&mut imported.module, &options)?;
@@ -239,7 +243,7 @@ impl Compiler {
     ) -> Result<(Propagated, Box<Provenance>, CallSites), Error> {
         let (mut module, warnings) = self.annotate(module)?;
         let sites = inline_calls_tracing(&mut module)?;
-        let mut imported = inlined(module, warnings)?;
+        let mut imported = expanded(inlined(module, warnings)?);
         prioritize(&mut imported.module, imported.entry, strategy);
         let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
         let report = propagate(&mut imported.module, &options)?;
@@ -276,8 +280,13 @@ impl Compiler {
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
     }
 
-    /// Checks, annotates and inlines.
+    /// Checks, annotates and inlines, and rewrites what is planned as something else.
     fn import(&self, module: Module) -> Result<Propagated, Error> {
+        self.import_as_it_is(module).map(expanded)
+    }
+
+    /// Checks, annotates and inlines.
+    fn import_as_it_is(&self, module: Module) -> Result<Propagated, Error> {
         let (mut module, warnings) = self.annotate(module)?;
         inline_calls(&mut module)?;
         inlined(module, warnings)
@@ -395,15 +404,19 @@ fn own_mesh(module: &Module) -> Option<MeshId> {
     module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal())
 }
 
-/// A program whose calls are inlined and whose scans are loops. Its entry is known only now: functions that are gone
-/// have left their numbers to
+/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
 /// others.
-fn inlined(mut module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
-    if let Some(body) = module.funcs[entry].body {
-        expand(&mut module, body);
-    }
     Ok(Propagated { module, warnings, entry })
+}
+
+/// The same with the operations that are planned in place of others.
+fn expanded(mut program: Propagated) -> Propagated {
+    if let Some(body) = program.module.funcs[program.entry].body {
+        expand(&mut program.module, body);
+    }
+    program
 }
 
 fn generic_text(module: &Module) -> String {

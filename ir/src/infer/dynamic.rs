@@ -6,39 +6,12 @@ use smallvec::smallvec;
 use super::{
     Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, on_size, shape_fits, shape_text, size_fits, tensor,
 };
-use crate::{
-    DType, DYNAMIC, Dense, DynamicBroadcastSpec, OpKind, RngDistribution, Shape, SizeList, TensorType,
-};
-
-/// More elements than any shape has.
-const MANY: i64 = 1024;
+use crate::{DType, DYNAMIC, DynamicBroadcastSpec, RngDistribution, Shape, SizeList, TensorType};
 
 impl Ctx<'_> {
     /// The integers that operand `i` is, where it is a constant.
     pub(crate) fn constant(&self, i: usize) -> Option<SizeList> {
-        let value = *self.operands.get(i)?;
-        let ty = self.module.tensor(value)?;
-        let OpKind::Constant(dense) = &self.module.ops[self.module.def_op(value)?].kind else { return None };
-        let count = ty.num_elements().filter(|&n| n <= MANY)?;
-        let width = ty.dtype.bytes();
-        let signed = matches!(ty.dtype.class(), crate::DTypeClass::Signed);
-        if !ty.dtype.is_integer() || width > 8 {
-            return None;
-        }
-        let int = |bytes: &[u8]| -> i64 {
-            let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
-            let mut word = if negative { [0xff; 8] } else { [0; 8] };
-            for (to, &from) in word.iter_mut().zip(bytes) {
-                *to = from;
-            }
-            i64::from_le_bytes(word)
-        };
-        let list: Option<SizeList> = match dense {
-            Dense::Splat(bytes) => Some(SizeList::from_elem(int(bytes), count as usize)),
-            Dense::Elements(bytes) => Some(bytes.chunks_exact(width).map(int).collect()),
-            Dense::Resource(_) | Dense::Raw(_) => None,
-        };
-        list.filter(|list| list.len() as i64 == count)
+        self.module.constant_integers(*self.operands.get(i)?)
     }
 
     /// Operand `i`, which has to be a list of integers of known length; returns that.

@@ -1,21 +1,29 @@
 //! Operations that others can say: nothing has to know how a scan or a pair of asynchronous operations is sharded.
 //!
 //! A `chlo.scan` becomes the loop that it stands for (see `scan`), and `async_start` with its `async_done` the
-//! operation between them: when it is done is for the back end to choose. A collective between shardings
+//! operation between them: when it is done is for the back end to choose. Batch normalization becomes sums for each
+//! feature (`batch_norm`), operations that StableHLO keeps only for old programs become newer ones (`old`, `einsum`), and
+//! those that take a shape as an operand what they are once the shape is known (`dynamic`). A collective between shardings
 //! (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the whole value it does nothing but say the sharding of
 //! its result, where that of its operand tells what is to be done, sums that are pending among it.
 
+mod batch_norm;
+mod dynamic;
+mod einsum;
+mod old;
+mod parts;
 mod scan;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId};
+use shardc_ir::{BatchNormKind, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId};
 use smallvec::SmallVec;
 
 use crate::forward::Forward;
 use crate::inline::{ValueMap, clone_op};
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
-/// quantized elements or of unknown length, and a future that is used by more than one `async_done`, stay.
+/// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
+/// that are known only at run time, stay.
 pub fn expand(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;
@@ -32,10 +40,26 @@ pub fn expand(module: &mut Module, body: RegionId) {
 /// Whether there is anything to rewrite under a function body.
 #[must_use]
 pub fn is_needed(module: &Module, body: RegionId) -> bool {
-    let is_rare = |&op: &OpId| {
-        matches!(module.ops[op].kind, OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_))
-    };
-    module.walk(body).iter().any(is_rare)
+    module.walk(body).iter().any(|&op| is_rewritten(&module.ops[op].kind))
+}
+
+/// Whether an operation of this kind stands for others, as a rule.
+fn is_rewritten(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_)) || has_other_form(kind)
+}
+
+/// Whether an operation of this kind stands for others whatever is around it, if its types are known.
+fn has_other_form(kind: &OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::BatchNorm(BatchNormKind::Training | BatchNormKind::Grad, _)
+            | OpKind::Broadcast { .. }
+            | OpKind::Einsum { .. }
+            | OpKind::UnaryEinsum { .. }
+            | OpKind::TorchIndexSelect { .. }
+            | OpKind::Dynamic(_)
+            | OpKind::GetDimensionSize { .. }
+    )
 }
 
 struct Expand {
@@ -92,6 +116,14 @@ impl Expand {
                 module.ops[op].kind = OpKind::Reshard(collective.out);
                 return false;
             }
+            kind if has_other_form(kind) => {
+                let Some(values) = other_form(module, op, out) else { return false };
+                for (&old, &new) in results.iter().zip(&values) {
+                    let sharding = module.shardings.of(old);
+                    module.shardings.set(new, sharding);
+                }
+                self.stand_for(&results, &values);
+            }
             _ => return false,
         }
         true
@@ -107,6 +139,22 @@ impl Expand {
         let waits = |op: OpId| matches!(module.ops[op].kind, OpKind::AsyncDone);
         count == 1 && reader.expand().is_some_and(waits)
     }
+}
+
+/// Appends what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
+fn other_form(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<Vec<ValueId>> {
+    let value = match module.ops[op].kind.clone() {
+        OpKind::BatchNorm(kind, spec) => return batch_norm::expand(module, op, kind, spec, out),
+        OpKind::Broadcast { sizes } => old::broadcast(module, op, &sizes, out),
+        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => {
+            einsum::expand(module, op, &config, out)
+        }
+        OpKind::TorchIndexSelect { dim, batch_dims } => old::index_select(module, op, dim, batch_dims, out),
+        OpKind::Dynamic(kind) => dynamic::expand(module, op, &kind, out),
+        OpKind::GetDimensionSize { dim } => dynamic::dimension_size(module, op, dim, out),
+        _ => None,
+    };
+    Some(vec![value?])
 }
 
 /// Copies what is in `body` to the end of `out`, with `values` for its arguments. Returns what it returns.

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{
     AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
-    OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
-    ValueId,
+    OpId, OpKind, PadSpec, ReductionKind, SizeList, SliceSpec, SpmdMode, TensorSharding, Type, ValueId,
 };
 use smallvec::SmallVec;
 
 use super::{Localizer, Place};
-use crate::reducer::encode;
+use crate::reducer::{encode, reducer};
 
 impl Localizer<'_> {
     pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {
@@ -195,7 +194,7 @@ impl Localizer<'_> {
             let ty = self.tensor_type(&whole, carrier);
             value = self.emit(place, OpKind::Convert, &[value], ty);
         }
-        let region = reduction.map(|reduction| self.reducer(reduction, carrier));
+        let region = reduction.map(|reduction| reducer(self.module, reduction, carrier));
         let ty = self.tensor_type(shape, carrier);
         let mut result = self.emit(place, kind, &[value], ty);
         if let Some(op) = self.module.def_op(result) {
@@ -206,18 +205,6 @@ impl Localizer<'_> {
             result = self.emit(place, OpKind::Convert, &[result], ty);
         }
         result
-    }
-
-    /// A region that combines two elements.
-    pub(crate) fn reducer(&mut self, kind: ReductionKind, dtype: DType) -> RegionId {
-        let ty = self.tensor_type(&[], dtype);
-        let region = self.module.add_region(&[ty, ty]);
-        let args = self.module.regions[region].args.clone();
-        let combine = self.module.add_op(OpKind::Binary(kind.op()), &args, &[ty], &[]);
-        let results = self.module.ops[combine].results.clone();
-        let ret = self.module.add_op(OpKind::Return, &results, &[], &[]);
-        self.module.regions[region].ops = vec![combine, ret];
-        region
     }
 
     fn all_gather(

@@ -11,7 +11,7 @@ use shardc_ir::{
 
 use super::{Localizer, Place};
 use crate::plan::single_windows;
-use crate::reducer::{collective_reduction, is_identity};
+use crate::reducer::{collective_reduction, is_identity, reducer};
 
 /// One component of an index whose dimension is split.
 struct Component {
@@ -224,7 +224,7 @@ impl Localizer<'_> {
             return self.emit(place, OpKind::Reshape, &[mask], ty);
         }
         let init = self.splat(place, &[1], &[], DType::I1);
-        let region = self.reducer(ReductionKind::And, DType::I1);
+        let region = reducer(self.module, ReductionKind::And, DType::I1);
         let dims = [vector_dim as u32].into_iter().collect();
         let op = self.module.add_op(OpKind::Reduce { dims }, &[mask, init], &[ty], &[region]);
         self.module.ops[op].span = self.module.ops[place.at].span;

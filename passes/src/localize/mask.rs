@@ -143,6 +143,7 @@ impl Localizer<'_> {
     pub(crate) fn mask_contraction(&mut self, op: OpId, place: &mut Place<'_>) {
         let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
+            OpKind::RaggedDot(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             // Of spatial dimensions only those that one window covers are contracted in parts.
             OpKind::Convolution(spec) => {
                 let result = self.module.ops[op].results[0];

@@ -334,7 +334,7 @@ impl Localizer<'_> {
                 self.start_at_zero(op, 2, &split, place);
             }
             OpKind::Reduce { .. } => self.mask_reduce(op, place),
-            OpKind::DotGeneral(_) => self.mask_contraction(op, place),
+            OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op, place),
             OpKind::Convolution(_) => {
                 self.mask_contraction(op, place);
                 if self.halo(op, place) {
@@ -423,7 +423,6 @@ impl Localizer<'_> {
             | OpKind::Broadcasting(_)
             | OpKind::ConstantLike(_)
             | OpKind::TopK { .. }
-            | OpKind::RaggedDot(_)
             | OpKind::Scan(_)
             | OpKind::DataFlowEdge(_)
             | OpKind::FuncDataFlowEdge

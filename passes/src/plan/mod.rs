@@ -455,7 +455,8 @@ impl Pass<'_> {
             };
             tensors.push(Tensor { mapping, sharding, also, ty, is_result, free });
         }
-        let is_contraction = matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_));
+        let is_contraction =
+            matches!(data.kind, OpKind::DotGeneral(_) | OpKind::RaggedDot(_) | OpKind::Convolution(_));
         let site = Site {
             mesh: self.mesh,
             mesh_id: self.mesh_id,

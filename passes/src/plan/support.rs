@@ -120,7 +120,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         // A dimension of which the update takes a part has a factor of its own.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
-        OpKind::DotGeneral(_) => match factor.kind {
+        OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {
             FactorKind::Reduction => sum_unless_bool(module, op),
             _ => Split::Plain,
         },
@@ -198,7 +198,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         | OpKind::Recv(_)
         | OpKind::CollectiveReduce(_)
         | OpKind::CrossReplicaSum(_)
-        | OpKind::RaggedDot(_)
         | OpKind::Scan(_)
         | OpKind::DataFlowEdge(_)
         | OpKind::FuncDataFlowEdge

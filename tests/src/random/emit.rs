@@ -13,6 +13,7 @@ pub(crate) enum Elem {
     I1,
     I8,
     UI32,
+    C64,
 }
 
 impl Elem {
@@ -23,6 +24,7 @@ impl Elem {
             Elem::I1 => "i1",
             Elem::I8 => "i8",
             Elem::UI32 => "ui32",
+            Elem::C64 => "complex<f32>",
         }
     }
 
@@ -30,11 +32,26 @@ impl Elem {
     pub(crate) fn is_int(self) -> bool {
         match self {
             Elem::I32 | Elem::I8 | Elem::UI32 => true,
-            Elem::F32 | Elem::I1 => false,
+            Elem::F32 | Elem::I1 | Elem::C64 => false,
         }
     }
 
-    /// The smallest and the largest element.
+    /// Nothing.
+    pub(crate) fn zero(self) -> &'static str {
+        match self {
+            Elem::I32 | Elem::I8 | Elem::UI32 => "0",
+            Elem::F32 => "0.0",
+            Elem::I1 => "false",
+            Elem::C64 => "(0.0, 0.0)",
+        }
+    }
+
+    /// Whether elements are rounded.
+    pub(crate) fn is_rounded(self) -> bool {
+        matches!(self, Elem::F32 | Elem::C64)
+    }
+
+    /// The smallest and the largest element; of complex numbers two others, since they have no order.
     pub(crate) fn extremes(self) -> [&'static str; 2] {
         match self {
             Elem::I32 => ["-2147483648", "2147483647"],
@@ -42,6 +59,7 @@ impl Elem {
             Elem::UI32 => ["0", "4294967295"],
             Elem::F32 => ["0xFF800000", "0x7F800000"],
             Elem::I1 => ["false", "true"],
+            Elem::C64 => ["(-1.0, 0.0)", "(1.0, 0.0)"],
         }
     }
 
@@ -50,7 +68,7 @@ impl Elem {
         match self {
             Elem::I32 | Elem::I8 => "SIGNED",
             Elem::UI32 | Elem::I1 => "UNSIGNED",
-            Elem::F32 => "FLOAT",
+            Elem::F32 | Elem::C64 => "FLOAT",
         }
     }
 }
@@ -108,6 +126,8 @@ pub(crate) struct Emitter {
     /// What operations may use.
     pub(crate) scope: Vec<Tensor>,
     used: std::collections::BTreeSet<String>,
+    /// Other functions.
+    functions: String,
 }
 
 impl Emitter {
@@ -121,6 +141,7 @@ impl Emitter {
             next: 0,
             scope: Vec::new(),
             used: std::collections::BTreeSet::new(),
+            functions: String::new(),
         }
     }
 
@@ -137,6 +158,7 @@ impl Emitter {
                 Elem::F32,
                 Elem::I8,
                 Elem::UI32,
+                Elem::C64,
             ]);
             let rank = c.of(&[2, 1, 3, 2]);
             let shape = (0..rank).map(|_| c.of(&self.sizes)).collect();
@@ -163,6 +185,26 @@ impl Emitter {
         for line in text.lines() {
             let _ = writeln!(self.body, "{:1$}{line}", "", self.indent);
         }
+    }
+
+    /// What `write` writes, which goes nowhere yet, and what it returns. Nothing of it stays in scope.
+    pub(crate) fn apart_from_body<R>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Option<(Tensor, R)>,
+    ) -> Option<(String, Tensor, R)> {
+        let before = std::mem::take(&mut self.body);
+        let outside = self.scope.len();
+        self.nest();
+        let result = write(self);
+        self.outdent();
+        self.scope.truncate(outside);
+        let body = std::mem::replace(&mut self.body, before);
+        result.map(|(tensor, more)| (body, tensor, more))
+    }
+
+    /// Lines that were written apart.
+    pub(crate) fn append(&mut self, body: &str) {
+        self.body += body;
     }
 
     /// Lines until the next `outdent` are two columns further in.
@@ -211,9 +253,7 @@ impl Emitter {
 
     /// A scalar constant, which is not offered to operations.
     pub(crate) fn scalar(&mut self, elem: Elem, text: &str) -> Tensor {
-        let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", &[], elem, true);
-        self.scope.pop();
-        tensor
+        self.constant(text, &[], elem)
     }
 
     /// A tensor in scope, the newest more often.
@@ -226,6 +266,26 @@ impl Emitter {
         let at = c.below(n * 2);
         let at = if at < n { n - 1 - at } else { n - 1 - (at - n) % n.min(3) };
         candidates.get(at).map(|&t| t.clone())
+    }
+
+    /// Another function of the module.
+    pub(crate) fn function(&mut self, text: &str) {
+        self.functions += text;
+        self.functions.push('\n');
+    }
+
+    /// A constant tensor, which is not offered to operations. `text` is what stands in `dense<...>`.
+    pub(crate) fn constant(&mut self, text: &str, shape: &[i64], elem: Elem) -> Tensor {
+        let tensor = self.push(&format!("stablehlo.constant dense<{text}>"), " : ", shape, elem, true);
+        self.scope.pop();
+        tensor
+    }
+
+    /// A constant list of 64-bit numbers; its name and type.
+    pub(crate) fn numbers(&mut self, numbers: &[i64]) -> (String, String) {
+        let (name, ty) = (format!("%{}", self.fresh()), format!("tensor<{}xi64>", numbers.len()));
+        self.line(&format!("{name} = stablehlo.constant dense<[{}]> : {ty}", list(numbers)));
+        (name, ty)
     }
 
     /// The whole module; returns what has no use, and what `more` says.
@@ -243,10 +303,11 @@ impl Emitter {
         let types = list(returned.iter().map(Tensor::ty));
         self.line(&format!("return {} : {types}", list(returned.iter().map(|t| &t.name))));
         format!(
-            "{}func.func public @main({}) -> ({types}) {{\n{}}}\n",
+            "{}func.func public @main({}) -> ({types}) {{\n{}}}\n{}",
             self.mesh.text(),
             self.parameters.join(", "),
-            self.body
+            self.body,
+            self.functions
         )
     }
 }

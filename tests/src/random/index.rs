@@ -68,7 +68,7 @@ impl Emitter {
         self.push(&text, " : ", &x.shape, x.elem, x.exact)
     }
 
-    fn indices(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
+    pub(super) fn indices(&self, c: &mut Choices<'_>, fits: impl Fn(&Tensor) -> bool) -> Option<Tensor> {
         self.pick(c, |t| t.elem.is_int() && t.exact && t.rank() <= 2 && fits(t))
     }
 
@@ -149,6 +149,7 @@ impl Emitter {
             Elem::F32 => ("add", false),
             Elem::I32 | Elem::I8 | Elem::UI32 => ("add", true),
             Elem::I1 => ("or", true),
+            Elem::C64 => ("add", false),
         };
         let n = self.fresh();
         let elem = x.elem.text();
@@ -186,6 +187,7 @@ impl Emitter {
                 c.of(&[("add", true), ("maximum", true), ("multiply", true), ("xor", true)])
             }
             Elem::I1 => c.of(&[("or", true), ("and", true), ("xor", true)]),
+            Elem::C64 => ("add", false),
         };
         let updates = match self.pick(c, |t| t.shape == take.slices && t.elem == x.elem) {
             Some(updates) => updates,

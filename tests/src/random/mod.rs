@@ -7,10 +7,16 @@
 //! Values stay finite and integers are exact, so that the program gives one answer wherever it runs: what is
 //! compared, or used as an index, does not come from sums of floats, whose order may change.
 
+mod bits;
+mod control;
 mod emit;
 mod index;
+mod manual;
 mod ops;
 mod placement;
+mod products;
+mod shaped;
+mod windows;
 
 use emit::Emitter;
 pub use placement::MeshRecipe;

@@ -12,8 +12,8 @@ impl Emitter {
         self.op_at(c, 0);
     }
 
-    fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        match c.below(46) {
+    pub(super) fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
+        match c.below(76) {
             0 => self.unary(c),
             1 | 2 => self.binary(c),
             3 | 4 => self.broadcast(c),
@@ -34,18 +34,38 @@ impl Emitter {
             26 => self.dynamic_update_slice(c),
             27 => self.select(c),
             28 => self.convert(c),
-            29 => self.convolution(c),
-            30 => self.sort(c),
-            31 => self.cumulative(c),
-            32 | 33 => self.constraint(c),
-            34 => self.arg_reduce(c),
-            35 | 36 => self.pool(c),
-            37 => self.case(c),
-            38 => self.sort_pairs(c),
-            39 => self.scatter_pairs(c),
-            40 => self.convolution(c),
-            41 | 42 => self.pool_gradient(c),
-            43 => self.windowed(c),
+            29 | 30 => self.convolution(c),
+            31 => self.sort(c),
+            32 => self.cumulative(c),
+            33..=35 => self.constraint(c),
+            36 => self.arg_reduce(c),
+            37 | 38 => self.pool(c),
+            39 => self.case(c),
+            40 => self.sort_pairs(c),
+            41 => self.scatter_pairs(c),
+            42 | 43 => self.pool_gradient(c),
+            44 | 45 => self.windowed(c),
+            46 => self.clamp(c),
+            47 => self.reduce_precision(c),
+            48 => self.bitcast(c),
+            49..=51 => self.random_bits(c),
+            52 => self.einsum(c),
+            53 => self.cholesky(c),
+            54 => self.triangular_solve(c),
+            55 | 56 => self.complex(c),
+            57 => self.fft(c),
+            58 | 59 => self.batch_norm(c),
+            60 => self.top_k(c),
+            61 => self.branch(c),
+            62 => self.call(c),
+            63 => self.barrier(c),
+            64 => self.map(c),
+            65 => self.reduce_two(c),
+            66 => self.pool_two(c),
+            67 => self.shaped(c),
+            68 => self.old(c),
+            69 => self.alone(c),
+            70..=72 if depth == 0 => self.manual(c),
             _ if depth < DEEPEST => self.while_loop(c, depth),
             _ => self.constraint(c),
         }
@@ -64,6 +84,7 @@ impl Emitter {
             Elem::I32 | Elem::I8 => c.of(&[("negate", true), ("abs", true), ("not", true)]),
             Elem::UI32 => c.of(&[("negate", true), ("not", true)]),
             Elem::I1 => ("not", true),
+            Elem::C64 => c.of(&[("negate", true), ("tanh", false)]),
         };
         self.use_all(&[&x]);
         self.push(&format!("stablehlo.{name} {}", x.name), " : ", &x.shape, x.elem, x.exact && exact);
@@ -78,7 +99,7 @@ impl Emitter {
     }
 
     /// An elementwise operation on two tensors of one type.
-    fn combine(&mut self, c: &mut Choices<'_>, x: &Tensor, y: &Tensor) -> Tensor {
+    pub(super) fn combine(&mut self, c: &mut Choices<'_>, x: &Tensor, y: &Tensor) -> Tensor {
         let (name, exact) = match x.elem {
             Elem::F32 => c.of(&[
                 ("add", false),
@@ -96,6 +117,7 @@ impl Emitter {
                 ("xor", true),
             ]),
             Elem::I1 => c.of(&[("and", true), ("or", true), ("xor", true)]),
+            Elem::C64 => c.of(&[("add", false), ("multiply", false), ("subtract", false)]),
         };
         self.use_all(&[x, y]);
         let text = format!("stablehlo.{name} {}, {}", x.name, y.name);
@@ -159,45 +181,6 @@ impl Emitter {
         Some(())
     }
 
-    fn dot(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem != Elem::I1)?;
-        let y = self.pick(c, |t| {
-            t.elem == x.elem && t.shape.iter().any(|n| x.shape.contains(n)) && t.rank() + x.rank() <= 7
-        })?;
-        let pairs: Vec<(usize, usize)> = (0..x.rank())
-            .flat_map(|i| (0..y.rank()).map(move |j| (i, j)))
-            .filter(|&(i, j)| x.shape[i] == y.shape[j])
-            .collect();
-        let mut batch: Vec<(usize, usize)> = Vec::new();
-        let mut contract: Vec<(usize, usize)> = Vec::new();
-        for _ in 0..3 {
-            let pair = c.of(&pairs);
-            let taken = |p: &&(usize, usize)| p.0 == pair.0 || p.1 == pair.1;
-            if batch.iter().chain(&contract).any(|p| taken(&p)) {
-                continue;
-            }
-            if c.below(5) < 3 { contract.push(pair) } else { batch.push(pair) }
-        }
-        let free = |side: &Tensor, own: fn(&(usize, usize)) -> usize| -> Vec<i64> {
-            let taken: Vec<usize> = batch.iter().chain(&contract).map(own).collect();
-            (0..side.rank()).filter(|d| !taken.contains(d)).map(|d| side.shape[d]).collect()
-        };
-        let mut shape: Vec<i64> = batch.iter().map(|p| x.shape[p.0]).collect();
-        shape.extend(free(&x, |p| p.0));
-        shape.extend(free(&y, |p| p.1));
-        Self::fits(&shape).then_some(())?;
-        let mut attributes = String::new();
-        for (name, pairs) in [("batching_dims", &batch), ("contracting_dims", &contract)] {
-            if !pairs.is_empty() || name == "contracting_dims" {
-                let (l, r) = (list(pairs.iter().map(|p| p.0)), list(pairs.iter().map(|p| p.1)));
-                attributes += &format!(", {name} = [{l}] x [{r}]");
-            }
-        }
-        let exact = x.elem.is_int() && x.exact && y.exact;
-        self.apply("stablehlo.dot_general", &[&x, &y], &attributes, &shape, x.elem, exact);
-        Some(())
-    }
-
     fn reduce(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let mask = 1 + c.below((1 << x.rank()) - 1);
@@ -222,6 +205,7 @@ impl Emitter {
                 ("xor", "0", true),
             ]),
             Elem::I1 => c.of(&[("and", "true", true), ("or", "false", true), ("xor", "false", true)]),
+            Elem::C64 => c.of(&[("add", "(0.0, 0.0)", false), ("multiply", "(1.0, 0.0)", false)]),
         };
         let init = self.scalar(x.elem, init);
         self.use_all(&[&x]);
@@ -259,7 +243,7 @@ impl Emitter {
         Some(())
     }
 
-    fn slice(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    pub(super) fn slice(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let cut = c.below(x.rank() + 1);
         let mut bounds = Vec::new();
@@ -280,13 +264,14 @@ impl Emitter {
         Some(())
     }
 
-    fn pad(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    pub(super) fn pad(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let at = c.below(x.rank());
         let value = match x.elem {
             Elem::F32 => "1.5",
             Elem::I32 | Elem::I8 | Elem::UI32 => "7",
             Elem::I1 => "true",
+            Elem::C64 => "(1.5, -1.0)",
         };
         let value = self.scalar(x.elem, value);
         let (low, high, interior) = (c.of(&[0, 1, 2, -1, -4]), c.of(&[0, 1, 3, -1, -4]), c.of(&[0, 0, 1, 2]));
@@ -300,7 +285,7 @@ impl Emitter {
         Some(())
     }
 
-    fn concatenate(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    pub(super) fn concatenate(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let dim = c.below(x.rank());
         let others = |t: &Tensor| {
@@ -321,7 +306,7 @@ impl Emitter {
         Some(())
     }
 
-    fn reverse(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    pub(super) fn reverse(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let dim = c.below(x.rank());
         self.use_all(&[&x]);
@@ -365,51 +350,14 @@ impl Emitter {
     fn convert(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.exact)?;
         let to = match x.elem {
-            Elem::F32 => Elem::I32,
+            Elem::F32 => c.of(&[Elem::I32, Elem::C64]),
+            Elem::C64 => return None,
             Elem::I32 => c.of(&[Elem::F32, Elem::I1, Elem::I8, Elem::UI32]),
             Elem::I8 | Elem::UI32 => c.of(&[Elem::I32, Elem::I1]),
             Elem::I1 => c.of(&[Elem::I32, Elem::F32]),
         };
         // Large integers are no floats, but they round alike everywhere.
         self.apply("stablehlo.convert", &[&x], "", &x.shape, to, true);
-        Some(())
-    }
-
-    /// A convolution over one spatial dimension, as in a layer or as in the gradient of its kernel.
-    fn convolution(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let gradient = c.one_in(3);
-        // Of input and kernel: batch and output feature (free), the spatial dimension, the contracted one.
-        let (labels, input, kernel) = if gradient {
-            ("[f, 0, b]x[i, 0, o]->[0, b, f]", [2, 1, 0], [2, 1, 0])
-        } else {
-            ("[b, 0, f]x[0, i, o]->[b, 0, f]", [0, 1, 2], [2, 0, 1])
-        };
-        let float = |t: &Tensor| t.rank() == 3 && t.elem == Elem::F32;
-        let x = self.pick(c, float)?;
-        let features = x.shape[input[2]];
-        let k = self.pick(c, |t| float(t) && features % t.shape[kernel[2]] == 0)?;
-        let groups = features / k.shape[kernel[2]];
-        (k.shape[kernel[0]] % groups == 0).then_some(())?;
-        let batches = if groups == 1 && c.one_in(4) { 2 } else { 1 };
-        (x.shape[input[0]] % batches == 0 && k.shape[kernel[0]] % batches == 0).then_some(())?;
-        let (low, high, stride) = (c.of(&[0, 1, 2]), c.of(&[0, 1]), c.of(&[1, 1, 2]));
-        let (spread_x, spread_k) = (c.of(&[1, 1, 2]), c.of(&[1, 1, 2]));
-        let reverse = c.one_in(3);
-        let spread = |n: i64, by: i64| (n - 1) * by + 1;
-        let room = spread(x.shape[input[1]], spread_x) + low + high - spread(k.shape[kernel[1]], spread_k);
-        (room >= 0).then_some(())?;
-        let (batch, windows, out) = (x.shape[input[0]] / batches, room / stride + 1, k.shape[kernel[0]]);
-        let shape = if gradient { [windows, batch, out] } else { [batch, windows, out] };
-        Self::fits(&shape).then_some(())?;
-        self.use_all(&[&x, &k]);
-        let text = format!(
-            "stablehlo.convolution({}, {}) dim_numbers = {labels}, window = {{stride = [{stride}], pad = [[{low}, {high}]], lhs_dilate = [{spread_x}], rhs_dilate = [{spread_k}], reverse = [{reverse}]}} {{batch_group_count = {batches} : i64, feature_group_count = {groups} : i64}} : ({}, {})",
-            x.name,
-            k.name,
-            x.ty(),
-            k.ty()
-        );
-        self.push(&text, " -> ", &shape, Elem::F32, false);
         Some(())
     }
 
@@ -446,131 +394,7 @@ impl Emitter {
         Some(())
     }
 
-    /// Running sums or maxima, as a window over all that came before.
-    fn cumulative(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32)?;
-        let dim = c.below(x.rank());
-        let (name, init) = c.of(&[("add", "0"), ("maximum", "-2147483648")]);
-        let init = self.scalar(Elem::I32, init);
-        let n = self.fresh();
-        let window = list((0..x.rank()).map(|d| if d == dim { x.shape[d] } else { 1 }));
-        let padding: Vec<String> =
-            (0..x.rank()).map(|d| format!("[{}, 0]", if d == dim { x.shape[d] - 1 } else { 0 })).collect();
-        self.use_all(&[&x]);
-        let text = format!(
-            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {window}>}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : tensor<i32>\n  stablehlo.return %c{n} : tensor<i32>\n}}) : ({}, tensor<i32>)",
-            x.name,
-            init.name,
-            padding.join(", "),
-            x.rank(),
-            x.ty()
-        );
-        self.push(&text, " -> ", &x.shape, x.elem, x.exact);
-        Some(())
-    }
-
-    /// The largest element or the sum of each window, windows apart or over one another.
-    fn pool(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
-        let dim = c.below(x.rank());
-        let zero = if x.elem == Elem::F32 { "0.0" } else { "0" };
-        let (name, init, exact) =
-            c.of(&[("maximum", x.elem.extremes()[0], true), ("add", zero, x.elem != Elem::F32)]);
-        let (window, stride, low, high) = (c.of(&[2, 3]), c.of(&[2, 1, 3]), c.of(&[0, 1]), c.of(&[0, 1]));
-        let room = x.shape[dim] + low + high - window;
-        (room >= 0).then_some(())?;
-        let mut shape = x.shape.clone();
-        shape[dim] = room / stride + 1;
-        let init = self.scalar(x.elem, init);
-        let n = self.fresh();
-        let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
-        let padding: Vec<String> = (0..x.rank())
-            .map(|d| if d == dim { format!("[{low}, {high}]") } else { "[0, 0]".to_owned() })
-            .collect();
-        let scalar = init.ty();
-        self.use_all(&[&x]);
-        let text = format!(
-            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
-            x.name,
-            init.name,
-            padding.join(", "),
-            x.rank(),
-            only(window),
-            only(stride),
-            x.ty()
-        );
-        self.push(&text, " -> ", &shape, x.elem, exact && x.exact);
-        Some(())
-    }
-
-    /// The gradient of taking each window's largest or smallest element. Of integers, so that equal elements are not taken
-    /// for different ones.
-    fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
-        let dim = c.below(x.rank());
-        let (window, stride) = (c.of(&[2, 3, 1]), c.of(&[2, 1, 3]));
-        let room = x.shape[dim] - window;
-        (room >= 0).then_some(())?;
-        let mut shape = x.shape.clone();
-        shape[dim] = room / stride + 1;
-        let known = self.pick(c, |t| t.shape == shape && t.elem == x.elem);
-        let source = known.unwrap_or_else(|| {
-            let limits: Vec<String> = shape.iter().map(|n| format!("0:{n}")).collect();
-            let text = format!("stablehlo.slice {} [{}] : ({})", x.name, limits.join(", "), x.ty());
-            self.push(&text, " -> ", &shape, x.elem, true)
-        });
-        let init = self.scalar(x.elem, "1");
-        let (how, order) = (c.of(&["GE", "LE"]), x.elem.order());
-        let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
-        let n = self.fresh();
-        let scalar = init.ty();
-        self.use_all(&[&x, &source]);
-        let text = format!(
-            "\"stablehlo.select_and_scatter\"({}, {}, {}) <{{window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.compare {how}, %a{n}, %b{n}, {order} : ({scalar}, {scalar}) -> tensor<i1>\n  stablehlo.return %c{n} : tensor<i1>\n}}, {{\n^bb0(%d{n}: {scalar}, %e{n}: {scalar}):\n  %f{n} = stablehlo.add %d{n}, %e{n} : {scalar}\n  stablehlo.return %f{n} : {scalar}\n}}) : ({}, {}, {scalar})",
-            x.name,
-            source.name,
-            init.name,
-            only(window),
-            only(stride),
-            x.ty(),
-            source.ty()
-        );
-        self.push(&text, " -> ", &x.shape, x.elem, true);
-        Some(())
-    }
-
-    /// An operation whose windows cross the borders of blocks, on a tensor and with a result that are split for certain.
-    fn windowed(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        self.constraint(c)?;
-        let before = self.scope.len();
-        match c.below(6) {
-            0 => self.slice(c),
-            1 => self.pad(c),
-            2 => self.concatenate(c),
-            3 => self.reverse(c),
-            4 => self.pool(c),
-            _ => self.pool_gradient(c),
-        };
-        if self.scope.len() > before { self.constraint(c) } else { None }
-    }
-
-    /// One of two branches over the same tensors, by a scalar that every device knows.
-    fn case(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.elem == Elem::I32)?;
-        let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
-        let which = self.pick(c, |t| t.rank() == 0 && t.elem == Elem::I32 && t.exact)?;
-        let n = self.fresh();
-        self.use_all(&[&x, &y, &which]);
-        let ty = x.ty();
-        let text = format!(
-            "\"stablehlo.case\"({}) ({{\n  %a{n} = stablehlo.add {}, {} : {ty}\n  stablehlo.return %a{n} : {ty}\n}}, {{\n  %b{n} = stablehlo.negate {} : {ty}\n  stablehlo.return %b{n} : {ty}\n}}) : (tensor<i32>)",
-            which.name, x.name, y.name, x.name
-        );
-        self.push(&text, " -> ", &x.shape, x.elem, x.exact && y.exact);
-        Some(())
-    }
-
-    fn constraint(&mut self, c: &mut Choices<'_>) -> Option<()> {
+    pub(super) fn constraint(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let sharding = self.mesh.sharding(c, x.rank());
         self.use_all(&[&x]);
@@ -579,69 +403,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A loop of one to three rounds over a counter and one or two tensors.
-    fn while_loop(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        let mut carried = vec![self.pick(c, |_| true)?];
-        if c.one_in(2) {
-            carried.push(self.pick(c, |_| true)?);
-        }
-        let rounds = 1 + c.below(3);
-        let zero = self.scalar(Elem::I32, "0");
-        let n = self.fresh();
-        self.use_all(&carried.iter().collect::<Vec<_>>());
-        let mut inits = vec![zero];
-        inits.append(&mut carried);
-        let arg = |i: usize| format!("%w{n}_{i}");
-        let binds = list(inits.iter().enumerate().map(|(i, t)| format!("{} = {}", arg(i), t.name)));
-        let types = list(inits.iter().map(Tensor::ty));
-        self.line(&format!("%{n}:{} = stablehlo.while({binds}) : {types}", inits.len()));
-        self.line(&format!(
-            "cond {{\n  %l{n} = stablehlo.constant dense<{rounds}> : tensor<i32>\n  %p{n} = stablehlo.compare LT, {}, %l{n}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return %p{n} : tensor<i1>\n}} do {{",
-            arg(0)
-        ));
-        self.nest();
-        let outside = self.scope.len();
-        for (i, init) in inits.iter().enumerate() {
-            // What a round makes of a float is not exact.
-            let exact = init.elem != Elem::F32;
-            self.scope.push(Tensor { name: arg(i), exact, ..init.clone() });
-        }
-        self.line(&format!("%o{n} = stablehlo.constant dense<1> : tensor<i32>"));
-        let counter = format!("%i{n}");
-        self.line(&format!("{counter} = stablehlo.add {}, %o{n} : tensor<i32>", arg(0)));
-        for _ in 0..2 {
-            let _ = self.op_at(c, depth + 1);
-        }
-        let mut returned = vec![counter];
-        for (i, init) in inits.iter().enumerate().skip(1) {
-            let new = self
-                .scope
-                .iter()
-                .rev()
-                .take_while(|t| t.name != arg(inits.len() - 1))
-                .find(|t| t.shape == init.shape && t.elem == init.elem && (t.exact || t.elem == Elem::F32))
-                .cloned();
-            let new = match new {
-                Some(new) => new,
-                None => {
-                    let own = Tensor { name: arg(i), ..init.clone() };
-                    self.combine(c, &own, &own)
-                }
-            };
-            returned.push(new.name);
-        }
-        self.line(&format!("stablehlo.return {} : {types}", returned.join(", ")));
-        self.outdent();
-        self.line("}");
-        self.scope.truncate(outside);
-        for (i, init) in inits.iter().enumerate().skip(1) {
-            let exact = init.elem != Elem::F32 && init.exact;
-            self.scope.push(Tensor { name: format!("%{n}#{i}"), exact, ..init.clone() });
-        }
-        Some(())
-    }
-
-    fn starts(&mut self, c: &mut Choices<'_>, rank: usize) -> Vec<Tensor> {
+    pub(super) fn starts(&mut self, c: &mut Choices<'_>, rank: usize) -> Vec<Tensor> {
         (0..rank)
             .map(|_| match c.below(3) {
                 0 => self
@@ -674,6 +436,59 @@ impl Emitter {
         operands.extend(&starts);
         let exact = x.exact && update.exact;
         self.apply("stablehlo.dynamic_update_slice", &operands, "", &x.shape, x.elem, exact);
+        Some(())
+    }
+
+    /// Between two scalars or two tensors.
+    fn clamp(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.elem.is_int() || t.elem == Elem::F32)?;
+        let bounds = if c.one_in(2) {
+            let alike = |t: &Tensor| t.elem == x.elem && t.shape == x.shape;
+            [self.pick(c, alike)?, self.pick(c, alike)?]
+        } else {
+            let [low, high] = if x.elem == Elem::F32 { ["-0.25", "0.5"] } else { ["1", "3"] };
+            [self.scalar(x.elem, low), self.scalar(x.elem, high)]
+        };
+        let exact = x.exact && bounds.iter().all(|t| t.exact);
+        self.apply("stablehlo.clamp", &[&bounds[0], &x, &bounds[1]], "", &x.shape, x.elem, exact);
+        Some(())
+    }
+
+    /// The largest elements of the last dimension, and their places.
+    fn top_k(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
+        let mut shape = x.shape.clone();
+        let last = shape.last_mut()?;
+        let k = 1 + c.below((*last).min(4) as usize) as i64;
+        *last = k;
+        let n = self.fresh();
+        let ty = ty(&shape, Elem::I32);
+        self.use_all(&[&x]);
+        self.line(&format!("%{n}:2 = chlo.top_k({}, k = {k}) : {} -> ({ty}, {ty})", x.name, x.ty()));
+        for i in 0..2 {
+            let name = format!("%{n}#{i}");
+            self.scope.push(Tensor { name, shape: shape.clone(), elem: Elem::I32, exact: true });
+        }
+        Some(())
+    }
+
+    /// The sum of one tensor and the largest elements of another, in one reduction.
+    fn reduce_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
+        let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;
+        let mask = 1 + c.below((1 << x.rank()) - 1);
+        let dims: Vec<usize> = (0..x.rank()).filter(|d| mask >> d & 1 == 1).collect();
+        let shape: Vec<i64> = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
+        let (zero, least) = (self.scalar(x.elem, "0"), self.scalar(y.elem, y.elem.extremes()[0]));
+        let n = self.fresh();
+        let (a, b) = (zero.ty(), least.ty());
+        self.use_all(&[&x, &y]);
+        self.line(&format!(
+            "%{n}:2 = stablehlo.reduce({} init: {}), ({} init: {}) across dimensions = [{}] : ({}, {}, {a}, {b}) -> ({}, {})\n reducer(%a{n}: {a}, %b{n}: {a}) (%c{n}: {b}, %d{n}: {b}) {{\n  %e{n} = stablehlo.add %a{n}, %b{n} : {a}\n  %f{n} = stablehlo.maximum %c{n}, %d{n} : {b}\n  stablehlo.return %e{n}, %f{n} : {a}, {b}\n }}",
+            x.name, zero.name, y.name, least.name, list(&dims), x.ty(), y.ty(), ty(&shape, x.elem), ty(&shape, y.elem)
+        ));
+        self.scope.push(Tensor { name: format!("%{n}#0"), shape: shape.clone(), ..x });
+        self.scope.push(Tensor { name: format!("%{n}#1"), shape, ..y });
         Some(())
     }
 }

@@ -27,7 +27,7 @@ const MESHES: [&[(&str, u32)]; 6] = [
     &[("x", 1), ("y", 8)],
 ];
 
-const DEVICES: usize = 8;
+pub(crate) const DEVICES: usize = 8;
 
 impl MeshRecipe {
     pub(crate) fn mesh(self) -> Mesh {
@@ -56,6 +56,23 @@ impl Mesh {
             format!(", device_ids=[{}]", ids.join(", "))
         });
         format!("sdy.mesh @mesh = <[{}]{}>\n", axes.join(", "), ids.unwrap_or_default())
+    }
+
+    /// Its axes and their sizes.
+    pub(crate) fn axes(&self) -> &'static [(&'static str, u32)] {
+        self.axes
+    }
+
+    /// The devices that differ along one axis only, in order, for each place along the others.
+    pub(crate) fn groups(&self, axis: &str) -> Vec<Vec<usize>> {
+        let at = self.axes.iter().position(|(name, _)| *name == axis).unwrap_or(0);
+        let size = self.axes[at].1 as usize;
+        let stride: usize = self.axes[at + 1..].iter().map(|(_, size)| *size as usize).product();
+        let device = |place: usize| self.ids.as_ref().map_or(place, |ids| ids[place]);
+        (0..DEVICES)
+            .filter(|place| (place / stride).is_multiple_of(size))
+            .map(|first| (0..size).map(|i| device(first + i * stride)).collect())
+            .collect()
     }
 
     /// A sharding of a tensor of this rank: each axis, or each half of one, on some dimension or none.

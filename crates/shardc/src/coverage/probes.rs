@@ -334,16 +334,35 @@ probes! {
     "stablehlo.dynamic_iota" => "func.func @main(%s: tensor<2xi64>) -> tensor<512x1024xi32> {
         %0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<2xi64>) -> tensor<512x1024xi32>
         return %0 : tensor<512x1024xi32> }"
-    "stablehlo.dynamic_pad" => "func.func @main(%a: tensor<512x1024xf32>, %p: tensor<f32>, %l: tensor<2xi64>) -> tensor<520x1024xf32> {
+    "stablehlo.dynamic_pad" => "func.func @main(%a: tensor<512x1024xf32>, %p: tensor<f32>) -> tensor<520x1024xf32> {
+        %n = stablehlo.constant dense<0> : tensor<2xi64>
+        %h = stablehlo.constant dense<[8, 0]> : tensor<2xi64>
+        %0 = stablehlo.dynamic_pad %a, %p, %n, %h, %n : (tensor<512x1024xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<520x1024xf32>
+        return %0 : tensor<520x1024xf32> }"
+    "stablehlo.dynamic_pad" ("by paddings known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %p: tensor<f32>, %l: tensor<2xi64>) -> tensor<520x1024xf32> {
         %0 = stablehlo.dynamic_pad %a, %p, %l, %l, %l : (tensor<512x1024xf32>, tensor<f32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<520x1024xf32>
         return %0 : tensor<520x1024xf32> }"
-    "stablehlo.real_dynamic_slice" => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>) -> tensor<128x1024xf32> {
+    "stablehlo.real_dynamic_slice" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<128x1024xf32> {
+        %s = stablehlo.constant dense<[4, 0]> : tensor<2xi64>
+        %l = stablehlo.constant dense<[132, 1024]> : tensor<2xi64>
+        %o = stablehlo.constant dense<1> : tensor<2xi64>
+        %0 = stablehlo.real_dynamic_slice %a, %s, %l, %o : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
+        return %0 : tensor<128x1024xf32> }"
+    "stablehlo.real_dynamic_slice" ("at a place known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>, %l: tensor<2xi64>) -> tensor<128x1024xf32> {
+        %o = stablehlo.constant dense<1> : tensor<2xi64>
+        %0 = stablehlo.real_dynamic_slice %a, %s, %l, %o : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
+        return %0 : tensor<128x1024xf32> }"
+    "stablehlo.real_dynamic_slice" ("by strides known at run time") => "func.func @main(%a: tensor<512x1024xf32>, %s: tensor<2xi64>) -> tensor<128x1024xf32> {
         %0 = stablehlo.real_dynamic_slice %a, %s, %s, %s : (tensor<512x1024xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<128x1024xf32>
         return %0 : tensor<128x1024xf32> }"
     "stablehlo.dynamic_gather" => "func.func @main(%t: tensor<1024x256xf32>, %i: tensor<512x1xi32>, %s: tensor<2xi32>) -> tensor<512x256xf32> {
         %0 = \"stablehlo.dynamic_gather\"(%t, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<1024x256xf32>, tensor<512x1xi32>, tensor<2xi32>) -> tensor<512x256xf32>
         return %0 : tensor<512x256xf32> }"
-    "stablehlo.dynamic_conv" => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>, %p: tensor<2x2xi64>) -> tensor<64x128x128x64xf32> {
+    "stablehlo.dynamic_conv" => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>) -> tensor<64x128x128x64xf32> {
+        %p = stablehlo.constant dense<1> : tensor<2x2xi64>
+        %0 = \"stablehlo.dynamic_conv\"(%a, %b, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<64x128x128x32xf32>, tensor<3x3x32x64xf32>, tensor<2x2xi64>) -> tensor<64x128x128x64xf32>
+        return %0 : tensor<64x128x128x64xf32> }"
+    "stablehlo.dynamic_conv" ("by paddings known at run time") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x32x64xf32>, %p: tensor<2x2xi64>) -> tensor<64x128x128x64xf32> {
         %0 = \"stablehlo.dynamic_conv\"(%a, %b, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64}> : (tensor<64x128x128x32xf32>, tensor<3x3x32x64xf32>, tensor<2x2xi64>) -> tensor<64x128x128x64xf32>
         return %0 : tensor<64x128x128x64xf32> }"
     "stablehlo.set_dimension_size" => "func.func @main(%a: tensor<512x1024xf32>, %n: tensor<i32>) -> tensor<?x1024xf32, #stablehlo.bounds<512, ?>> {

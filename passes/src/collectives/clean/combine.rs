@@ -2,14 +2,15 @@
 //!
 //! Each start of a collective costs time that a few bytes do not. Those of a region that are of one kind, over the same
 //! devices and of one element type become one as long as they stay small together, and stand near each other or are not
-//! needed before the last of them: none has to wait long for the others.
+//! needed before the last of them: none has to wait long for the others. So the gradients of several layers travel
+//! together, and nothing of the forward pass waits for the backward pass.
 //!
 //! Between replicas, all-reduces take several operands as they are. Others take one: theirs are made flat, put end to
-//! end, and cut up again afterwards.
+//! end, and cut up again afterwards, which pays off for fewer bytes.
 //!
-//! The *level* of an operation is the number of collectives that may be combined on the longest way to it. Those of one
-//! level do not depend on each other, so that no order of levels is broken when they become one. An operation moves only
-//! in front of one that now has to wait for it.
+//! The *level* of an operation is the number of collectives that may be combined on the longest way to it, where those
+//! that became one are of the level of the last of them. Those of one level do not depend on each other, so that no order
+//! of levels is broken when they become one. An operation moves only in front of one that now has to wait for it.
 
 use std::mem::discriminant;
 
@@ -54,14 +55,19 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
 /// How far apart collectives may stand that wait for each other.
 const NEAR: usize = 128;
 
+/// Operands that have to be copied there and back are combined while they have this part of the bytes that others may.
+const COPIED: u64 = 64;
+
 /// The operations of a region, by their places in it.
 struct Order {
     ops: Vec<OpId>,
     /// What each has to come after: what makes its operands, and those of operations in its regions. Effects keep their
     /// order.
     after: Vec<SmallVec<[u32; 3]>>,
-    /// The first that reads a result of each; the end of the region where none does.
-    first_use: Vec<usize>,
+    /// Where each is needed: where it stands if it cannot wait, else where what cannot wait first depends on it.
+    needed: Vec<usize>,
+    /// Where the first reader of each is needed; the end of the region where there is none.
+    read: Vec<usize>,
 }
 
 impl Order {
@@ -69,7 +75,6 @@ impl Order {
         let ops = module.regions[region].ops.clone();
         let places: FxHashMap<OpId, u32> = ops.iter().enumerate().map(|(at, &op)| (op, at as u32)).collect();
         let mut after = Vec::with_capacity(ops.len());
-        let mut first_use = vec![ops.len(); ops.len()];
         let mut last_effect = None;
         for (at, &op) in ops.iter().enumerate() {
             let mut deps: SmallVec<[u32; 3]> = SmallVec::new();
@@ -86,10 +91,6 @@ impl Order {
                     effect |= has_effect(&module.ops[nested].kind);
                 }
             }
-            for &dep in &deps {
-                let first = &mut first_use[dep as usize];
-                *first = at.min(*first);
-            }
             if effect {
                 deps.extend(last_effect.replace(at as u32));
             }
@@ -97,10 +98,27 @@ impl Order {
             deps.dedup();
             after.push(deps);
         }
-        Order { ops, after, first_use }
+        let (needed, read) = Order::times(module, &ops, &after);
+        Order { ops, after, needed, read }
+    }
+
+    fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
+        let mut read = vec![ops.len(); ops.len()];
+        let mut needed = vec![0; ops.len()];
+        for (at, &op) in ops.iter().enumerate().rev() {
+            needed[at] = if can_wait(&module.ops[op].kind) { read[at] } else { at };
+            for &dep in &after[at] {
+                let first = &mut read[dep as usize];
+                *first = needed[at].min(*first);
+            }
+        }
+        (needed, read)
     }
 
     /// Collectives that become one, by their places: groups of two and more, each in order.
+    ///
+    /// Operations are seen in the order in which they are needed. So nothing that was seen depends on a group that is not
+    /// needed yet: its level may still rise, and whatever comes may join it.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -108,38 +126,47 @@ impl Order {
             bytes: u64,
             needed: usize,
         }
-        let mut levels: Vec<u32> = Vec::with_capacity(self.ops.len());
+        let mut levels: Vec<u32> = vec![0; self.ops.len()];
         let mut open: Vec<Open> = Vec::new();
         let mut closed: Vec<Vec<usize>> = Vec::new();
-        // To put operands end to end is to copy them, twice.
-        let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / 4 } else { limit };
+        let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
         // Whether each counts for the levels of what comes after it.
-        let mut counts: Vec<bool> = Vec::with_capacity(self.ops.len());
-        for at in 0..self.ops.len() {
+        let mut counts: Vec<bool> = vec![false; self.ops.len()];
+        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        order.sort_by_key(|&at| (self.needed[at], at));
+        for at in order {
             let deps = self.after[at].iter().map(|&dep| dep as usize);
-            let level = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
-            let small = is_small(at);
-            levels.push(level);
-            counts.push(small.is_some());
-            let Some(bytes) = small else { continue };
+            levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
+            let Some(bytes) = is_small(at) else { continue };
+            counts[at] = true;
+            // What is neither near nor can wait is left behind.
+            let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
+            for done in open.extract_if(.., |one| !may_join(one)) {
+                closed.push(done.members);
+            }
             let fits = |one: &Open| {
-                one.level == level && together_fit(module, self.ops[one.members[0]], self.ops[at])
+                (at < one.needed || one.level == levels[at])
+                    && together_fit(module, self.ops[one.members[0]], self.ops[at])
             };
             let found = open.iter().position(fits);
             if let Some(one) = found.map(|i| &mut open[i])
                 && one.bytes + bytes <= limit_of(at)
-                && (at < one.needed || at - one.members[0] <= NEAR)
             {
                 one.members.push(at);
                 one.bytes += bytes;
-                one.needed = one.needed.min(self.first_use[at]);
+                one.needed = one.needed.min(self.read[at]);
+                if levels[at] > one.level {
+                    one.level = levels[at];
+                    one.members.iter().for_each(|&member| levels[member] = one.level);
+                }
+                levels[at] = one.level;
                 continue;
             }
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
-            open.push(Open { level, members: vec![at], bytes, needed: self.first_use[at] });
+            open.push(Open { level: levels[at], members: vec![at], bytes, needed: self.read[at] });
         }
         closed.extend(open.into_iter().map(|one| one.members));
         closed.retain(|members| members.len() > 1);
@@ -214,10 +241,25 @@ fn has_effect(kind: &OpKind) -> bool {
     !is_pure(kind) && !only_results && kind.collective().is_none()
 }
 
-/// The bytes that a device puts in, if this is a collective that can be combined with others.
+/// Whether an operation may as well be done where its results are needed: not what the devices do most of the time, so that
+/// what computes goes on meanwhile.
+fn can_wait(kind: &OpKind) -> bool {
+    let is_heavy = matches!(
+        kind,
+        OpKind::DotGeneral(_)
+            | OpKind::Convolution(_)
+            | OpKind::Sort { .. }
+            | OpKind::Fft { .. }
+            | OpKind::Cholesky { .. }
+            | OpKind::TriangularSolve(_)
+    );
+    is_pure(kind) && !is_heavy
+}
+
+/// The bytes that a device puts in or gets out, whichever are more, if this is a collective that can be combined with others.
 fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
-    let (&[operand], &[_]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
     match &data.kind {
         OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
             reduction_of(module, *data.regions.first()?, 1)?;
@@ -230,7 +272,8 @@ fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     if ty.dtype == DType::I1 || ty.shape.contains(&0) {
         return None;
     }
-    u64::try_from(ty.num_bytes()?).ok()
+    let bytes = ty.num_bytes()?.max(module.tensor(result)?.num_bytes()?);
+    u64::try_from(bytes).ok()
 }
 
 fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {

@@ -26,7 +26,8 @@ use crate::sweep::{is_pure, sweep_where};
 /// How far clean-up goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
-    /// Collectives are combined while their operands have at most so many bytes together; 0 combines none.
+    /// Collectives are combined while they have at most so many bytes together, those that have to be copied for
+    /// it while they have a 64th of that; 0 combines none.
     pub combine_bytes: u64,
     /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
     pub keep_bytes: u64,
@@ -34,7 +35,7 @@ pub struct CleanOptions {
 
 impl Default for CleanOptions {
     fn default() -> Self {
-        CleanOptions { combine_bytes: 256 << 10, keep_bytes: 64 << 20 }
+        CleanOptions { combine_bytes: 4 << 20, keep_bytes: 64 << 20 }
     }
 }
 

@@ -49,6 +49,9 @@ const MODES: [&str; 2] = ["replica", "partition"];
 /// Programs that run at the same time; each has threads of its own for its devices.
 const SIDE_BY_SIDE: usize = 2;
 
+/// After so many programs a line says how far it is: the whole takes an hour.
+const TOLD_EVERY: usize = 25;
+
 /// How long one comparison may take. The slowest takes a tenth of it on two cores.
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -76,10 +79,14 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
                 scope.spawn(move || {
                     let lane = Lane::new(number, program, dir, oracle.as_ref());
                     let done = lane.and_then(|mut lane| {
-                        while let Some(program) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        loop {
+                            let at = next.fetch_add(1, Ordering::Relaxed);
+                            let Some(program) = all.get(at) else { return Ok(()) };
+                            if at > 0 && at % TOLD_EVERY == 0 {
+                                println!("   {at} of {} programs, at {}", all.len(), program.path);
+                            }
                             lane.program(program, args, report)?;
                         }
-                        Ok(())
                     });
                     if let Err(error) = done {
                         *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -10,7 +10,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::merge_reductions::merge_reductions;
-use crate::plan::{Plan, plan_and_tell, planned_mesh};
+use crate::plan::{Asked, Plan, gathered, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
 
@@ -88,7 +88,11 @@ pub fn partition(
     func: FuncId,
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
-    let Plan { gathers, notes } = planned(module, func)?;
+    let body = body_of(module, func)?;
+    let asked = Asked::new(module, body);
+    let Plan { mut gathers, notes } = planned(module, func)?;
+    let silent = gathered(module, body, &asked, &gathers, 1);
+    gathers.extend(silent);
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
     refuse_if_strict(options, &warnings)?;
     warnings.extend(notes);
@@ -101,7 +105,10 @@ pub fn partition(
 }
 
 /// Values that are whole where no annotation asks for it are errors where the user says so.
-fn refuse_if_strict(options: &PartitionOptions, warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+///
+/// # Errors
+/// With [`PartitionOptions::strict`], the warnings.
+pub fn refuse_if_strict(options: &PartitionOptions, warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
     if !options.strict || warnings.is_empty() {
         return Ok(());
     }

@@ -167,7 +167,7 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
 pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     let start = crate::cost::START as u64;
     let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
-    let combined = start.saturating_mul(cleaned.combined as u64);
+    let combined = start.saturating_mul(cleaned.fewer() as u64);
     let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
     summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }

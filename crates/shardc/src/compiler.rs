@@ -7,7 +7,7 @@ use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
-use shardc_passes::partition::{Interface, PartitionOptions, partition};
+use shardc_passes::partition::{Interface, PartitionOptions, partition, refuse_if_strict};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::remesh::replace_mesh;
 use shardc_passes::rule::ShardingRule;
@@ -230,7 +230,8 @@ impl Compiler {
         };
         let options =
             PropagateOptions { debug: self.debug, rules: self.rule_set, ..PropagateOptions::default() };
-        propagate(&mut imported.module, &options)?;
+        let report = propagate(&mut imported.module, &options)?;
+        imported.warnings.extend(report.warnings.into_iter().chain(report.uneven_results));
         Ok(imported)
     }
 
@@ -312,9 +313,12 @@ impl Compiler {
                 annotate::annotate(&mut module, mesh, &self.specs)?;
             }
         } else if !self.specs.is_empty() {
-            return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
-                .hint("add --mesh \"data=4,model=2\"")
-                .into());
+            if own_mesh(&module).is_none() {
+                return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
+                    .hint("add --mesh \"data=4,model=2\"")
+                    .into());
+            }
+            self.annotate_further(&mut module)?;
         }
         Ok((module, warnings))
     }
@@ -379,13 +383,15 @@ impl Compiler {
     ) -> Result<Output, Error> {
         watch(Stage::Propagate);
         prioritize(&mut module, entry, strategy);
-        propagate(&mut module, &PropagateOptions::default())?;
+        let told = propagate(&mut module, &PropagateOptions::default())?;
+        refuse_if_strict(&self.options, &told.uneven_results)?;
         watch(Stage::Partition);
         let done = partition(&mut module, entry, &self.options)?;
+        let warnings = told.warnings.into_iter().chain(told.uneven_results).chain(done.warnings).collect();
         Ok(Output {
             manifest: Manifest::from(&done.interface),
             interface: done.interface,
-            warnings: done.warnings,
+            warnings,
             strategy,
             cleaned: done.cleaned,
             module,

@@ -71,7 +71,7 @@ enum Command {
     Fuzz(fuzz::FuzzArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.
     #[command(
-        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update"
+        after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --only propagate\n  cargo xtask bench big.mlir --runs 9 --python .venv/bin/python\n  cargo xtask bench --tpu --update\n  cargo xtask bench --only step mlp_dp_tp_train"
     )]
     Bench(bench::BenchArgs),
 }

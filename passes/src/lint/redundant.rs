@@ -171,7 +171,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
     let mut out = base.regions[subject.body].args.clone();
     for &op in ops {
         let data = &base.ops[op];
-        if !subject.facts.is_constraint(op) {
+        if !subject.facts.asked.is_constraint(op) {
             out.extend(data.results.iter().copied().filter(|&v| !subject.is_constant(v)));
         }
     }

@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
 
 use super::Found;
-use super::subject::{Subject, count, whole_bytes};
-use crate::plan::Gather;
+use super::subject::{Subject, count};
+use crate::plan::{Gather, gathered};
 use crate::propagate::is_elementwise;
 use crate::reshard::{Planner, path_bytes};
 use crate::structure::program_ops;
@@ -21,7 +21,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &[Gather]) -> Vec<Found> 
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
     let mut places: IndexMap<Place, Forced> = IndexMap::new();
     for op in program_ops(module, subject.body) {
-        let (true, OpKind::Reshard(to)) = (subject.facts.is_constraint(op), &module.ops[op].kind) else {
+        let (true, OpKind::Reshard(to)) = (subject.facts.asked.is_constraint(op), &module.ops[op].kind)
+        else {
             continue;
         };
         for reshard in reshards_before(subject, op, *to, &mut seen) {
@@ -73,7 +74,7 @@ fn reshards_before(
         todo.extend(operands.filter_map(|&v| module.def_op(v)).filter(|&def| {
             let data = &module.ops[def];
             is_elementwise(module, def)
-                && !subject.facts.is_constraint(def)
+                && !subject.facts.asked.is_constraint(def)
                 && data.results.first().is_some_and(|&v| {
                     module.shape(v) == shape
                         && module.shardings.sharding_of(v).is_some_and(|s| s.same_placement(wanted))
@@ -138,69 +139,11 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Found> {
     Some(Found { diagnostic: warning, bytes: forced.bytes })
 }
 
-/// Values that the planner makes whole on every device for an operation that could have worked on parts: shardings
-/// that meet in it contradict. Not told are weights, which fully sharded training gathers by design; what a constraint
-/// asks for; what a function returns as annotated; and what [`for_operations`] tells.
+/// Values that the planner makes whole on every device though nobody asks for it ([`gathered`]).
 pub(super) fn to_whole(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> {
-    let module = subject.module;
-    let ops = program_ops(module, subject.body);
-    let uses = module.uses();
-    let needed: FxHashSet<OpId> = gathers.iter().map(|gather| gather.op).collect();
-    let mut kinds: IndexMap<(TypeId, &str), (OpId, Option<OpId>, usize)> = IndexMap::new();
-    for op in ops {
-        let data = &module.ops[op];
-        let (OpKind::Reshard(to), [operand], [result]) = (&data.kind, &*data.operands, &*data.results) else {
-            continue;
-        };
-        let (Some(from), Some(ty)) = (module.shardings.sharding_of(*operand), module.stored(*operand)) else {
-            continue;
-        };
-        let to = module.shardings.get(*to);
-        if subject.facts.is_constraint(op)
-            || from.is_unsplit()
-            || !to.is_unsplit()
-            || whole_bytes(ty) < subject.options.min_bytes.max(1)
-            || subject.is_from_argument(*operand)
-        {
-            continue;
-        }
-        let readers = uses.of(*result);
-        if !readers.is_empty() && readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return))
-        {
-            continue;
-        }
-        let reader = readers.first().map(|&(op, _)| op);
-        if reader.is_some_and(|op| needed.contains(&op)) {
-            continue;
-        }
-        let name = reader.map_or("", |op| module.ops[op].kind.name());
-        kinds.entry((module.values[*operand].ty, name)).or_insert((op, reader, 0)).2 += 1;
-    }
-    kinds.into_values().filter_map(|(op, reader, times)| whole(subject, op, reader, times)).collect()
-}
-
-fn whole(subject: &Subject<'_>, op: OpId, reader: Option<OpId>, times: usize) -> Option<Found> {
-    let module = subject.module;
-    let data = &module.ops[op];
-    let operand = *data.operands.first()?;
-    let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
-    let mesh = subject.mesh(from);
-    let bytes = whole_bytes(ty);
-    let maker = module.def_op(operand).map_or("an argument", |op| module.ops[op].kind.name());
-    let purpose = reader.map_or_else(String::new, |op| format!(" for {}", module.ops[op].kind.name()));
-    let message = format!(
-        "the result of {maker}, {ty}, is split {} and gathered whole on every device{purpose}: {}",
-        from.display(mesh),
-        bytes_text(bytes)
-    );
-    let shown = reader.unwrap_or(op);
-    let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(module.ops[shown].span);
-    if times > 1 {
-        warning = warning.note(Span::NONE, format!("the program does so {}", count(times, "time")));
-    }
-    warning = warning.hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
-    warning.user_loc = module.user_loc(shown);
-    Some(Found { diagnostic: warning, bytes })
+    let Subject { module, body, facts, options, .. } = *subject;
+    let found = gathered(module, body, &facts.asked, gathers, options.min_bytes.max(1));
+    found.into_iter().map(|gather| Found { diagnostic: gather.warning, bytes: gather.bytes }).collect()
 }
 
 /// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of

@@ -1,32 +1,27 @@
 //! The program that rules look at, and what they all ask of it.
 
 use shardc_ir::{
-    AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap,
-    ShardingId, TensorSharding, TensorType, ValueDef, ValueId,
+    AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, SecondaryMap, ShardingId,
+    TensorSharding, TensorType, ValueId,
 };
 use smallvec::SmallVec;
 
 use super::LintOptions;
 use crate::partition::arg_name;
+use crate::plan::Asked;
 use crate::sweep::is_pure;
 
 /// What is known of the annotated program, for all stages. Handles are the same in all of them.
 pub(super) struct Facts {
     /// Values that are computed from constants alone.
     constants: SecondaryMap<ValueId, bool>,
-    /// The operation that each region belongs to.
-    parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// Whether an operation is a sharding constraint of the user.
-    constraints: SecondaryMap<OpId, bool>,
+    /// What its annotations ask for.
+    pub(super) asked: Asked,
 }
 
 impl Facts {
     pub(super) fn new(module: &Module, body: RegionId) -> Facts {
-        let mut facts = Facts {
-            constants: SecondaryMap::new(),
-            parents: SecondaryMap::new(),
-            constraints: SecondaryMap::new(),
-        };
+        let mut facts = Facts { constants: SecondaryMap::new(), asked: Asked::new(module, body) };
         for op in module.walk(body) {
             let data = &module.ops[op];
             if is_pure(&data.kind)
@@ -35,17 +30,8 @@ impl Facts {
             {
                 data.results.iter().for_each(|&v| facts.constants[v] = true);
             }
-            for &region in &data.regions {
-                facts.parents[region] = op.into();
-            }
-            facts.constraints[op] = matches!(data.kind, OpKind::ShardingConstraint(_));
         }
         facts
-    }
-
-    /// Whether an operation is a sharding constraint that the user wrote.
-    pub(super) fn is_constraint(&self, op: OpId) -> bool {
-        self.constraints[op]
     }
 }
 
@@ -126,39 +112,6 @@ impl Subject<'_> {
     /// Whether an argument gives its memory to a result: a parameter or the state of an optimiser.
     pub(super) fn is_updated(&self, i: usize) -> bool {
         crate::strategy::is_updated(self.module, self.func, i)
-    }
-
-    /// Whether a value is an argument of the function, or a part or another form of one.
-    pub(super) fn is_from_argument(&self, value: ValueId) -> bool {
-        const MAX_STEPS: usize = 64;
-        let mut value = value;
-        for _ in 0..MAX_STEPS {
-            let (op, i) = match self.module.values[value].def {
-                ValueDef::Arg(region, i) => match self.facts.parents[region].expand() {
-                    None => return region == self.body,
-                    Some(op) if matches!(self.module.ops[op].kind, OpKind::While) => (op, i as usize),
-                    Some(_) => return false,
-                },
-                ValueDef::Result(op, i) => match self.module.ops[op].kind {
-                    OpKind::OptimizationBarrier => (op, i as usize),
-                    OpKind::Convert
-                    | OpKind::BitcastConvert
-                    | OpKind::ReducePrecision { .. }
-                    | OpKind::Transpose { .. }
-                    | OpKind::Reshape
-                    | OpKind::Slice(_)
-                    | OpKind::DynamicSlice { .. }
-                    | OpKind::ShardingConstraint(_)
-                    | OpKind::Reshard(_) => (op, 0),
-                    _ => return false,
-                },
-            };
-            match self.module.ops[op].operands.get(i) {
-                Some(&operand) => value = operand,
-                None => return false,
-            }
-        }
-        false
     }
 }
 

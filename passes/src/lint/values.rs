@@ -44,7 +44,7 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Found> {
             if !large
                 || subject.is_constant(value)
                 || whole_args.contains(&ty.num_elements())
-                || subject.is_from_argument(value)
+                || subject.facts.asked.is_from_argument(subject.module, subject.body, value)
             {
                 continue;
             }

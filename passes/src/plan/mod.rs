@@ -20,6 +20,7 @@ mod assign;
 mod detour;
 mod dynamic;
 mod effects;
+mod gathered;
 mod manual;
 mod meshes;
 mod one_device;
@@ -40,6 +41,7 @@ use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
 use self::detour::{Detour, detour};
+pub(crate) use self::gathered::{Asked, gathered};
 use self::meshes::{common_mesh, tidy};
 pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;

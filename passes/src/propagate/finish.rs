@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisList, DYNAMIC, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind, PackedOption,
-    RegionId, ShardingId, TensorSharding, ValueDef, ValueId,
+    AxisList, Class, DYNAMIC, Diagnostic, DimSharding, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
+    PackedOption, RegionId, ShardingId, TensorSharding, ValueDef, ValueId,
 };
 
 use super::axes::{gcd, part, pre};
@@ -11,6 +11,7 @@ use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE, aliased_pairs};
 use super::manual;
 use super::provenance::Subject;
+use crate::units::bytes_text;
 
 /// What took a sharding, from what, and which.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
@@ -21,7 +22,7 @@ pub(super) type Agreed = (Subject, Subject, ShardingId);
 /// A dimension of an argument or a result of the function that the user did not split keeps only as many inferred
 /// axes as divide it, and no parts of axes: the outside world holds those arrays.
 ///
-/// Returns what took the sharding of what, because both share memory.
+/// Returns what took the sharding of what, because both share memory; results that lose axes so are added to `uneven`.
 pub(super) fn write_back(
     module: &mut Module,
     func: FuncId,
@@ -29,6 +30,7 @@ pub(super) fn write_back(
     graph: &Graph,
     given: &[u32],
     shardings: &[u32],
+    uneven: &mut Vec<Diagnostic>,
 ) -> Vec<Agreed> {
     let Some(mesh) = default_mesh(module, shardings) else { return Vec::new() };
     let get = |module: &Module, id: u32| -> Option<TensorSharding> {
@@ -69,7 +71,9 @@ pub(super) fn write_back(
         let sharding = match get(module, shardings[result.result as usize]) {
             Some(found) => {
                 let user = get(module, given[result.result as usize]);
-                evenly_split(module, &found, user.as_ref(), &tensor.shape, true).closed()
+                let even = evenly_split(module, &found, user.as_ref(), &tensor.shape, true);
+                uneven.extend(uneven_result(module, func, i, &found, &even));
+                even.closed()
             }
             None => TensorSharding::replicated(mesh, tensor.rank()),
         };
@@ -375,6 +379,37 @@ fn evenly_split(
         }
     }
     out
+}
+
+/// A warning where a result of the function could be split as `found`, but is as `even` because axes do not divide it.
+fn uneven_result(
+    module: &Module,
+    func: FuncId,
+    i: usize,
+    found: &TensorSharding,
+    even: &TensorSharding,
+) -> Option<Diagnostic> {
+    let data = &module.funcs[func];
+    let ty = module.types.stored(data.results[i])?;
+    let mesh = &module.meshes[found.mesh];
+    let lost = |d: &usize| {
+        let parts = mesh.axes_size(&found.dims[*d].axes);
+        found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0
+    };
+    let dim = (0..found.rank()).find(lost)?;
+    let parts = mesh.axes_size(&found.dims[dim].axes);
+    let message = format!(
+        "result {i}, {ty}, is computed split {} and returned split {}, because {} does not divide by {parts}: {}",
+        found.closed().display(mesh),
+        even.closed().display(mesh),
+        ty.shape[dim],
+        bytes_text(u64::try_from(ty.num_bytes()?).ok()?),
+    );
+    let warning = Diagnostic::warning(Class::InvalidInput, "SH0808", message).at(data.span);
+    Some(warning.hint(format!(
+        "annotate the result with {} to have it in parts of which the last is shorter, or pad dimension {dim} to a multiple of {parts}",
+        found.closed().display(mesh)
+    )))
 }
 
 /// Of a dimension that the user left open, keeps the axes before the first part of an axis.

@@ -95,6 +95,8 @@ pub struct PropagateReport {
     pub provenance: Option<Box<Provenance>>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+    /// Results of the function that must be gathered, because axes do not divide them.
+    pub uneven_results: Vec<Diagnostic>,
 }
 
 /// Propagates the shardings of the entry function to every value in it.
@@ -142,7 +144,8 @@ pub fn propagate_func(
     }
     let parents = Parents::new(module, body);
     let mut solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
-    let agreed = finish::write_back(module, func, body, &solved.graph, &solved.given, &solved.shardings);
+    let Solved { graph, given, shardings, report } = &mut solved;
+    let agreed = finish::write_back(module, func, body, graph, given, shardings, &mut report.uneven_results);
     if kinds != Kinds::default() {
         finish::write_ops(module, body);
     }

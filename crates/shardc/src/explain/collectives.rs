@@ -6,14 +6,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use shardc_ir::{EntityRef, Mesh, Module, OpId, OpKind, RegionId};
+use indexmap::IndexSet;
+use shardc_ir::{EntityRef, Mesh, Module, OpId, OpKind, RegionId, ValueId};
 use shardc_passes::propagate::{Place as At, Subject};
 use shardc_passes::rule::FactorKind;
 use shardc_passes::rules::rule_of;
 use shardc_passes::summary::bytes_sent;
 
 use super::Explainer;
-use super::report::{CollectiveReport, ConflictReport, Place, ValueReport};
+use super::report::{CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
 /// Reasons for the communication of one operation, each with the axis that it is about.
@@ -44,62 +45,105 @@ impl Because {
 /// What is the same for an operation in the propagated and in the partitioned program.
 type Origin = (u32, usize);
 
+/// Which operations of the propagated program collectives serve.
+struct Served<'a> {
+    /// The operations of the propagated program by their places; the first where a function is called several times.
+    ops: BTreeMap<Origin, OpId>,
+    /// The collectives that a combined one stands for.
+    combined: HashMap<OpId, &'a [OpId]>,
+}
+
+impl<'a> Served<'a> {
+    fn new(propagated: &Module, body: RegionId, output: &'a Output) -> Served<'a> {
+        let mut ops = BTreeMap::new();
+        for op in propagated.walk(body) {
+            ops.entry(origin(propagated, op)).or_insert(op);
+        }
+        let combined = output.cleaned.combined.iter().map(|one| (one.op, one.members.as_slice())).collect();
+        Served { ops, combined }
+    }
+
+    /// The operations that a collective of the partitioned program serves, each once, in order.
+    fn by(&self, partitioned: &Module, collective: OpId) -> Vec<OpId> {
+        let alone = [collective];
+        let members = self.combined.get(&collective).copied().unwrap_or(&alone);
+        let ops = members.iter().filter_map(|&member| self.ops.get(&origin(partitioned, member)).copied());
+        ops.collect::<IndexSet<OpId>>().into_iter().collect()
+    }
+}
+
+/// A collective, without what it is there for.
+fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> CollectiveReport {
+    let module = &output.module;
+    let data = &module.ops[op];
+    let groups = data.kind.collective().map_or(&[][..], |spec| spec.groups.as_slice());
+    let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
+    let types: Vec<String> =
+        data.operands.iter().map(|&v| module.types.display(module.values[v].ty)).collect();
+    let ty = match types.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
+        _ => types.concat(),
+    };
+    CollectiveReport {
+        number,
+        kind: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
+        axes: axes_of(&output.interface.mesh, groups, pairs),
+        ty,
+        bytes: bytes_sent(module, op).unwrap_or(0),
+        in_loop,
+        ..CollectiveReport::default()
+    }
+}
+
 impl Explainer<'_> {
     /// All collectives of the partitioned program.
     pub(super) fn collectives(&self, output: &Output) -> Vec<CollectiveReport> {
-        let served = self.served();
+        let served = Served::new(self.module, self.body, output);
         let conflicts = self.conflicts_by_op();
         let mut known: HashMap<OpId, Because> = HashMap::new();
         let mut out = Vec::new();
         for (op, in_loop) in collective_ops(&output.module) {
-            let serves = served.get(&origin(&output.module, op)).copied();
-            let mut report = self.collective(output, op, in_loop, serves, out.len());
-            if let Some(serves) = serves {
+            let mut report = collective(output, op, in_loop, out.len());
+            for serves in served.by(&output.module, op) {
                 let because = known.entry(serves).or_insert_with(|| self.because(serves, &conflicts));
-                report.because = because.of(&report);
+                report.serves.push(ServedReport {
+                    op: self.module.ops[serves].kind.name().to_owned(),
+                    place: self.names.op_place(serves),
+                    because: because.of(&report),
+                });
             }
             out.push(report);
         }
         out
     }
 
-    /// One collective, with the ways of all axes of the operation that it serves.
+    /// One collective, with the ways of all axes of the operations that it serves.
     pub(super) fn one_collective(
         &self,
         output: &Output,
         number: usize,
     ) -> Result<Vec<CollectiveReport>, Error> {
         let mut all = self.collectives(output);
-        if number >= all.len() {
+        let ops = collective_ops(&output.module);
+        let (true, Some(&(op, _))) = (number < all.len(), ops.get(number)) else {
             let message = format!("the partitioned program has no collective {number}");
             let hint = format!("it has {} collectives, counted from 0", all.len());
             return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
-        }
+        };
         let mut report = all.swap_remove(number);
-        let op = collective_ops(&output.module).get(number).map(|&(op, _)| op);
-        let serves = op.and_then(|op| self.served().get(&origin(&output.module, op)).copied());
-        if let Some(serves) = serves {
-            report.sides = self.sides(serves);
-        }
+        report.sides = self.sides(&Served::new(self.module, self.body, output).by(&output.module, op));
         Ok(vec![report])
     }
 
-    /// Operands and results of an operation.
-    fn sides(&self, op: OpId) -> Vec<ValueReport> {
-        let data = &self.module.ops[op];
-        let mut values: Vec<_> = data.operands.iter().chain(&data.results).copied().collect();
-        values.dedup();
-        values.retain(|&v| self.module.shardings.of(v).is_some() && self.module.rank(v) > 0);
+    /// Operands and results of operations, each once.
+    fn sides(&self, ops: &[OpId]) -> Vec<ValueReport> {
+        let values = ops.iter().flat_map(|&op| {
+            let data = &self.module.ops[op];
+            data.operands.iter().chain(&data.results).copied()
+        });
+        let told = |v: &ValueId| self.module.shardings.of(*v).is_some() && self.module.rank(*v) > 0;
+        let values: IndexSet<ValueId> = values.filter(told).collect();
         values.into_iter().map(|v| self.value(Subject::Value(v), false)).collect()
-    }
-
-    /// The operations of the propagated program by their places; the first where a function is called several times.
-    fn served(&self) -> BTreeMap<Origin, OpId> {
-        let mut out = BTreeMap::new();
-        for op in self.module.walk(self.body) {
-            out.entry(origin(self.module, op)).or_insert(op);
-        }
-        out
     }
 
     fn conflicts_by_op(&self) -> HashMap<Option<OpId>, Vec<usize>> {
@@ -108,32 +152,6 @@ impl Explainer<'_> {
             out.entry(conflict.op).or_default().push(i);
         }
         out
-    }
-
-    fn collective(
-        &self,
-        output: &Output,
-        op: OpId,
-        in_loop: bool,
-        serves: Option<OpId>,
-        number: usize,
-    ) -> CollectiveReport {
-        let module = &output.module;
-        let data = &module.ops[op];
-        let operand = data.operands.first();
-        let groups = data.kind.collective().map_or(&[][..], |spec| spec.groups.as_slice());
-        let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
-        CollectiveReport {
-            number,
-            kind: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
-            axes: axes_of(&output.interface.mesh, groups, pairs),
-            ty: operand.map_or_else(String::new, |&v| module.types.display(module.values[v].ty)),
-            bytes: bytes_sent(module, op).unwrap_or(0),
-            in_loop,
-            op: serves.map_or_else(String::new, |op| self.module.ops[op].kind.name().to_owned()),
-            place: serves.map_or_else(Place::default, |op| self.names.op_place(op)),
-            ..CollectiveReport::default()
-        }
     }
 
     /// Why an operation needs communication.
@@ -190,7 +208,10 @@ impl Explainer<'_> {
                         "it sums over dimension {dim} of {}, which \"{axis}\" splits (from {from})",
                         self.names.value(operand)
                     );
-                    out.push((axis, text));
+                    let sum = (axis, text);
+                    if !out.contains(&sum) {
+                        out.push(sum);
+                    }
                 }
             }
         }

@@ -178,12 +178,27 @@ impl Page<'_> {
         self.raw("<h2>Collectives</h2>\n<table><tr><th>#<th>bytes sent<th>what<th>for</tr>\n");
         for collective in collectives {
             let mut because = String::new();
-            for text in &collective.because {
-                let _ = write!(because, "<p>{}</p>", escaped(text));
+            for (i, served) in collective.serves.iter().enumerate() {
+                if i > 0 {
+                    let _ = write!(
+                        because,
+                        "<p><code>{}</code> {}</p>",
+                        escaped(&served.op),
+                        self.place(&served.place)
+                    );
+                }
+                for text in &served.because {
+                    let _ = write!(because, "<p>{}</p>", escaped(text));
+                }
             }
             for side in &collective.sides {
                 let _ = write!(because, "<p><code>{}</code></p>{}", escaped(&side.name), self.ways(side));
             }
+            let first = match collective.serves.as_slice() {
+                [] => String::new(),
+                [first] => self.place(&first.place),
+                [first, rest @ ..] => format!("{} and {} more", self.place(&first.place), rest.len()),
+            };
             self.raw(&format!(
                 "<tr><td class=\"n\">{}<td class=\"n\">{}{}<td><code>{} {}</code> along {}<td><details><summary>\
                  <code>{}</code> {}</summary>{because}</details></tr>\n",
@@ -193,8 +208,8 @@ impl Page<'_> {
                 escaped(&collective.kind),
                 escaped(&collective.ty),
                 escaped(&collective.axes.join(", ")),
-                escaped(&collective.op),
-                self.place(&collective.place)
+                escaped(collective.serves.first().map_or("", |first| &first.op)),
+                first
             ));
         }
         self.raw("</table>\n");

@@ -198,15 +198,22 @@ pub struct CollectiveReport {
     pub bytes: u64,
     /// Whether it stands in a loop.
     pub in_loop: bool,
-    /// The operation that it serves.
-    pub op: String,
-    /// Where that stands.
-    pub place: Place,
-    /// Why it is there, in words.
-    pub because: Vec<String>,
-    /// The axes of the operation's operands and results, with their ways.
+    /// What it is there for: several operations, where their collectives became one.
+    pub serves: Vec<ServedReport>,
+    /// The axes of the operations' operands and results, with their ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
+}
+
+/// An operation that needs a collective.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ServedReport {
+    /// `stablehlo.dot_general`; empty for one that is not in the propagated program.
+    pub op: String,
+    /// Where it stands.
+    pub place: Place,
+    /// Why it needs the collective, in words.
+    pub because: Vec<String>,
 }
 
 impl Place {

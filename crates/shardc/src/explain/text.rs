@@ -192,35 +192,47 @@ impl Text<'_> {
         order.sort_by_key(|c| std::cmp::Reverse(c.bytes));
         let (shown, rest) = self.rows(order.len());
         for collective in &order[..shown] {
-            self.collective(collective);
+            self.collective(collective, 1);
         }
         rest.into_iter().for_each(|rest| self.line(&rest));
     }
 
-    fn collective(&mut self, collective: &CollectiveReport) {
+    /// A collective with the first of what it is for, and so many others where not all are to be shown.
+    fn collective(&mut self, collective: &CollectiveReport, others_shown: usize) {
         let in_loop = if collective.in_loop { ", in a loop" } else { "" };
         let axes = if collective.axes.is_empty() {
             String::new()
         } else {
             format!(" along {}", collective.axes.join(", "))
         };
-        let place = self.place(&collective.place);
-        self.line(&format!(
-            "  {:>10}  #{} {} of {}{axes}{in_loop}, for {}  {place}",
+        let head = format!(
+            "  {:>10}  #{} {} of {}{axes}{in_loop}",
             bytes(collective.bytes),
             collective.number,
             collective.kind,
             collective.ty,
-            if collective.op.is_empty() { "an operation without a place" } else { &collective.op },
-        ));
-        for because in &collective.because {
-            self.line(&format!("              {because}"));
+        );
+        let [first, others @ ..] = collective.serves.as_slice() else {
+            self.line(&format!("{head}, for an operation without a place"));
+            return;
+        };
+        let place = self.place(&first.place);
+        self.line(&format!("{head}, for {}  {place}", first.op));
+        first.because.iter().for_each(|because| self.line(&format!("              {because}")));
+        let shown = if self.all { others.len() } else { others.len().min(others_shown) };
+        for other in &others[..shown] {
+            let place = self.place(&other.place);
+            self.line(&format!("              and for {}  {place}", other.op));
+            other.because.iter().for_each(|because| self.line(&format!("                {because}")));
+        }
+        if shown < others.len() {
+            self.line(&format!("              and for {} more, combined into one", others.len() - shown));
         }
     }
 
     fn one_collective(&mut self, collective: &CollectiveReport) {
         self.heading(&format!("collective {}", collective.number));
-        self.collective(collective);
+        self.collective(collective, ROWS);
         for side in &collective.sides {
             self.value(side);
         }

@@ -2,10 +2,13 @@
 //!
 //! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
 
+mod corpus;
 mod generate;
+mod page;
 mod partition;
 mod propagate;
 mod shardy;
+mod step;
 mod text;
 mod tpu;
 
@@ -32,8 +35,8 @@ pub(crate) struct BenchArgs {
     /// be names of programs of the corpus; without any, those that are too large to run.
     #[arg(long, conflicts_with = "only")]
     tpu: bool,
-    /// Write the table of --tpu into docs/QUALITY.md.
-    #[arg(long, requires = "tpu")]
+    /// Write the table of --tpu or of --only step into docs/QUALITY.md.
+    #[arg(long)]
     update: bool,
     /// How often each side runs.
     #[arg(long, default_value_t = 5)]
@@ -52,6 +55,9 @@ enum Comparison {
     Propagate,
     /// Propagation and partitioning, beside Shardy's propagation.
     Partition,
+    /// Training steps on virtual CPU devices, beside XLA's own partition of the same program. Files may be names of
+    /// programs of the corpus. Takes minutes, and runs only when asked for.
+    Step,
 }
 
 /// Seconds by stage.
@@ -60,8 +66,13 @@ type Seconds = BTreeMap<String, f64>;
 /// Measures and prints.
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
+    let is_step = args.only == Some(Comparison::Step);
+    ensure!(!args.update || args.tpu || is_step, "--update goes with --tpu or --only step");
     if args.tpu {
         return tpu::run(workspace, args);
+    }
+    if is_step {
+        return step::run(workspace, args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

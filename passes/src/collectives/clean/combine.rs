@@ -2,14 +2,15 @@
 //!
 //! Each start of a collective costs time that a few bytes do not. Those of a region that are of one kind, over the same
 //! devices and of one element type become one as long as they stay small together, and stand near each other or are not
-//! needed before the last of them: none has to wait long for the others.
+//! needed before the last of them: none has to wait long for the others. So the gradients of several layers travel
+//! together, and nothing of the forward pass waits for the backward pass.
 //!
 //! Between replicas, all-reduces take several operands as they are. Others take one: theirs are made flat, put end to
-//! end, and cut up again afterwards.
+//! end, and cut up again afterwards, which pays off for fewer bytes.
 //!
-//! The *level* of an operation is the number of collectives that may be combined on the longest way to it. Those of one
-//! level do not depend on each other, so that no order of levels is broken when they become one. An operation moves only
-//! in front of one that now has to wait for it.
+//! The *level* of an operation is the number of collectives that may be combined on the longest way to it, where those
+//! that became one are of the level of the last of them. Those of one level do not depend on each other, so that no order
+//! of levels is broken when they become one. An operation moves only in front of one that now has to wait for it.
 
 use std::mem::discriminant;
 
@@ -19,24 +20,24 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::CleanOptions;
 use super::merge::same_devices;
+use super::{CleanOptions, Combined};
 use crate::localize::MARK;
 use crate::reducer::reduction_of;
 use crate::structure::has_program_regions;
 use crate::sweep::is_pure;
 
-/// Combines under `region`; returns how many collectives there are fewer.
-pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
+/// Combines under `region`; returns what became one.
+pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {
+    let mut out = Vec::new();
     if options.combine_bytes == 0 {
-        return 0;
+        return out;
     }
-    let mut fewer = 0;
     for at in 0..module.regions[region].ops.len() {
         let op = module.regions[region].ops[at];
         if has_program_regions(&module.ops[op].kind) {
             for inner in module.ops[op].regions.clone() {
-                fewer += combine(module, inner, options);
+                out.extend(combine(module, inner, options));
             }
         }
     }
@@ -45,15 +46,17 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
         let order = Order::new(module, region);
         let groups = order.groups(module, options.combine_bytes);
         if !groups.is_empty() {
-            fewer += groups.iter().map(|members| members.len() - 1).sum::<usize>();
-            order.emit(module, region, &groups);
+            out.extend(order.emit(module, region, &groups));
         }
     }
-    fewer
+    out
 }
 
 /// How far apart collectives may stand that wait for each other.
 const NEAR: usize = 128;
+
+/// Operands that have to be copied there and back are combined while they have this part of the bytes that others may.
+const COPIED: u64 = 64;
 
 /// The operations of a region, by their places in it.
 struct Order {
@@ -61,8 +64,10 @@ struct Order {
     /// What each has to come after: what makes its operands, and those of operations in its regions. Effects keep their
     /// order.
     after: Vec<SmallVec<[u32; 3]>>,
-    /// The first that reads a result of each; the end of the region where none does.
-    first_use: Vec<usize>,
+    /// Where each is needed: where it stands if it cannot wait, else where what cannot wait first depends on it.
+    needed: Vec<usize>,
+    /// Where the first reader of each is needed; the end of the region where there is none.
+    read: Vec<usize>,
 }
 
 impl Order {
@@ -70,7 +75,6 @@ impl Order {
         let ops = module.regions[region].ops.clone();
         let places: FxHashMap<OpId, u32> = ops.iter().enumerate().map(|(at, &op)| (op, at as u32)).collect();
         let mut after = Vec::with_capacity(ops.len());
-        let mut first_use = vec![ops.len(); ops.len()];
         let mut last_effect = None;
         for (at, &op) in ops.iter().enumerate() {
             let mut deps: SmallVec<[u32; 3]> = SmallVec::new();
@@ -87,10 +91,6 @@ impl Order {
                     effect |= has_effect(&module.ops[nested].kind);
                 }
             }
-            for &dep in &deps {
-                let first = &mut first_use[dep as usize];
-                *first = at.min(*first);
-            }
             if effect {
                 deps.extend(last_effect.replace(at as u32));
             }
@@ -98,10 +98,27 @@ impl Order {
             deps.dedup();
             after.push(deps);
         }
-        Order { ops, after, first_use }
+        let (needed, read) = Order::times(module, &ops, &after);
+        Order { ops, after, needed, read }
+    }
+
+    fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
+        let mut read = vec![ops.len(); ops.len()];
+        let mut needed = vec![0; ops.len()];
+        for (at, &op) in ops.iter().enumerate().rev() {
+            needed[at] = if can_wait(&module.ops[op].kind) { read[at] } else { at };
+            for &dep in &after[at] {
+                let first = &mut read[dep as usize];
+                *first = needed[at].min(*first);
+            }
+        }
+        (needed, read)
     }
 
     /// Collectives that become one, by their places: groups of two and more, each in order.
+    ///
+    /// Operations are seen in the order in which they are needed. So nothing that was seen depends on a group that is not
+    /// needed yet: its level may still rise, and whatever comes may join it.
     fn groups(&self, module: &Module, limit: u64) -> Vec<Vec<usize>> {
         struct Open {
             level: u32,
@@ -109,38 +126,47 @@ impl Order {
             bytes: u64,
             needed: usize,
         }
-        let mut levels: Vec<u32> = Vec::with_capacity(self.ops.len());
+        let mut levels: Vec<u32> = vec![0; self.ops.len()];
         let mut open: Vec<Open> = Vec::new();
         let mut closed: Vec<Vec<usize>> = Vec::new();
-        // To put operands end to end is to copy them, twice.
-        let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / 4 } else { limit };
+        let limit_of = |at: usize| if goes_flat(module, self.ops[at]) { limit / COPIED } else { limit };
         let is_small = |at: usize| can_combine(module, self.ops[at]).filter(|&bytes| bytes <= limit_of(at));
         // Whether each counts for the levels of what comes after it.
-        let mut counts: Vec<bool> = Vec::with_capacity(self.ops.len());
-        for at in 0..self.ops.len() {
+        let mut counts: Vec<bool> = vec![false; self.ops.len()];
+        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        order.sort_by_key(|&at| (self.needed[at], at));
+        for at in order {
             let deps = self.after[at].iter().map(|&dep| dep as usize);
-            let level = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
-            let small = is_small(at);
-            levels.push(level);
-            counts.push(small.is_some());
-            let Some(bytes) = small else { continue };
+            levels[at] = deps.map(|dep| levels[dep] + u32::from(counts[dep])).max().unwrap_or(0);
+            let Some(bytes) = is_small(at) else { continue };
+            counts[at] = true;
+            // What is neither near nor can wait is left behind.
+            let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
+            for done in open.extract_if(.., |one| !may_join(one)) {
+                closed.push(done.members);
+            }
             let fits = |one: &Open| {
-                one.level == level && together_fit(module, self.ops[one.members[0]], self.ops[at])
+                (at < one.needed || one.level == levels[at])
+                    && together_fit(module, self.ops[one.members[0]], self.ops[at])
             };
             let found = open.iter().position(fits);
             if let Some(one) = found.map(|i| &mut open[i])
                 && one.bytes + bytes <= limit_of(at)
-                && (at < one.needed || at - one.members[0] <= NEAR)
             {
                 one.members.push(at);
                 one.bytes += bytes;
-                one.needed = one.needed.min(self.first_use[at]);
+                one.needed = one.needed.min(self.read[at]);
+                if levels[at] > one.level {
+                    one.level = levels[at];
+                    one.members.iter().for_each(|&member| levels[member] = one.level);
+                }
+                levels[at] = one.level;
                 continue;
             }
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
-            open.push(Open { level, members: vec![at], bytes, needed: self.first_use[at] });
+            open.push(Open { level: levels[at], members: vec![at], bytes, needed: self.read[at] });
         }
         closed.extend(open.into_iter().map(|one| one.members));
         closed.retain(|members| members.len() > 1);
@@ -149,12 +175,12 @@ impl Order {
     }
 
     /// Puts the region together again, with one collective for each group where the first of it is needed.
-    fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) {
+    fn emit(&self, module: &mut Module, region: RegionId, groups: &[Vec<usize>]) -> Vec<Combined> {
         let mut group_of: Vec<Option<usize>> = vec![None; self.ops.len()];
         for (g, members) in groups.iter().enumerate() {
             members.iter().for_each(|&at| group_of[at] = Some(g));
         }
-        let mut out = Vec::with_capacity(self.ops.len());
+        let (mut out, mut combined) = (Vec::with_capacity(self.ops.len()), Vec::with_capacity(groups.len()));
         let mut done = vec![false; self.ops.len()];
         let last = self.ops.len().saturating_sub(1);
         for at in 0..self.ops.len() {
@@ -163,10 +189,11 @@ impl Order {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
                 stack.extend(waiting.into_iter().rev().map(|first| (first, false)));
-                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out);
+                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out, &mut combined);
             }
         }
         module.regions[region].ops = out;
+        combined
     }
 
     /// Appends what is on the stack, last first, each after all that it has to come after.
@@ -178,6 +205,7 @@ impl Order {
         stack: &mut Vec<(usize, bool)>,
         done: &mut [bool],
         out: &mut Vec<OpId>,
+        combined: &mut Vec<Combined>,
     ) {
         while let Some((at, ready)) = stack.pop() {
             if done[at] {
@@ -190,7 +218,7 @@ impl Order {
                 let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
                 match ops.as_slice() {
                     [op] => out.push(*op),
-                    all => together(module, all, out),
+                    all => combined.push(together(module, all, out)),
                 }
                 continue;
             }
@@ -213,10 +241,25 @@ fn has_effect(kind: &OpKind) -> bool {
     !is_pure(kind) && !only_results && kind.collective().is_none()
 }
 
-/// The bytes that a device puts in, if this is a collective that can be combined with others.
+/// Whether an operation may as well be done where its results are needed: not what the devices do most of the time, so that
+/// what computes goes on meanwhile.
+fn can_wait(kind: &OpKind) -> bool {
+    let is_heavy = matches!(
+        kind,
+        OpKind::DotGeneral(_)
+            | OpKind::Convolution(_)
+            | OpKind::Sort { .. }
+            | OpKind::Fft { .. }
+            | OpKind::Cholesky { .. }
+            | OpKind::TriangularSolve(_)
+    );
+    is_pure(kind) && !is_heavy
+}
+
+/// The bytes that a device puts in or gets out, whichever are more, if this is a collective that can be combined with others.
 fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
-    let (&[operand], &[_]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
     match &data.kind {
         OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
             reduction_of(module, *data.regions.first()?, 1)?;
@@ -229,7 +272,8 @@ fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     if ty.dtype == DType::I1 || ty.shape.contains(&0) {
         return None;
     }
-    u64::try_from(ty.num_bytes()?).ok()
+    let bytes = ty.num_bytes()?.max(module.tensor(result)?.num_bytes()?);
+    u64::try_from(bytes).ok()
 }
 
 fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
@@ -246,13 +290,15 @@ fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
 }
 
 /// Appends one collective in place of `members`, whose results it defines.
-fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> Combined {
     let first = members[0];
-    if goes_flat(module, first) {
-        end_to_end(module, members, out);
+    let op = if goes_flat(module, first) {
+        end_to_end(module, members, out)
     } else {
         side_by_side(module, first, members, out);
-    }
+        first
+    };
+    Combined { op, members: members.to_vec() }
 }
 
 /// Whether the operands of several such collectives have to be put end to end.
@@ -282,8 +328,8 @@ fn side_by_side(module: &mut Module, first: OpId, members: &[OpId], out: &mut Ve
 }
 
 /// One collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
-/// parts, of what comes out where they gather them.
-fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
+/// parts, of what comes out where they gather them. Returns the collective.
+fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> OpId {
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
@@ -305,10 +351,9 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
     b.like = first;
     let all = b.make(OpKind::Concatenate { dim: 1 }, &flat, &[rows_in, width], dtype);
     let done = b.make(kind, &[all], &[rows_out, width], dtype);
-    if let Some(op) = b.module.def_op(done) {
-        b.module.ops[op].attrs = b.module.ops[first].attrs.clone();
-        b.module.ops[op].regions = std::mem::take(&mut b.module.ops[first].regions);
-    }
+    let collective = b.module.def_op(done).unwrap_or(first);
+    b.module.ops[collective].attrs = b.module.ops[first].attrs.clone();
+    b.module.ops[collective].regions = std::mem::take(&mut b.module.ops[first].regions);
     let mut start = 0;
     for (&op, &row) in members.iter().zip(&flat) {
         let size = b.module.shape(row)[1];
@@ -324,6 +369,7 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) {
         let value = b.unrows(part, result, changed_dim(&b.module.ops[op].kind), rows_out, dtype);
         b.define(result, value);
     }
+    collective
 }
 
 /// The dimension that a collective cuts or puts together.

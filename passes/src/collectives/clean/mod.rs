@@ -16,7 +16,7 @@ mod defer;
 mod hoist;
 mod merge;
 
-use shardc_ir::{FuncId, Module, OpKind, RegionId, SpmdMode};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
 use super::devices;
@@ -26,7 +26,8 @@ use crate::sweep::{is_pure, sweep_where};
 /// How far clean-up goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
-    /// Collectives are combined while their operands have at most so many bytes together; 0 combines none.
+    /// Collectives are combined while they have at most so many bytes together, those that have to be copied for
+    /// it while they have a 64th of that; 0 combines none.
     pub combine_bytes: u64,
     /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
     pub keep_bytes: u64,
@@ -34,33 +35,48 @@ pub struct CleanOptions {
 
 impl Default for CleanOptions {
     fn default() -> Self {
-        CleanOptions { combine_bytes: 256 << 10, keep_bytes: 64 << 20 }
+        CleanOptions { combine_bytes: 4 << 20, keep_bytes: 64 << 20 }
     }
 }
 
 /// What clean-up did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanReport {
     /// Collectives that were equal to another.
     pub merged: usize,
     /// Collectives whose results nobody used.
     pub dead: usize,
-    /// Collectives that became part of another.
-    pub combined: usize,
+    /// Collectives that others became part of.
+    pub combined: Vec<Combined>,
     /// Collectives that left a loop.
     pub hoisted: usize,
     /// Sums that are completed after a loop rather than each time round.
     pub deferred: usize,
 }
 
+/// A collective that stands for several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combined {
+    /// The collective.
+    pub op: OpId,
+    /// Those that it stands for. They are in no region any longer, but still know which operation they served.
+    pub members: Vec<OpId>,
+}
+
 impl CleanReport {
+    /// How many collectives there are fewer because they became part of others.
+    #[must_use]
+    pub fn fewer(&self) -> usize {
+        self.combined.iter().map(|one| one.members.len() - 1).sum()
+    }
+
     /// What was done, for people: `2 equal ones merged, 1 moved out of loops`; empty for nothing.
     #[must_use]
     pub fn text(&self) -> String {
         let parts = [
             (self.merged, "equal to another"),
             (self.dead, "without use"),
-            (self.combined, "combined into others"),
+            (self.fewer(), "combined into others"),
             (self.hoisted, "moved out of loops"),
             (self.deferred, "completed after a loop"),
         ];

@@ -8,12 +8,7 @@ mod closed_form;
 mod compile;
 mod table;
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -23,24 +18,12 @@ use self::{
     closed_form::closed_form,
     compile::{Compiler, Verdict},
 };
-use super::{BenchArgs, shared};
+use super::{
+    BenchArgs,
+    corpus::{Subject, subjects},
+    page, shared,
+};
 use crate::{process, python, setup, workspace::Workspace};
-
-/// Folders of the corpus, and how XLA is to read the annotations of their programs.
-const FOLDERS: [(&str, &str); 2] = [("jax", "shardy"), ("torch_xla", "gspmd")];
-
-/// The file that the table belongs to.
-const PAGE: &str = "docs/QUALITY.md";
-
-/// A program to compare.
-struct Subject {
-    name: String,
-    file: PathBuf,
-    /// How XLA reads its annotations.
-    mode: &'static str,
-    /// As the corpus says: `dp`, `fsdp`, ...
-    strategy: String,
-}
 
 /// How the two sides compare.
 struct Row {
@@ -69,63 +52,19 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let dir = workspace.scratch("tpu")?;
     let compiler = Compiler::new(&python, &tool, &dir)?;
     let mut rows = Vec::new();
-    for subject in subjects(workspace, args)? {
+    // What can be run is timed instead.
+    for subject in subjects(workspace, args, |program| program["executable"] != true)? {
         if let Some(row) = compare(&subject, &shardc, &compiler, &dir)? {
             println!("{}", table::line(&row));
             rows.push(row);
         }
     }
-    let page = table::page(&rows);
-    println!("\n{page}");
+    let table = table::page(&rows);
+    println!("\n{table}");
     if args.update {
-        let file = workspace.root.join(PAGE);
-        table::replace(&file, &page)?;
-        println!("written to {}", file.display());
+        page::update(workspace, "--tpu", &table)?;
     }
     Ok(())
-}
-
-/// The named programs; else those of the corpus that are too large to run on one machine.
-fn subjects(workspace: &Workspace, args: &BenchArgs) -> Result<Vec<Subject>> {
-    let mut out = Vec::new();
-    let mut found = BTreeMap::new();
-    for (folder, mode) in FOLDERS {
-        let dir = shared(workspace).join("corpus").join(folder);
-        let manifest = dir.join("manifest.json");
-        let Ok(text) = fs::read_to_string(&manifest) else { continue };
-        let json: Value =
-            serde_json::from_str(&text).with_context(|| format!("reading {}", manifest.display()))?;
-        for program in json["programs"].as_array().into_iter().flatten() {
-            let text = |key: &str| program[key].as_str().unwrap_or_default().to_owned();
-            let subject = Subject {
-                name: text("name"),
-                file: dir.join(text("file")),
-                mode,
-                strategy: text("strategy"),
-            };
-            if args.files.is_empty() && program["executable"] != true {
-                out.push(subject);
-            } else {
-                found.insert(subject.name.clone(), subject);
-            }
-        }
-    }
-    for file in &args.files {
-        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let known = found.remove(&name);
-        let is_file = file.is_file();
-        ensure!(is_file || known.is_some(), "{} is no file and no program of the corpus", file.display());
-        out.push(match known {
-            Some(known) if !is_file => known,
-            known => Subject {
-                name,
-                file: file.clone(),
-                mode: "shardy",
-                strategy: known.map(|subject| subject.strategy).unwrap_or_default(),
-            },
-        });
-    }
-    Ok(out)
 }
 
 /// Compiles both sides; `None` where no slice has so many devices.

@@ -1,13 +1,9 @@
 //! The comparison as a table.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
-
-use anyhow::{Context, Result};
+use std::fmt::Write as _;
 
 use super::{Row, compile::Verdict};
-
-/// Between these lines of the page stands the table.
-const MARKS: [&str; 2] = ["<!-- begin: cargo xtask bench --tpu --update -->", "<!-- end -->"];
+use crate::bench::page::{collectives, verdict};
 
 /// Added to both sides of a ratio, so that programs which send next to nothing neither divide by zero nor decide.
 const GRAIN: f64 = 16.0 * 1024.0;
@@ -109,40 +105,13 @@ pub(super) fn page(rows: &[Row]) -> String {
         );
     }
     out.push('\n');
-    for ((list, quantity), bound) in ratios.iter_mut().zip(&QUANTITIES).zip(BOUNDS) {
-        let mean = (list.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / list.len().max(1) as f64).exp();
-        list.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let over: Vec<String> = list
-            .iter()
-            .take_while(|(ratio, _)| *ratio > bound)
-            .map(|(ratio, name)| format!("`{name}` {ratio:.3}"))
-            .collect();
-        let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
-        let _ = writeln!(
-            out,
-            "* {}: {mean:.3} of XLA's in the geometric mean of {} programs; above {bound}: {over}",
-            quantity.name,
-            list.len()
-        );
+    for ((list, quantity), bound) in ratios.iter().zip(&QUANTITIES).zip(BOUNDS) {
+        let _ = writeln!(out, "{}", verdict(quantity.name, list, bound));
     }
     for line in missing {
         let _ = writeln!(out, "* {line}");
     }
     out
-}
-
-/// Puts the table where it belongs in a file.
-pub(super) fn replace(file: &Path, table: &str) -> Result<()> {
-    let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
-    let text = between(&text, table)
-        .with_context(|| format!("{} has no lines `{}` and `{}`", file.display(), MARKS[0], MARKS[1]))?;
-    fs::write(file, text).with_context(|| format!("writing {}", file.display()))
-}
-
-fn between(text: &str, table: &str) -> Option<String> {
-    let begin = text.find(MARKS[0])? + MARKS[0].len();
-    let end = begin + text[begin..].find(MARKS[1])?;
-    Some(format!("{}\n\n{}\n{}", &text[..begin], table.trim_end(), &text[end..]))
 }
 
 /// `1.31 GB`, `143 MB`, `384 B`.
@@ -158,25 +127,13 @@ fn bytes(n: f64) -> String {
     format!("{n:.digits$} {unit}")
 }
 
-/// `AG 12, AR 3`.
-fn collectives(kinds: &BTreeMap<String, u64>) -> String {
-    let short = |kind: &str| match kind {
-        "all-gather" => "AG".to_owned(),
-        "all-reduce" => "AR".to_owned(),
-        "reduce-scatter" => "RS".to_owned(),
-        "all-to-all" => "AA".to_owned(),
-        "collective-permute" => "CP".to_owned(),
-        other => other.to_owned(),
-    };
-    let parts: Vec<String> = kinds.iter().map(|(kind, n)| format!("{} {n}", short(kind))).collect();
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
-    fn verdict(sent: f64) -> Verdict {
+    fn sending(sent: f64) -> Verdict {
         let collectives = BTreeMap::from([("all-gather".to_owned(), 2)]);
         Verdict { sent, temporaries: 1e9, cycles: 100.0, collectives }
     }
@@ -185,7 +142,7 @@ mod tests {
         Row {
             name: name.to_owned(),
             topology: "v5e:2x4",
-            ours: Ok(verdict(ours)),
+            ours: Ok(sending(ours)),
             xla,
             closed_form: Some(1e9),
         }
@@ -193,7 +150,7 @@ mod tests {
 
     #[test]
     fn means_and_what_is_over_are_told() {
-        let rows = [row("a", 2e9, Ok(verdict(1e9))), row("b", 1e9, Ok(verdict(2e9)))];
+        let rows = [row("a", 2e9, Ok(sending(1e9))), row("b", 1e9, Ok(sending(2e9)))];
         let page = page(&rows);
         assert!(page.contains("| `a` | v5e:2x4 | 1.00 GB | 2.00 GB | 2.000 |"), "{page}");
         assert!(page.contains("| AG 2 | AG 2 | 1.00 GB | 2.000 |"), "{page}");
@@ -210,15 +167,6 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("mean of 0 programs"), "{page}");
-    }
-
-    #[test]
-    fn only_what_is_between_the_marks_is_replaced() {
-        let text = format!("before\n{}\nold\n{}\nafter\n", MARKS[0], MARKS[1]);
-        let new = format!("before\n{}\n\nnew\n{}\nafter\n", MARKS[0], MARKS[1]);
-        assert_eq!(between(&text, "new\n").as_deref(), Some(new.as_str()));
-        assert_eq!(between(&new, "new\n").as_deref(), Some(new.as_str()));
-        assert_eq!(between("nothing", "new"), None);
     }
 
     #[test]

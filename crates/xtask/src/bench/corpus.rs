@@ -1,0 +1,69 @@
+//! Which programs are compared: those of the corpus of real programs beside the checkout, or files.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::{BenchArgs, shared};
+use crate::workspace::Workspace;
+
+/// Folders of the corpus.
+const FOLDERS: [&str; 2] = ["jax", "torch_xla"];
+
+/// A program to compare.
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) file: PathBuf,
+    /// How XLA reads its annotations: `shardy` or `gspmd`.
+    pub(super) mode: &'static str,
+    /// As the corpus says: `dp`, `fsdp`, ...
+    pub(super) strategy: String,
+}
+
+/// The named programs; else those of the corpus whose entry in its list satisfies `is_default`.
+pub(super) fn subjects(
+    workspace: &Workspace,
+    args: &BenchArgs,
+    is_default: impl Fn(&Value) -> bool,
+) -> Result<Vec<Subject>> {
+    let mut out = Vec::new();
+    let mut found = BTreeMap::new();
+    for folder in FOLDERS {
+        let dir = shared(workspace).join("corpus").join(folder);
+        let manifest = dir.join("manifest.json");
+        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        let json: Value =
+            serde_json::from_str(&text).with_context(|| format!("reading {}", manifest.display()))?;
+        for program in json["programs"].as_array().into_iter().flatten() {
+            let text = |key: &str| program[key].as_str().unwrap_or_default().to_owned();
+            let subject = Subject {
+                name: text("name"),
+                file: dir.join(text("file")),
+                mode: if program["dialect"] == "sdy" { "shardy" } else { "gspmd" },
+                strategy: text("strategy"),
+            };
+            if args.files.is_empty() && is_default(program) {
+                out.push(subject);
+            } else {
+                found.insert(subject.name.clone(), subject);
+            }
+        }
+    }
+    for file in &args.files {
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let known = found.remove(&name);
+        let is_file = file.is_file();
+        ensure!(is_file || known.is_some(), "{} is no file and no program of the corpus", file.display());
+        out.push(match known {
+            Some(known) if !is_file => known,
+            known => Subject {
+                name,
+                file: file.clone(),
+                mode: "shardy",
+                strategy: known.map(|subject| subject.strategy).unwrap_or_default(),
+            },
+        });
+    }
+    Ok(out)
+}

@@ -1,0 +1,88 @@
+//! Tables of comparisons with XLA, and the page of the documentation that they belong to.
+
+use std::{collections::BTreeMap, fs};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::Workspace;
+
+/// The page.
+const PAGE: &str = "docs/QUALITY.md";
+
+/// The line after the last line of each table.
+const END: &str = "<!-- end -->";
+
+/// Puts the table that `command` made where it belongs on the page.
+pub(super) fn update(workspace: &Workspace, command: &str, table: &str) -> Result<()> {
+    let file = workspace.root.join(PAGE);
+    let text = fs::read_to_string(&file).with_context(|| format!("reading {}", file.display()))?;
+    let begin = begin(command);
+    let text = replaced(&text, &begin, table)
+        .with_context(|| format!("{} has no lines `{begin}` and `{END}`", file.display()))?;
+    fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+    println!("written to {}", file.display());
+    Ok(())
+}
+
+/// The line before the first line of a table.
+fn begin(command: &str) -> String {
+    format!("<!-- begin: cargo xtask bench {command} --update -->")
+}
+
+fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
+    let begin = text.find(begin)? + begin.len();
+    let end = begin + text[begin..].find(END)?;
+    Some(format!("{}\n\n{}\n{}", &text[..begin], table.trim_end(), &text[end..]))
+}
+
+/// One line that says how a quantity of ours compares with XLA's: the geometric mean of the ratios, and which programs
+/// are above `bound`, the worst first.
+pub(super) fn verdict(quantity: &str, ratios: &[(f64, &str)], bound: f64) -> String {
+    let count = ratios.len();
+    let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
+    let mut over: Vec<&(f64, &str)> = ratios.iter().filter(|(ratio, _)| *ratio > bound).collect();
+    over.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let over: Vec<String> = over.iter().map(|(ratio, name)| format!("`{name}` {ratio:.3}")).collect();
+    let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
+    format!(
+        "* {quantity}: {mean:.3} of XLA's in the geometric mean of {count} programs; above {bound}: {over}"
+    )
+}
+
+/// `AG 12, AR 3`.
+pub(super) fn collectives(kinds: &BTreeMap<String, u64>) -> String {
+    let short = |kind: &str| match kind {
+        "all-gather" => "AG".to_owned(),
+        "all-reduce" => "AR".to_owned(),
+        "reduce-scatter" => "RS".to_owned(),
+        "all-to-all" => "AA".to_owned(),
+        "collective-permute" => "CP".to_owned(),
+        other => other.to_owned(),
+    };
+    let parts: Vec<String> = kinds.iter().map(|(kind, n)| format!("{} {n}", short(kind))).collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_marks_is_replaced() {
+        let begin = begin("--tpu");
+        let text = format!("before\n{begin}\nold\n{END}\nafter\n{END}\n");
+        let new = format!("before\n{begin}\n\nnew\n{END}\nafter\n{END}\n");
+        assert_eq!(replaced(&text, &begin, "new\n").as_deref(), Some(new.as_str()));
+        assert_eq!(replaced(&new, &begin, "new\n").as_deref(), Some(new.as_str()));
+        assert_eq!(replaced("nothing", &begin, "new"), None);
+    }
+
+    #[test]
+    fn the_mean_is_geometric_and_the_worst_comes_first() {
+        let line = verdict("sent", &[(1.5, "a"), (0.5, "b"), (2.0, "c")], 1.0);
+        let mean = 1.5_f64.cbrt();
+        let rest = "of XLA's in the geometric mean of 3 programs; above 1: `c` 2.000, `a` 1.500";
+        assert_eq!(line, format!("* sent: {mean:.3} {rest}"));
+        assert!(verdict("sent", &[], 1.0).ends_with("of 0 programs; above 1: none"));
+    }
+}

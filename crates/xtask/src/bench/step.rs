@@ -1,0 +1,229 @@
+//! How long training steps take on virtual CPU devices: our partition of a program beside XLA's own partition of it.
+//!
+//! One process of jaxlib's compiles both with the same options and runs them in turns from the same inputs. XLA gets the
+//! annotated file and partitions it itself; ours is partitioned by `shardc partition` first, in replica mode. Virtual
+//! devices share the cores of the machine, so a step takes as long as all devices compute together, and what devices send
+//! costs a copy and their waiting for each other.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
+use shardc_filetest::program;
+
+use super::{
+    BenchArgs,
+    corpus::{Subject, subjects},
+    page,
+};
+use crate::{process, python, setup, workspace::Workspace};
+
+/// Compiles and times both sides.
+const SCRIPT: &str = include_str!("../../python/step_time.py");
+
+/// Turns of each side in one of `--runs`: the machine is never quiet, so that a median needs many.
+const TURNS: usize = 5;
+
+/// Above this ratio a program is named under the table.
+const BOUND: f64 = 1.05;
+
+/// How a program's sides compare, or why they cannot be compared.
+struct Row {
+    name: String,
+    outcome: Result<Times, String>,
+}
+
+struct Times {
+    ours: Side,
+    xla: Side,
+    /// Our processor time, of all devices together, over XLA's: what else the machine does matters less to it.
+    cpu: f64,
+}
+
+struct Side {
+    /// The median of a step.
+    seconds: f64,
+    /// How many of each kind are in the compiled program.
+    collectives: BTreeMap<String, u64>,
+}
+
+impl Times {
+    fn ratio(&self) -> f64 {
+        self.ours.seconds / self.xla.seconds
+    }
+}
+
+pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    let python = python::with_jax(workspace, args.python.as_deref())?;
+    setup::run(false)?;
+    let shardc = process::step("build shardc", program::shardc)?;
+    let dir = workspace.scratch("step")?;
+    let script = dir.join("step_time.py");
+    fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
+    let turns = args.runs * TURNS;
+    let is_default = |program: &Value| program["executable"] == true && program["kind"] == "train";
+    let mut rows = Vec::new();
+    for subject in subjects(workspace, args, is_default)? {
+        let outcome = compare(&subject, &shardc, &dir, Command::new(&python).arg(&script), turns)?;
+        let row = Row { name: subject.name, outcome };
+        println!("{}", line(&row));
+        rows.push(row);
+    }
+    // The worst is last, next to the reader's prompt; what could not be compared is told after the table.
+    rows.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let table = table(&rows);
+    println!("\n{table}");
+    if args.update {
+        page::update(workspace, "--only step", &table)?;
+    }
+    Ok(())
+}
+
+/// Partitions the program and has `timer` time it.
+fn compare(
+    subject: &Subject,
+    shardc: &Path,
+    dir: &Path,
+    timer: &mut Command,
+    turns: usize,
+) -> Result<Result<Times, String>> {
+    let (program, manifest) = (dir.join("ours.mlir"), dir.join("ours.json"));
+    let mut partition = Command::new(shardc);
+    partition.arg("partition").arg(&subject.file).arg("-o").arg(&program).arg("--manifest").arg(&manifest);
+    let done = partition.output().with_context(|| format!("starting {}", process::shown(&partition)))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        return Ok(Err(format!("shardc does not partition it: {said}")));
+    }
+    timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(turns.to_string());
+    // XLA ends the process where it meets what it does not expect.
+    let out = timer.output().with_context(|| format!("starting {}", process::shown(timer)))?;
+    if !out.status.success() {
+        let said = String::from_utf8_lossy(&out.stderr);
+        let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        return Ok(Err(format!("the process ended ({}): {why}", out.status)));
+    }
+    let said = String::from_utf8(out.stdout).context("reading what the timer prints")?;
+    times(&said).with_context(|| format!("reading the times of {}", subject.name))
+}
+
+/// Reads what the timer says of both sides.
+fn times(json: &str) -> Result<Result<Times, String>> {
+    let said: Value = serde_json::from_str(json)?;
+    for (who, key) in [("XLA's own partition", "xla"), ("ours", "ours")] {
+        if let Some(error) = said[key]["error"].as_str() {
+            return Ok(Err(format!("{who} does not compile: {error}")));
+        }
+    }
+    let side = |key: &str| -> Result<Side> {
+        let seconds = said[key]["seconds"].as_f64().ok_or_else(|| anyhow!("there is no time of {key}"))?;
+        let collectives = serde_json::from_value(said[key]["collectives"].clone())?;
+        Ok(Side { seconds, collectives })
+    };
+    let cpu = said["cpu"].as_f64().ok_or_else(|| anyhow!("there is no ratio of processor times"))?;
+    Ok(Ok(Times { ours: side("ours")?, xla: side("xla")?, cpu }))
+}
+
+fn ratio(row: &Row) -> f64 {
+    row.outcome.as_ref().map_or(f64::INFINITY, Times::ratio)
+}
+
+/// One line for the terminal.
+fn line(Row { name, outcome }: &Row) -> String {
+    match outcome {
+        Ok(times) => format!(
+            "{name}: {} -> {}, ratio {:.3}, of processor time {:.3}, {} -> {}",
+            duration(times.xla.seconds),
+            duration(times.ours.seconds),
+            times.ratio(),
+            times.cpu,
+            page::collectives(&times.xla.collectives),
+            page::collectives(&times.ours.collectives)
+        ),
+        Err(why) => format!("{name}: {why}"),
+    }
+}
+
+/// The whole table in Markdown, with the mean and what is over the bound.
+fn table(rows: &[Row]) -> String {
+    let mut out = String::from(
+        "| program | step: XLA | ours | ratio | processor time: ratio | collectives: XLA | ours |\n\
+         |---|---:|---:|---:|---:|---|---|\n",
+    );
+    let (mut ratios, mut cpu) = (Vec::new(), Vec::new());
+    let mut missing = Vec::new();
+    for Row { name, outcome } in rows {
+        match outcome {
+            Ok(times) => {
+                ratios.push((times.ratio(), name.as_str()));
+                cpu.push((times.cpu, name.as_str()));
+                let _ = writeln!(
+                    out,
+                    "| `{name}` | {} | {} | {:.3} | {:.3} | {} | {} |",
+                    duration(times.xla.seconds),
+                    duration(times.ours.seconds),
+                    times.ratio(),
+                    times.cpu,
+                    page::collectives(&times.xla.collectives),
+                    page::collectives(&times.ours.collectives)
+                );
+            }
+            Err(why) => missing.push(format!("* `{name}`: {why}")),
+        }
+    }
+    let _ = writeln!(out, "\n{}", page::verdict("step", &ratios, BOUND));
+    let _ = writeln!(out, "{}", page::verdict("processor time", &cpu, BOUND));
+    for line in missing {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+/// `412 µs`, `14.6 ms`, `1.31 s`.
+fn duration(seconds: f64) -> String {
+    let (unit, size) = match seconds {
+        s if s >= 1.0 => ("s", 1.0),
+        s if s >= 1e-3 => ("ms", 1e-3),
+        _ => ("µs", 1e-6),
+    };
+    let n = seconds / size;
+    let digits = if n < 10.0 { 2 } else { usize::from(n < 100.0) };
+    format!("{n:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, json: &str) -> Row {
+        Row { name: name.to_owned(), outcome: times(json).unwrap() }
+    }
+
+    #[test]
+    fn a_row_is_two_times_and_their_ratio() {
+        let json = r#"{"ours": {"seconds": 0.012, "collectives": {"all-reduce": 2}},
+                       "xla": {"seconds": 0.01, "collectives": {}}, "ratio": 1.2, "cpu": 1.1}"#;
+        let table = table(&[row("a", json)]);
+        assert!(table.contains("| `a` | 10.0 ms | 12.0 ms | 1.200 | 1.100 | none | AR 2 |"), "{table}");
+        assert!(table.contains("mean of 1 programs; above 1.05: `a` 1.200"), "{table}");
+    }
+
+    #[test]
+    fn what_does_not_compile_is_told_apart() {
+        let json = r#"{"ours": {"seconds": 1.0, "collectives": {}}, "xla": {"error": "UNIMPLEMENTED: x"}}"#;
+        let table = table(&[row("a", json)]);
+        assert!(table.contains("* `a`: XLA's own partition does not compile: UNIMPLEMENTED: x"), "{table}");
+        assert!(table.contains("mean of 0 programs"), "{table}");
+    }
+
+    #[test]
+    fn what_says_nothing_is_an_error() {
+        assert!(times(r#"{"ours": {}, "xla": {}}"#).is_err());
+        assert!(times("").is_err());
+    }
+
+    #[test]
+    fn durations_have_three_digits() {
+        assert_eq!([0.000412, 0.0146, 1.31].map(duration), ["412 µs", "14.6 ms", "1.31 s"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! Values that become whole on every device though nobody asks for it: shardings that meet in an operation contradict.
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    Class, Diagnostic, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, Span, TypeId, ValueDef,
+    ValueId,
+};
+
+use super::Gather;
+use crate::structure::program_ops;
+use crate::units::bytes_text;
+
+/// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
+pub(crate) struct Asked {
+    /// The operation that each region belongs to.
+    parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// Whether an operation is a sharding constraint of the user.
+    constraints: SecondaryMap<OpId, bool>,
+}
+
+impl Asked {
+    pub(crate) fn new(module: &Module, body: RegionId) -> Asked {
+        let mut asked = Asked { parents: SecondaryMap::new(), constraints: SecondaryMap::new() };
+        for op in program_ops(module, body) {
+            let data = &module.ops[op];
+            for &region in &data.regions {
+                asked.parents[region] = op.into();
+            }
+            if matches!(data.kind, OpKind::ShardingConstraint(_)) {
+                asked.constraints[op] = true;
+            }
+        }
+        asked
+    }
+
+    /// Whether an operation is a sharding constraint that the user wrote.
+    pub(crate) fn is_constraint(&self, op: OpId) -> bool {
+        self.constraints[op]
+    }
+
+    /// Whether a value is an argument of the function, or a part or another form of one.
+    pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
+        const MAX_STEPS: usize = 64;
+        for _ in 0..MAX_STEPS {
+            let form_of = |op: OpId| module.ops[op].operands.first().map_or(0, |&v| elements(module, v));
+            let (op, i) = match module.values[value].def {
+                ValueDef::Arg(region, i) => match self.parents[region].expand() {
+                    None => return region == body,
+                    Some(op) if matches!(module.ops[op].kind, OpKind::While) => (op, i as usize),
+                    Some(_) => return false,
+                },
+                ValueDef::Result(op, i) => match module.ops[op].kind {
+                    OpKind::OptimizationBarrier => (op, i as usize),
+                    OpKind::Convert
+                    | OpKind::BitcastConvert
+                    | OpKind::ReducePrecision { .. }
+                    | OpKind::Transpose { .. }
+                    | OpKind::Reshape
+                    | OpKind::Slice(_)
+                    | OpKind::DynamicSlice { .. }
+                    | OpKind::ShardingConstraint(_)
+                    | OpKind::Reshard(_) => (op, 0),
+                    OpKind::BroadcastInDim { .. } if form_of(op) == elements(module, value) => (op, 0),
+                    _ => return false,
+                },
+            };
+            match module.ops[op].operands.get(i) {
+                Some(&operand) => value = operand,
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+/// Values of `min_bytes` and more that a planned program makes whole on every device for operations that could have
+/// worked on parts, one for each type and kind of operation. Not told are weights, which fully sharded training gathers
+/// by design; what a constraint asks for; what the function returns; and what is among `known`.
+pub(crate) fn gathered(
+    module: &Module,
+    body: RegionId,
+    asked: &Asked,
+    known: &[Gather],
+    min_bytes: u64,
+) -> Vec<Gather> {
+    // What few programs have is looked for before how values are used.
+    let whole: Vec<OpId> = program_ops(module, body)
+        .into_iter()
+        .filter(|&op| !asked.is_constraint(op) && becomes_whole(module, op, min_bytes))
+        .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
+        .collect();
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    let uses = module.uses();
+    let known: FxHashSet<OpId> = known.iter().map(|gather| gather.op).collect();
+    let mut kinds: IndexMap<(TypeId, &str), Kind> = IndexMap::new();
+    for op in whole {
+        let data = &module.ops[op];
+        let readers = uses.of(data.results[0]);
+        // Nothing reads what the program does not need.
+        if readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return)) {
+            continue;
+        }
+        let Some(&(reader, _)) = readers.first() else { continue };
+        if known.contains(&reader) {
+            continue;
+        }
+        let name = module.ops[reader].kind.name();
+        let ty = module.values[data.operands[0]].ty;
+        kinds.entry((ty, name)).or_insert(Kind { reshard: op, reader, times: 0 }).times += 1;
+    }
+    kinds.into_values().filter_map(|kind| kind.tell(module)).collect()
+}
+
+/// Whether a reshard takes a split value of so many bytes to one that is whole.
+fn becomes_whole(module: &Module, op: OpId, min_bytes: u64) -> bool {
+    let data = &module.ops[op];
+    let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {
+        return false;
+    };
+    let (Some(from), Some(bytes)) = (module.shardings.sharding_of(*operand), bytes_of(module, *operand))
+    else {
+        return false;
+    };
+    !from.is_unsplit() && module.shardings.get(*to).is_unsplit() && bytes >= min_bytes
+}
+
+fn elements(module: &Module, value: ValueId) -> i64 {
+    module.shape(value).iter().product()
+}
+
+fn bytes_of(module: &Module, value: ValueId) -> Option<u64> {
+    u64::try_from(module.stored(value)?.num_bytes()?).ok()
+}
+
+/// Gathers that are alike.
+struct Kind {
+    reshard: OpId,
+    reader: OpId,
+    times: usize,
+}
+
+impl Kind {
+    fn tell(&self, module: &Module) -> Option<Gather> {
+        let operand = *module.ops[self.reshard].operands.first()?;
+        let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
+        let bytes = bytes_of(module, operand)?;
+        let maker = module.def_op(operand).map_or("an argument", |op| module.ops[op].kind.name());
+        let reader = &module.ops[self.reader];
+        let message = format!(
+            "the result of {maker}, {ty}, is split {} and gathered whole on every device for {}: {}",
+            from.display(&module.meshes[from.mesh]),
+            reader.kind.name(),
+            bytes_text(bytes)
+        );
+        let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message).at(reader.span);
+        if self.times > 1 {
+            warning = warning.note(Span::NONE, format!("the program does so {} times", self.times));
+        }
+        warning = warning.hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
+        warning.user_loc = module.user_loc(self.reader);
+        Some(Gather { op: self.reader, bytes, warning })
+    }
+}

@@ -1,0 +1,20 @@
+// Both operands are split along the same axis where only one can be: the product is computed from a whole one. The
+// operation could have worked on parts, so that this is said.
+// RUN: shardc partition %s -o - 2>&1 | FileCheck %s
+// RUN: not shardc partition %s --strict -o - 2>&1 | FileCheck %s --check-prefix=STRICT
+
+sdy.mesh @mesh = <["data"=4]>
+
+// CHECK: warning[SH0909]: the result of stablehlo.tanh, tensor<16x32xf32>, is split [{"data"}, {}] and gathered whole on every device for stablehlo.dot_general: 2.0 KiB
+// CHECK: gathered_for_a_conflict.mlir:[[# @LINE + 8]]
+// CHECK: help: the operation's other operands or its result are split otherwise
+// CHECK: stablehlo.all_gather
+// STRICT: error[SH0909]
+func.func @main(%x: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+  %0 = stablehlo.tanh %x : tensor<16x32xf32>
+  // Every row with every other one.
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1]
+      : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}

@@ -26,6 +26,38 @@ struct Slab {
 }
 
 impl Localizer<'_> {
+    /// Brings the starts of a `dynamic_slice` into bounds, along dimensions that are whole. The slice would do so by
+    /// itself; but XLA makes one slice of two and adds up their starts as they are, and the next slice may be the one that
+    /// cuts a device's block out of the result. Where the slice takes one element there is nothing to cut.
+    pub(super) fn keep_inside(&mut self, op: OpId, place: &mut Place<'_>) {
+        let OpKind::DynamicSlice { sizes } = &self.module.ops[op].kind else { return };
+        let sizes = sizes.clone();
+        let operand = self.module.ops[op].operands[0];
+        for (dim, &window) in sizes.iter().enumerate() {
+            let last = self.module.shape(operand)[dim] - window;
+            let Some(&start) = self.module.ops[op].operands.get(1 + dim) else { continue };
+            let is_constant = |def: OpId| matches!(self.module.ops[def].kind, OpKind::Constant(_));
+            if window < 2
+                || last < 1
+                || self.is_split(operand, dim)
+                || self.module.def_op(start).is_some_and(is_constant)
+            {
+                continue;
+            }
+            let Some(dtype) = self.module.tensor(start).map(|t| t.dtype) else { continue };
+            // A start of few bits cannot be beyond the end.
+            let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
+            if bits < 63 && last >> bits > 0 {
+                continue;
+            }
+            let zero = self.splat(place, &vec![0; dtype.bytes()], &[], dtype);
+            let last = self.splat(place, &last.to_le_bytes()[..dtype.bytes().min(8)], &[], dtype);
+            let ty = self.tensor_type(&[], dtype);
+            let inside = self.emit(place, OpKind::Clamp, &[zero, start, last], ty);
+            self.module.ops[op].operands[1 + dim] = inside;
+        }
+    }
+
     /// Each device puts what it has of the window where it belongs, and zeros elsewhere: the planner has made the
     /// result a pending sum. False if no dimension asks for that.
     pub(super) fn partial_slice(&mut self, op: OpId, place: &mut Place<'_>) -> bool {

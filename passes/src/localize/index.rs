@@ -5,7 +5,7 @@
 //! made the result a pending sum. A scatter drops what falls outside the block by itself.
 
 use shardc_ir::{
-    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DimList, OpId, OpKind,
+    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DimList, GatherSpec, OpId, OpKind,
     ReductionKind, ValueId,
 };
 
@@ -13,7 +13,15 @@ use super::{Localizer, Place};
 use crate::plan::single_windows;
 use crate::reducer::{collective_reduction, is_identity, reducer};
 
-/// One component of an index whose dimension is split.
+/// The least and the greatest index.
+fn extremes(dtype: DType) -> (i64, i64) {
+    match dtype {
+        DType::I64 => (i64::MIN, i64::MAX),
+        _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
+    }
+}
+
+/// One component of an index.
 struct Component {
     /// Which component.
     at: usize,
@@ -21,7 +29,7 @@ struct Component {
     size: i64,
     /// Size of a block.
     block: i64,
-    /// The axes that split it.
+    /// The axes that split it, if any do.
     axes: Vec<AxisRef>,
 }
 
@@ -105,6 +113,51 @@ impl Localizer<'_> {
             .collect()
     }
 
+    /// Indices of which those components are between zero and `last`, and the lower bounds.
+    fn clamp_components(
+        &mut self,
+        place: &mut Place<'_>,
+        indices: ValueId,
+        spec: &GatherSpec,
+        components: &[Component],
+        dtype: DType,
+        last: impl Fn(&Component) -> i64,
+    ) -> (ValueId, ValueId) {
+        let shape = self.module.shape(indices).to_vec();
+        let (count, vector_dim) = (spec.start_index_map.len(), spec.index_vector_dim as usize);
+        let (least, most) = extremes(dtype);
+        let low = self.scalars(place, count, components, dtype, least, |_| 0);
+        let low = self.per_component(place, &low, &shape, vector_dim, dtype);
+        let high = self.scalars(place, count, components, dtype, most, last);
+        let high = self.per_component(place, &high, &shape, vector_dim, dtype);
+        let ty = self.tensor_type(&shape, dtype);
+        (self.emit(place, OpKind::Clamp, &[low, indices, high], ty), low)
+    }
+
+    /// As for a `dynamic_slice` ([`Localizer::keep_inside`]): XLA makes one of a gather of one slice.
+    fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec, place: &mut Place<'_>) {
+        let &[operand, indices] = self.module.ops[op].operands.as_slice() else { return };
+        let vectors = self.module.shape(indices).iter().enumerate();
+        let is_one = vectors.filter(|&(d, _)| d != spec.index_vector_dim as usize).all(|(_, &n)| n == 1);
+        let shape = self.module.shape(operand).to_vec();
+        let window = |c: &Component| spec.slice_sizes[spec.start_index_map[c.at] as usize];
+        let windows: Vec<Component> = (0..spec.start_index_map.len())
+            .map(|at| {
+                let size = shape[spec.start_index_map[at] as usize];
+                Component { at, size, block: size, axes: Vec::new() }
+            })
+            .filter(|c| !self.is_split(operand, spec.start_index_map[c.at] as usize))
+            .filter(|c| (2..c.size).contains(&window(c)))
+            .collect();
+        if !is_one || windows.is_empty() {
+            return;
+        }
+        let (indices, dtype) = self.widen_indices(place, indices);
+        let (inside, _) =
+            self.clamp_components(place, indices, spec, &windows, dtype, |c| c.size - window(c));
+        self.module.ops[op].operands[1] = inside;
+    }
+
     /// Indices relative to the device's blocks.
     fn relative(
         &mut self,
@@ -139,6 +192,7 @@ impl Localizer<'_> {
 
     pub(crate) fn gather(&mut self, op: OpId, place: &mut Place<'_>) {
         let OpKind::Gather(spec) = self.module.ops[op].kind.clone() else { return };
+        self.keep_index_inside(op, &spec, place);
         let operand = self.module.ops[op].operands[0];
         let indices = self.module.ops[op].operands[1];
         let takes_one = |dim: u32| spec.slice_sizes[dim as usize] == 1;
@@ -163,17 +217,8 @@ impl Localizer<'_> {
         let shape = self.module.shape(indices).to_vec();
         let vector_dim = spec.index_vector_dim as usize;
         let count = spec.start_index_map.len();
-        let ty = self.tensor_type(&shape, dtype);
-        let (least, most) = if dtype == DType::I64 {
-            (i64::MIN, i64::MAX)
-        } else {
-            (i64::from(i32::MIN), i64::from(i32::MAX))
-        };
-        let low = self.scalars(place, count, &split, dtype, least, |_| 0);
-        let low = self.per_component(place, &low, &shape, vector_dim, dtype);
-        let high = self.scalars(place, count, &split, dtype, most, |c| c.size - 1);
-        let high = self.per_component(place, &high, &shape, vector_dim, dtype);
-        let clamped = self.emit(place, OpKind::Clamp, &[low, indices, high], ty);
+        let (_, most) = extremes(dtype);
+        let (clamped, low) = self.clamp_components(place, indices, &spec, &split, dtype, |c| c.size - 1);
         let relative = self.relative(place, clamped, dtype, &split, count, vector_dim);
         self.module.ops[op].operands[1] = relative;
         if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {

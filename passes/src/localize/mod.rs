@@ -313,6 +313,7 @@ impl Localizer<'_> {
                 }
             }
             OpKind::DynamicSlice { .. } => {
+                self.keep_inside(op, place);
                 if self.partial_slice(op, place) {
                     return;
                 }

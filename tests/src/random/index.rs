@@ -61,8 +61,9 @@ impl Emitter {
         self.push(&text, " -> ", &take.slices, x.elem, x.exact)
     }
 
-    /// Behind a barrier: XLA's CPU back end otherwise may take updates from a tensor while it scatters into it.
-    fn apart(&mut self, x: Tensor) -> Tensor {
+    /// Behind a barrier, where XLA would do two things at once and wrongly: its CPU back end may take updates from a
+    /// tensor while it scatters into it.
+    pub(super) fn apart(&mut self, x: Tensor) -> Tensor {
         self.use_all(&[&x]);
         let text = format!("stablehlo.optimization_barrier {}", x.name);
         self.push(&text, " : ", &x.shape, x.elem, x.exact)

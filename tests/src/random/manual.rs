@@ -169,9 +169,9 @@ impl Emitter {
             }
             _ => {
                 // Of devices with the same block all have to make the same of it.
-                (split.size == DEVICES as i64 && a.elem == Elem::I32).then_some(())?;
+                (split.size == DEVICES as i64 && a.elem.is_int()).then_some(())?;
                 let number = self.push("stablehlo.partition_id", " : ", &[], Elem::UI32, true);
-                let number = self.apply("stablehlo.convert", &[&number], "", &[], Elem::I32, true);
+                let number = self.apply("stablehlo.convert", &[&number], "", &[], a.elem, true);
                 let number = self.apply(
                     "stablehlo.broadcast_in_dim",
                     &[&number],

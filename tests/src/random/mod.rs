@@ -87,6 +87,98 @@ mod tests {
         assert!(!c.one_in(3));
     }
 
+    /// Recipes of numbers that follow from one another.
+    fn some_programs(count: usize) -> Vec<String> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as u16
+        };
+        (0..count)
+            .map(|_| {
+                let recipe = Recipe {
+                    mesh: MeshRecipe { axes: next(), order: 0 },
+                    sizes: std::array::from_fn(|_| next()),
+                    parameters: (0..4).map(|_| std::array::from_fn(|_| next())).collect(),
+                    ops: (0..10).map(|_| std::array::from_fn(|_| next())).collect(),
+                    outputs: next(),
+                };
+                recipe.text()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_kind_is_drawn() {
+        let programs = some_programs(1500);
+        for kind in KINDS {
+            let count = programs.iter().filter(|text| text.contains(kind)).count();
+            assert!(count >= 3, "{kind} is in {count} of {} programs", programs.len());
+        }
+    }
+
+    const KINDS: &[&str] = &[
+        "chlo.top_k",
+        "complex<f32>",
+        "func.call",
+        "sdy.manual_computation",
+        "sdy.sharding_constraint",
+        "stablehlo.all_gather",
+        "stablehlo.all_reduce",
+        "stablehlo.all_to_all",
+        "stablehlo.batch_norm_grad",
+        "stablehlo.batch_norm_inference",
+        "stablehlo.batch_norm_training",
+        "stablehlo.bitcast_convert",
+        "stablehlo.broadcast\"",
+        "stablehlo.broadcast_in_dim",
+        "stablehlo.case",
+        "stablehlo.cholesky",
+        "stablehlo.clamp",
+        "stablehlo.collective_permute",
+        "stablehlo.complex",
+        "stablehlo.composite",
+        "stablehlo.concatenate",
+        "stablehlo.convert",
+        "stablehlo.convolution",
+        "stablehlo.dot_general",
+        "stablehlo.dynamic_broadcast_in_dim",
+        "stablehlo.dynamic_iota",
+        "stablehlo.dynamic_pad",
+        "stablehlo.dynamic_reshape",
+        "stablehlo.dynamic_slice",
+        "stablehlo.dynamic_update_slice",
+        "stablehlo.einsum",
+        "stablehlo.fft",
+        "stablehlo.gather",
+        "stablehlo.if",
+        "stablehlo.iota",
+        "stablehlo.map",
+        "stablehlo.optimization_barrier",
+        "stablehlo.pad",
+        "stablehlo.partition_id",
+        "stablehlo.real",
+        "stablehlo.real_dynamic_slice",
+        "stablehlo.reduce(",
+        "stablehlo.reduce_precision",
+        "stablehlo.reduce_scatter",
+        "stablehlo.reduce_window",
+        "stablehlo.reshape",
+        "stablehlo.reverse",
+        "stablehlo.rng_bit_generator",
+        "stablehlo.scatter",
+        "stablehlo.select",
+        "stablehlo.select_and_scatter",
+        "stablehlo.slice",
+        "stablehlo.sort",
+        "stablehlo.torch_index_select",
+        "stablehlo.transpose",
+        "stablehlo.triangular_solve",
+        "stablehlo.unary_einsum",
+        "stablehlo.while",
+        "xbf16",
+    ];
+
     #[test]
     fn a_recipe_is_a_program() {
         let recipe = Recipe { parameters: vec![[0; 10]], ops: vec![[1; 12]], ..Recipe::default() };

@@ -422,7 +422,10 @@ impl Emitter {
         let mut operands = vec![&x];
         operands.extend(&starts);
         let attributes = format!(", sizes = [{}]", list(&sizes));
-        self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
+        let slice = self.apply("stablehlo.dynamic_slice", &operands, &attributes, &sizes, x.elem, x.exact);
+        // XLA makes one slice of two, and forgets that the first one would not reach beyond the end.
+        self.scope.pop();
+        self.apart(slice);
         Some(())
     }
 

@@ -180,56 +180,66 @@ impl Order {
         for (g, members) in groups.iter().enumerate() {
             members.iter().for_each(|&at| group_of[at] = Some(g));
         }
-        let (mut out, mut combined) = (Vec::with_capacity(self.ops.len()), Vec::with_capacity(groups.len()));
-        let mut done = vec![false; self.ops.len()];
+        let mut emission = Emission {
+            groups,
+            group_of: &group_of,
+            done: vec![false; self.ops.len()],
+            out: Vec::with_capacity(self.ops.len()),
+            combined: Vec::with_capacity(groups.len()),
+        };
         let last = self.ops.len().saturating_sub(1);
-        for at in 0..self.ops.len() {
+        for (at, group) in group_of.iter().enumerate() {
             // Members wait until one of them is needed; at the end nothing waits any longer.
-            if group_of[at].is_none() {
+            if group.is_none() {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
                 stack.extend(waiting.into_iter().rev().map(|first| (first, false)));
-                self.bring(module, groups, &group_of, &mut stack, &mut done, &mut out, &mut combined);
+                self.bring(module, stack, &mut emission);
             }
         }
-        module.regions[region].ops = out;
-        combined
+        module.regions[region].ops = emission.out;
+        emission.combined
     }
 
     /// Appends what is on the stack, last first, each after all that it has to come after.
-    fn bring(
-        &self,
-        module: &mut Module,
-        groups: &[Vec<usize>],
-        group_of: &[Option<usize>],
-        stack: &mut Vec<(usize, bool)>,
-        done: &mut [bool],
-        out: &mut Vec<OpId>,
-        combined: &mut Vec<Combined>,
-    ) {
+    fn bring(&self, module: &mut Module, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_>) {
         while let Some((at, ready)) = stack.pop() {
-            if done[at] {
+            if emission.done[at] {
                 continue;
             }
             let alone = [at];
-            let members: &[usize] = group_of[at].map_or(&alone, |g| &groups[g]);
+            let members: &[usize] = emission.group_of[at].map_or(&alone, |g| &emission.groups[g]);
             if ready {
-                members.iter().for_each(|&member| done[member] = true);
+                members.iter().for_each(|&member| emission.done[member] = true);
                 let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
                 match ops.as_slice() {
-                    [op] => out.push(*op),
-                    all => combined.push(together(module, all, out)),
+                    [op] => emission.out.push(*op),
+                    all => emission.combined.push(together(module, all, &mut emission.out)),
                 }
                 continue;
             }
             stack.push((at, true));
             let deps = members.iter().flat_map(|&member| &self.after[member]).map(|&dep| dep as usize);
-            let mut missing: SmallVec<[usize; 4]> = deps.filter(|&dep| !done[dep]).collect();
+            let mut missing: SmallVec<[usize; 4]> = deps.filter(|&dep| !emission.done[dep]).collect();
             missing.sort_unstable();
             missing.dedup();
             stack.extend(missing.into_iter().rev().map(|dep| (dep, false)));
         }
     }
+}
+
+/// A region while it is put together again. Operations are named by their old places.
+struct Emission<'a> {
+    /// What becomes one.
+    groups: &'a [Vec<usize>],
+    /// The group that each operation is in.
+    group_of: &'a [Option<usize>],
+    /// What has its new place.
+    done: Vec<bool>,
+    /// The operations in their new order.
+    out: Vec<OpId>,
+    /// What became one.
+    combined: Vec<Combined>,
 }
 
 /// Whether an operation does something that is not in its results.

@@ -1,11 +1,11 @@
 """Times one program as shardc partitions it beside the same program as XLA partitions it, in turns in one process.
 
-    step_time.py ANNOTATED shardy|gspmd PARTITIONED MANIFEST TURNS [FOLDER]
+    step_time.py ANNOTATED shardy|gspmd PARTITIONED MANIFEST STEPS [FOLDER]
 
 ANNOTATED is what XLA gets, with sdy.* or mhlo.sharding annotations; PARTITIONED and MANIFEST are what `shardc partition`
 wrote of it. Both run on the CPU client of jaxlib, on as many virtual devices as the mesh has, from the same inputs, each
-split as the manifest says. Nothing is donated on either side, so that inputs can be used again. FOLDER is where the
-optimised HLO of both goes, if given.
+split as the manifest says. Each side runs STEPS steps, and as many more as fit into some time. Nothing is donated on either
+side, so that inputs can be used again. FOLDER is where the optimised HLO of both goes, if given.
 
 Prints one JSON object: `ours` and `xla` are each {"seconds": median of a step, "collectives": {kind: how many are in the
 program}} or {"error": why}; `ratio` is ours over XLA's, `cpu` the same of the time of all threads, which tells less of what
@@ -21,7 +21,7 @@ import statistics
 import sys
 import time
 
-annotated, mode, partitioned, manifest, turns = sys.argv[1:6]
+annotated, mode, partitioned, manifest, steps = sys.argv[1:6]
 folder = pathlib.Path(sys.argv[6]) if len(sys.argv) > 6 else None
 manifest = json.loads(pathlib.Path(manifest).read_text())
 devices = manifest["num_devices"]
@@ -56,8 +56,8 @@ TYPES = {
 TYPES |= {f"i{n}": np.dtype(f"int{n}") for n in (8, 16, 32, 64)}
 TYPES |= {f"ui{n}": np.dtype(f"uint{n}") for n in (8, 16, 32, 64)}
 
-# How long a turn lasts at least: so that a step of microseconds is more than the clock's grain.
-TURN = 0.05
+# How long the measurement lasts at least: the median of short steps needs many of them.
+SECONDS = 2.0
 
 
 def draw(random, tensor):
@@ -148,18 +148,14 @@ class Side:
             self.error = str(error).split("\n")[0]
 
     def step(self, inputs):
-        start = time.perf_counter()
+        wall, cpu = time.perf_counter(), time.process_time()
         results = self.executable.execute_sharded(inputs, with_tokens=True)
         results.consume_token().block_until_ready()
-        return time.perf_counter() - start
+        self.seconds.append(time.perf_counter() - wall)
+        self.cpu.append(time.process_time() - cpu)
 
-    def turn(self, inputs):
-        """One turn: the means of its steps."""
-        taken, steps, start = 0, 0, time.process_time()
-        while steps == 0 or taken < TURN:
-            taken, steps = taken + self.step(inputs), steps + 1
-        self.seconds.append(taken / steps)
-        self.cpu.append((time.process_time() - start) / steps)
+    def forget(self):
+        self.seconds, self.cpu = [], []
 
     def told(self):
         if self.error:
@@ -193,12 +189,15 @@ if not (xla.error or ours.error):
         array = draw(random, tensor)
         inputs.append(stacked([block(array, tensor, device) for device in range(devices)]))
     # The first steps of each are to warm up.
-    for _ in range(3):
-        for side in (xla, ours):
+    for side in (xla, ours, xla, ours):
+        side.step(inputs)
+    for side in (xla, ours):
+        side.forget()
+    end = time.perf_counter() + SECONDS
+    while len(ours.seconds) < int(steps) or time.perf_counter() < end:
+        # What one side leaves behind should not always meet the other.
+        for side in (xla, ours) if len(ours.seconds) % 2 else (ours, xla):
             side.step(inputs)
-    for turn in range(int(turns)):
-        for side in (xla, ours) if turn % 2 else (ours, xla):
-            side.turn(inputs)
     for key, of in (("ratio", lambda side: side.seconds), ("cpu", lambda side: side.cpu)):
         answer[key] = statistics.median(of(ours)) / statistics.median(of(xla))
 print(json.dumps(answer | {"ours": ours.told(), "xla": xla.told()}))

@@ -29,6 +29,8 @@ pub(crate) struct Tensor<'a> {
     pub(crate) is_result: bool,
     /// An operand that can be had in any sharding for nothing; it has no say.
     pub(crate) free: bool,
+    /// The part of what resharding it costs that counts.
+    pub(crate) share: f64,
 }
 
 /// The operation as the assignment sees it.
@@ -56,7 +58,7 @@ impl Site<'_> {
             }
             for results_first in [true, false] {
                 let candidate = self.candidate(seed, results_first);
-                let gathered = self.without_windows(&candidate);
+                let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
                 let moved = [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.moved(c)));
                 let candidates = [Some(candidate), gathered].into_iter().chain(moved);
                 for candidate in candidates.flatten() {
@@ -94,14 +96,27 @@ impl Site<'_> {
         let agreed: FactorParts = known.into_iter().map(Option::unwrap_or_default).collect();
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
-        (clean == agreed && self.windows_are_cheap(&agreed)).then_some(agreed)
+        let is_best = self.windows_are_cheap(&agreed) && self.without_sums(&agreed).is_none();
+        (clean == agreed && is_best).then_some(agreed)
     }
 
     /// The assignment without the factors along which neighbours exchange windows, if there are any.
     fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
+        self.without(chosen, Split::is_windowed)
+    }
+
+    /// The assignment without the dimensions along which a slice is a sum of what each device has of it, if there are any. It
+    /// pays off to gather such an operand instead where many slices are taken of it, or most of it.
+    fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
+        let is_slice = matches!(self.kind, OpKind::DynamicSlice { .. });
+        is_slice.then(|| self.without(chosen, |split| split.pending().is_some()))?
+    }
+
+    /// The assignment without the factors that are split in such a way, if there are any.
+    fn without(&self, chosen: &FactorParts, is_such: impl Fn(Split) -> bool) -> Option<FactorParts> {
         let mut gathered = chosen.clone();
-        for (parts, split) in gathered.iter_mut().zip(&self.splits) {
-            if split.is_windowed() {
+        for (parts, &split) in gathered.iter_mut().zip(&self.splits) {
+            if is_such(split) {
                 parts.clear();
             }
         }
@@ -326,7 +341,7 @@ impl Site<'_> {
                 } else if tensor.also.iter().any(|ready| ready.same_placement(&sharding)) {
                     0.0
                 } else {
-                    planner.cost(tensor.sharding, &sharding, tensor.ty)
+                    tensor.share * planner.cost(tensor.sharding, &sharding, tensor.ty)
                 };
             }
         }

@@ -30,6 +30,7 @@ mod quantized;
 mod ready;
 mod reblock;
 mod recompute;
+mod rounds;
 mod steps;
 mod support;
 
@@ -45,6 +46,7 @@ pub(crate) use self::gathered::{Asked, gathered};
 use self::meshes::{common_mesh, tidy};
 pub(crate) use self::orders::planned_mesh;
 use self::ready::Ready;
+use self::rounds::Rounds;
 use self::support::Split;
 pub(crate) use self::support::single_windows;
 use crate::axes::{Part, Parts, parts};
@@ -103,6 +105,7 @@ pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, V
         mesh: &mesh,
         mesh_id,
         scope: None,
+        rounds: None,
         planner: Planner::new(&mesh),
         warnings: Vec::new(),
         notes,
@@ -178,6 +181,8 @@ struct Pass<'m> {
     mesh_id: MeshId,
     /// The axes that are manual where the pass is; `None` outside of manual computations.
     scope: Option<Scope>,
+    /// The loop of whose body the pass is in, if it is known how often it runs.
+    rounds: Option<Rounds>,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
@@ -194,6 +199,12 @@ struct Decision {
 impl Pass<'_> {
     /// Plans a region; its terminator returns values in `returns` shardings.
     fn region(&mut self, region: RegionId, returns: &[Option<ShardingId>]) {
+        self.region_of(None, region, returns);
+    }
+
+    /// The same of a region that may be the body of a loop.
+    fn region_of(&mut self, rounds: Option<Rounds>, region: RegionId, returns: &[Option<ShardingId>]) {
+        let outer = std::mem::replace(&mut self.rounds, rounds);
         let ops = std::mem::take(&mut self.module.regions[region].ops);
         let mut out = Vec::with_capacity(ops.len() + ops.len() / 8);
         let mut ready = Ready::default();
@@ -201,6 +212,7 @@ impl Pass<'_> {
             self.op(op, returns, &mut ready, &mut out);
         }
         self.module.regions[region].ops = out;
+        self.rounds = outer;
     }
 
     fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], ready: &mut Ready, out: &mut Vec<OpId>) {
@@ -231,6 +243,7 @@ impl Pass<'_> {
             OpKind::ShardingGroup { .. } => {}
             OpKind::While => {
                 let wanted = self.result_shardings(op);
+                let rounds = Rounds::of(self.module, op);
                 self.require_all(op, &wanted, ready, out);
                 let regions = self.module.ops[op].regions.clone();
                 for &region in &regions {
@@ -241,7 +254,7 @@ impl Pass<'_> {
                 if let [cond, body] = regions.as_slice() {
                     let whole = self.replicated(0);
                     self.region(*cond, &[Some(whole)]);
-                    self.region(*body, &wanted);
+                    self.region_of(rounds, *body, &wanted);
                 }
                 out.push(op);
             }
@@ -453,7 +466,11 @@ impl Pass<'_> {
                 true => SmallVec::new(),
                 false => ready.shardings(value).map(|id| module.shardings.get(id)).collect(),
             };
-            tensors.push(Tensor { mapping, sharding, also, ty, is_result, free });
+            let share = match &self.rounds {
+                Some(rounds) if !is_result => rounds.share(module, value),
+                _ => 1.0,
+            };
+            tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
         }
         let is_contraction =
             matches!(data.kind, OpKind::DotGeneral(_) | OpKind::RaggedDot(_) | OpKind::Convolution(_));

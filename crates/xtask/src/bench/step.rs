@@ -21,8 +21,8 @@ use crate::{process, python, setup, workspace::Workspace};
 /// Compiles and times both sides.
 const SCRIPT: &str = include_str!("../../python/step_time.py");
 
-/// Turns of each side in one of `--runs`: the machine is never quiet, so that a median needs many.
-const TURNS: usize = 5;
+/// Steps of each side in one of `--runs`, at least: the machine is never quiet, so that a median needs many.
+const STEPS: usize = 5;
 
 /// Above this ratio a program is named under the table.
 const BOUND: f64 = 1.05;
@@ -60,11 +60,11 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let dir = workspace.scratch("step")?;
     let script = dir.join("step_time.py");
     fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
-    let turns = args.runs * TURNS;
+    let steps = args.runs * STEPS;
     let is_default = |program: &Value| program["executable"] == true && program["kind"] == "train";
     let mut rows = Vec::new();
     for subject in subjects(workspace, args, is_default)? {
-        let outcome = compare(&subject, &shardc, &dir, Command::new(&python).arg(&script), turns)?;
+        let outcome = compare(&subject, &shardc, &dir, Command::new(&python).arg(&script), steps)?;
         let row = Row { name: subject.name, outcome };
         println!("{}", line(&row));
         rows.push(row);
@@ -85,7 +85,7 @@ fn compare(
     shardc: &Path,
     dir: &Path,
     timer: &mut Command,
-    turns: usize,
+    steps: usize,
 ) -> Result<Result<Times, String>> {
     let (program, manifest) = (dir.join("ours.mlir"), dir.join("ours.json"));
     let mut partition = Command::new(shardc);
@@ -95,7 +95,7 @@ fn compare(
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
         return Ok(Err(format!("shardc does not partition it: {said}")));
     }
-    timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(turns.to_string());
+    timer.arg(&subject.file).arg(subject.mode).arg(&program).arg(&manifest).arg(steps.to_string());
     // XLA ends the process where it meets what it does not expect.
     let out = timer.output().with_context(|| format!("starting {}", process::shown(timer)))?;
     if !out.status.success() {

@@ -109,3 +109,84 @@ module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
     return %r : tensor<4xf32>
   }
 }
+
+// -----
+
+// Values that are summed at once are apart: the first is the same everywhere, the second is not.
+module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
+  func.func @main(%x: tensor<ui32>) -> tensor<ui32> {
+    %id = stablehlo.replica_id : tensor<ui32>
+    %zero = stablehlo.constant dense<0> : tensor<ui32>
+    %sums:2 = "stablehlo.all_reduce"(%x, %id) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+      %c = stablehlo.add %a, %b : tensor<ui32>
+      stablehlo.return %c : tensor<ui32>
+    }) : (tensor<ui32>, tensor<ui32>) -> (tensor<ui32>, tensor<ui32>)
+    %alike = stablehlo.compare EQ, %sums#0, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %r = "stablehlo.if"(%alike) ({
+      %s = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+      ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+        %c = stablehlo.add %a, %b : tensor<ui32>
+        stablehlo.return %c : tensor<ui32>
+      }) : (tensor<ui32>) -> tensor<ui32>
+      stablehlo.return %s : tensor<ui32>
+    }, {
+      stablehlo.return %x : tensor<ui32>
+    }) : (tensor<i1>) -> tensor<ui32>
+    %apart = stablehlo.compare EQ, %sums#1, %zero : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %q = "stablehlo.if"(%apart) ({
+      // expected-error@+1 {{all_reduce is for devices 0 and 2 together}}
+      %s = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+      ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+        %c = stablehlo.add %a, %b : tensor<ui32>
+        stablehlo.return %c : tensor<ui32>
+      }) : (tensor<ui32>) -> tensor<ui32>
+      stablehlo.return %s : tensor<ui32>
+    }, {
+      stablehlo.return %r : tensor<ui32>
+    }) : (tensor<i1>) -> tensor<ui32>
+    return %q : tensor<ui32>
+  }
+}
+
+// -----
+
+// So are those that are put end to end, gathered, and cut apart again; what takes some of both is not.
+module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
+  func.func @main(%x: tensor<1x2xui32>, %y: tensor<ui32>) -> tensor<ui32> {
+    %id = stablehlo.replica_id : tensor<ui32>
+    %ids = stablehlo.broadcast_in_dim %id, dims = [] : (tensor<ui32>) -> tensor<1x2xui32>
+    %row = stablehlo.concatenate %x, %ids, dim = 1 : (tensor<1x2xui32>, tensor<1x2xui32>) -> tensor<1x4xui32>
+    %rows = "stablehlo.all_gather"(%row) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<1x4xui32>) -> tensor<2x4xui32>
+    %first = stablehlo.slice %rows [0:1, 0:1] : (tensor<2x4xui32>) -> tensor<1x1xui32>
+    %alike = stablehlo.reshape %first : (tensor<1x1xui32>) -> tensor<ui32>
+    %no = stablehlo.constant dense<0> : tensor<ui32>
+    %p = stablehlo.compare EQ, %alike, %no : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %r = "stablehlo.if"(%p) ({
+      %s = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+      ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+        %c = stablehlo.add %a, %b : tensor<ui32>
+        stablehlo.return %c : tensor<ui32>
+      }) : (tensor<ui32>) -> tensor<ui32>
+      stablehlo.return %s : tensor<ui32>
+    }, {
+      stablehlo.return %y : tensor<ui32>
+    }) : (tensor<i1>) -> tensor<ui32>
+    %both = stablehlo.slice %rows [0:1, 1:3] : (tensor<2x4xui32>) -> tensor<1x2xui32>
+    %one = stablehlo.slice %both [0:1, 0:1] : (tensor<1x2xui32>) -> tensor<1x1xui32>
+    %apart = stablehlo.reshape %one : (tensor<1x1xui32>) -> tensor<ui32>
+    %q = stablehlo.compare EQ, %apart, %no : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %t = "stablehlo.if"(%q) ({
+      // expected-error@+1 {{all_reduce is for devices 0 and 2 together}}
+      %s = "stablehlo.all_reduce"(%y) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+      ^bb0(%a: tensor<ui32>, %b: tensor<ui32>):
+        %c = stablehlo.add %a, %b : tensor<ui32>
+        stablehlo.return %c : tensor<ui32>
+      }) : (tensor<ui32>) -> tensor<ui32>
+      stablehlo.return %s : tensor<ui32>
+    }, {
+      stablehlo.return %r : tensor<ui32>
+    }) : (tensor<i1>) -> tensor<ui32>
+    return %t : tensor<ui32>
+  }
+}

@@ -11,7 +11,9 @@
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{CollectiveSpec, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, ValueId};
+use shardc_ir::{
+    CollectiveSpec, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, SliceSpec, ValueId,
+};
 
 use super::agreement::{Agreement, Agreements};
 use super::broken;
@@ -31,6 +33,7 @@ pub(super) fn check(
         devices,
         agreements: Agreements::new(devices),
         of: SecondaryMap::new(),
+        parts: FxHashMap::default(),
         known: FxHashMap::default(),
         begun: FxHashSet::default(),
         parted: Vec::new(),
@@ -59,12 +62,32 @@ struct Flow<'m> {
     agreements: Agreements,
     /// Which devices hold equal values.
     of: SecondaryMap<ValueId, Agreement>,
+    /// What was put together, and has not been computed with since.
+    parts: FxHashMap<ValueId, Parts>,
     /// Single integers that follow from the number of the device.
     known: FxHashMap<ValueId, PerDevice>,
     /// Loops whose carried values have an agreement already.
     begun: FxHashSet<OpId>,
     /// Collectives with two devices that may not both come to them.
     parted: Vec<(OpId, i64, i64)>,
+}
+
+/// Values side by side along a dimension: small collectives are combined so, and cut apart again.
+struct Parts {
+    dim: usize,
+    /// Where each ends, and which devices agree on it.
+    of: Vec<(i64, Agreement)>,
+}
+
+/// Whether a collective leaves this dimension as it is.
+fn keeps(kind: &OpKind, dim: usize) -> bool {
+    match kind {
+        OpKind::AllReduce(_) | OpKind::CollectivePermute(_) => true,
+        OpKind::AllGather { dim: changed, .. } | OpKind::ReduceScatter { dim: changed, .. } => {
+            *changed as usize != dim
+        }
+        _ => false,
+    }
 }
 
 impl Flow<'_> {
@@ -127,6 +150,14 @@ impl Flow<'_> {
                     self.of[result] = Agreement::APART;
                 }
             }
+            OpKind::Concatenate { dim } => {
+                self.compute(op, control);
+                self.put_together(op, *dim as usize);
+            }
+            OpKind::Slice(spec) => {
+                self.compute(op, control);
+                self.cut_out(op, spec);
+            }
             _ => self.compute(op, control),
         }
     }
@@ -187,45 +218,93 @@ impl Flow<'_> {
         }
     }
 
-    /// Each device of a group gets something that all operands of the group decide; of its own by its place there, if
+    /// Each device of a group gets something that what the group puts in decides; of its own by its place there, if
     /// `by_place`.
     fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
-        let module = self.module;
-        let data = &module.ops[op];
-        let operands = self.all(&data.operands);
-        let classes = self.agreements.classes(operands);
-        let mut keys: Vec<(Vec<u32>, usize)> = vec![Default::default(); self.devices];
         let everyone: Vec<i64> = (0..self.devices as i64).collect();
         let groups = if spec.groups.is_empty() { std::slice::from_ref(&everyone) } else { &spec.groups };
-        for group in groups {
-            let members: Vec<usize> = group.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
-            let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
-            for (place, &device) in members.iter().enumerate() {
-                if let Some(key) = keys.get_mut(device) {
-                    *key = (held.clone(), if by_place { place } else { 0 });
+        let devices = self.devices;
+        self.send(op, |agreements, before| {
+            let classes = agreements.classes(before);
+            let mut keys: Vec<(Vec<u32>, usize)> = vec![Default::default(); devices];
+            for group in groups {
+                let members: Vec<usize> = group.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
+                let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
+                for (place, &device) in members.iter().enumerate() {
+                    if let Some(key) = keys.get_mut(device) {
+                        *key = (held.clone(), if by_place { place } else { 0 });
+                    }
                 }
             }
-        }
-        let agreement = self.agreements.by_key(keys);
-        self.set_all(&data.results, agreement);
+            agreements.by_key(keys)
+        });
     }
 
     /// Each device gets what its source holds, or zeros.
     fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
-        let module = self.module;
-        let data = &module.ops[op];
-        let operands = self.all(&data.operands);
-        let classes = self.agreements.classes(operands);
-        let mut keys: Vec<Option<u32>> = vec![None; self.devices];
-        for pair in &spec.groups {
-            let &[source, target] = pair.as_slice() else { continue };
-            let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
-            if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {
-                *key = held;
+        let devices = self.devices;
+        self.send(op, |agreements, before| {
+            let classes = agreements.classes(before);
+            let mut keys: Vec<Option<u32>> = vec![None; devices];
+            for pair in &spec.groups {
+                let &[source, target] = pair.as_slice() else { continue };
+                let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
+                if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {
+                    *key = held;
+                }
             }
+            agreements.by_key(keys)
+        });
+    }
+
+    /// What a collective makes of which devices agree. Where several values are exchanged at once, each is by itself, and
+    /// so is each part of one that was put together for it.
+    fn send(&mut self, op: OpId, after: impl Fn(&mut Agreements, Agreement) -> Agreement) {
+        let data = &self.module.ops[op];
+        if data.operands.len() != data.results.len() {
+            let operands = self.all(&data.operands);
+            let agreement = after(&mut self.agreements, operands);
+            return self.set_all(&data.results, agreement);
         }
-        let agreement = self.agreements.by_key(keys);
-        self.set_all(&data.results, agreement);
+        for (&operand, &result) in data.operands.iter().zip(&data.results) {
+            self.of[result] = after(&mut self.agreements, self.of[operand]);
+            let Some(parts) = self.parts.get(&operand).filter(|parts| keeps(&data.kind, parts.dim)) else {
+                continue;
+            };
+            let of = parts.of.iter().map(|&(end, before)| (end, after(&mut self.agreements, before)));
+            let parts = Parts { dim: parts.dim, of: of.collect() };
+            self.parts.insert(result, parts);
+        }
+    }
+
+    /// What is put together along a dimension.
+    fn put_together(&mut self, op: OpId, dim: usize) {
+        let data = &self.module.ops[op];
+        let &[result] = data.results.as_slice() else { return };
+        let mut end = 0;
+        let of = data.operands.iter().map(|&v| {
+            end += self.module.shape(v).get(dim).copied().unwrap_or(0);
+            (end, self.of[v])
+        });
+        let parts = Parts { dim, of: of.collect() };
+        self.parts.insert(result, parts);
+    }
+
+    /// A slice that takes no more than some of what was put together.
+    fn cut_out(&mut self, op: OpId, spec: &SliceSpec) {
+        let data = &self.module.ops[op];
+        let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
+        let Some(Parts { dim, of }) = self.parts.get(&operand) else { return };
+        let (Some(&start), Some(&limit)) = (spec.start.get(*dim), spec.limit.get(*dim)) else { return };
+        let mut begin = 0;
+        let mut agreement = Agreement::ALIKE;
+        for &(end, part) in of {
+            if start < end && begin < limit {
+                agreement = self.agreements.refine(agreement, part);
+            }
+            begin = end;
+        }
+        self.of[result] = agreement;
     }
 
     /// The values that a region returns.

@@ -104,7 +104,7 @@ pub(crate) struct HowArgs {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Combine small collectives while they have at most so many bytes together; those that have to be copied
-    /// for it, a 64th of that; 0 for none
+    /// for it, a 256th of that; 0 for none
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = number_of_bytes)]
     pub(crate) combine_bytes: u64,
     /// Let a loop keep so many more bytes on each device, where that takes collectives out of it; 0 for none

@@ -146,7 +146,7 @@ impl Emitter {
         Some(())
     }
 
-    /// A computation on the elements of two tensors.
+    /// A computation on the elements of two tensors. Behind a barrier: XLA ends the process where it reverses a map.
     pub(super) fn map(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && (t.elem.is_int() || t.elem == Elem::F32))?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
@@ -162,7 +162,8 @@ impl Emitter {
             y.ty()
         );
         let exact = x.exact && y.exact && !x.elem.is_rounded();
-        self.push(&text, " -> ", &x.shape, x.elem, exact);
+        let result = self.push(&text, " -> ", &x.shape, x.elem, exact);
+        self.apart(result);
         Some(())
     }
 }

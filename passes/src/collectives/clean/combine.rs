@@ -56,7 +56,7 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
 const NEAR: usize = 128;
 
 /// Operands that have to be copied there and back are combined while they have this part of the bytes that others may.
-const COPIED: u64 = 64;
+const COPIED: u64 = 256;
 
 /// The operations of a region, by their places in it.
 struct Order {

@@ -27,7 +27,7 @@ use crate::sweep::{is_pure, sweep_where};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanOptions {
     /// Collectives are combined while they have at most so many bytes together, those that have to be copied for
-    /// it while they have a 64th of that; 0 combines none.
+    /// it while they have a 256th of that; 0 combines none.
     pub combine_bytes: u64,
     /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
     pub keep_bytes: u64,

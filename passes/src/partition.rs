@@ -90,7 +90,7 @@ pub fn partition(
 ) -> Result<Partitioned, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     let asked = Asked::new(module, body);
-    let Plan { mut gathers, notes } = planned(module, func)?;
+    let Plan { mut gathers, notes } = planned(module, func, options.clean.keep_bytes)?;
     let silent = gathered(module, body, &asked, &gathers, 1);
     gathers.extend(silent);
     let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
@@ -158,11 +158,11 @@ fn lost_aliases(
 }
 
 /// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
-pub(crate) fn planned(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
+pub(crate) fn planned(module: &mut Module, func: FuncId, keep_bytes: u64) -> Result<Plan, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     fold_pads(module, body);
     sweep(module, body);
-    plan_and_tell(module, func)
+    plan_and_tell(module, func, keep_bytes)
 }
 
 /// What the second half gives.

@@ -384,9 +384,14 @@ impl Compiler {
         watch(Stage::Propagate);
         prioritize(&mut module, entry, strategy);
         let told = propagate(&mut module, &PropagateOptions::default())?;
-        refuse_if_strict(&self.options, &told.uneven_results)?;
         watch(Stage::Partition);
-        let done = partition(&mut module, entry, &self.options)?;
+        let done = partition(&mut module, entry, &self.options);
+        // All that is wrong is told at once.
+        if let Err(mut errors) = refuse_if_strict(&self.options, &told.uneven_results) {
+            errors.extend(done.err().into_iter().flatten());
+            return Err(errors.into());
+        }
+        let done = done?;
         let warnings = told.warnings.into_iter().chain(told.uneven_results).chain(done.warnings).collect();
         Ok(Output {
             manifest: Manifest::from(&done.interface),

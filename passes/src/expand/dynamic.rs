@@ -1,7 +1,8 @@
 //! Operations that take shapes, sizes and paddings as operands, where these say nothing new.
 //!
-//! Where the result has a static type, a shape that is an operand can only be that shape, and so are the sizes of slices. Paddings and starts have to
-//! be constants, or follow from constants; a slice of stride one may also start at a place known at run time.
+//! Where the result has a static type, a shape that is an operand can only be that shape, and sizes of slices follow from it
+//! too. Paddings and starts have to be constants, or follow from constants; a slice of stride one may also start at a place
+//! known at run time.
 
 use shardc_ir::{
     BinaryOp, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, SizeList, SliceSpec,
@@ -108,7 +109,7 @@ fn slice_at(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<ValueI
     Some(value)
 }
 
-/// `get_dimension_size` of what has a static type.
+/// `get_dimension_size` of a dimension of known size.
 pub(super) fn dimension_size(
     module: &mut Module,
     op: OpId,
@@ -116,8 +117,8 @@ pub(super) fn dimension_size(
     out: &mut Vec<OpId>,
 ) -> Option<ValueId> {
     let &operand = module.ops[op].operands.first()?;
-    let size = module.stored(operand).filter(|ty| ty.is_static())?.shape.get(dim as usize).copied()?;
-    let size = i32::try_from(size).ok()?;
+    let size = *module.shape(operand).get(dim as usize)?;
+    let size = i32::try_from(size).ok().filter(|&size| size >= 0)?;
     let mut parts = Parts::new(module, op);
     let value = parts.splat(&size.to_le_bytes(), &[], DType::I32);
     parts.finish(out);

@@ -108,7 +108,8 @@ impl Run<'_> {
         {
             return Ok(attempt);
         }
-        let gathers = match planned(&mut module, func) {
+        let how = PartitionOptions::default();
+        let gathers = match planned(&mut module, func, how.clean.keep_bytes) {
             Ok(plan) => plan.gathers,
             Err(errors) => {
                 attempt.not_planned = Some(not_planned(&errors));
@@ -123,7 +124,7 @@ impl Run<'_> {
             }
         }
         if self.compared
-            && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &PartitionOptions::default())
+            && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &how)
         {
             attempt.price = Some(cost(&module, func, &cleaned));
         }

@@ -43,7 +43,6 @@ impl Asked {
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
         const MAX_STEPS: usize = 64;
         for _ in 0..MAX_STEPS {
-            let form_of = |op: OpId| module.ops[op].operands.first().map_or(0, |&v| elements(module, v));
             let (op, i) = match module.values[value].def {
                 ValueDef::Arg(region, i) => match self.parents[region].expand() {
                     None => return region == body,
@@ -61,7 +60,7 @@ impl Asked {
                     | OpKind::DynamicSlice { .. }
                     | OpKind::ShardingConstraint(_)
                     | OpKind::Reshard(_) => (op, 0),
-                    OpKind::BroadcastInDim { .. } if form_of(op) == elements(module, value) => (op, 0),
+                    OpKind::BroadcastInDim { .. } if is_as_large(module, op) => (op, 0),
                     _ => return false,
                 },
             };
@@ -127,8 +126,11 @@ fn becomes_whole(module: &Module, op: OpId, min_bytes: u64) -> bool {
     !from.is_unsplit() && module.shardings.get(*to).is_unsplit() && bytes >= min_bytes
 }
 
-fn elements(module: &Module, value: ValueId) -> i64 {
-    module.shape(value).iter().product()
+/// Whether the result of an operation has as many elements as its first operand.
+fn is_as_large(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let elements = |v: Option<&ValueId>| v.map(|&v| module.shape(v).iter().product::<i64>());
+    elements(data.operands.first()) == elements(data.results.first())
 }
 
 fn bytes_of(module: &Module, value: ValueId) -> Option<u64> {

@@ -50,6 +50,7 @@ use self::rounds::Rounds;
 use self::support::Split;
 pub(crate) use self::support::single_windows;
 use crate::axes::{Part, Parts, parts};
+use crate::collectives::clean::CleanOptions;
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::{FactorIndex, ShardingRule};
@@ -62,7 +63,7 @@ use crate::structure::{program_ops, program_regions};
 /// A construct that cannot be partitioned: meshes without common axes, split scales of
 /// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let Plan { gathers, notes } = plan_and_tell(module, func)?;
+    let Plan { gathers, notes } = plan_and_tell(module, func, CleanOptions::default().keep_bytes)?;
     Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
 }
 
@@ -82,11 +83,16 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// As [`plan`], with the size of what is gathered.
+/// As [`plan`], with the size of what is gathered, for a program of which loops will keep no more than `keep_bytes` for
+/// collectives that leave them ([`CleanOptions::keep_bytes`]).
 ///
 /// # Errors
 /// As [`plan`].
-pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, Vec<Diagnostic>> {
+pub(crate) fn plan_and_tell(
+    module: &mut Module,
+    func: FuncId,
+    keep_bytes: u64,
+) -> Result<Plan, Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else {
         return Err(vec![Diagnostic::invalid("SH0301", "the entry function has no body")]);
     };
@@ -106,6 +112,7 @@ pub(crate) fn plan_and_tell(module: &mut Module, func: FuncId) -> Result<Plan, V
         mesh_id,
         scope: None,
         rounds: None,
+        keep_bytes,
         planner: Planner::new(&mesh),
         warnings: Vec::new(),
         notes,
@@ -183,6 +190,8 @@ struct Pass<'m> {
     scope: Option<Scope>,
     /// The loop of whose body the pass is in, if it is known how often it runs.
     rounds: Option<Rounds>,
+    /// As [`CleanOptions::keep_bytes`].
+    keep_bytes: u64,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
@@ -243,7 +252,7 @@ impl Pass<'_> {
             OpKind::ShardingGroup { .. } => {}
             OpKind::While => {
                 let wanted = self.result_shardings(op);
-                let rounds = Rounds::of(self.module, op);
+                let rounds = Rounds::of(self.module, op, self.keep_bytes);
                 self.require_all(op, &wanted, ready, out);
                 let regions = self.module.ops[op].regions.clone();
                 for &region in &regions {
@@ -266,15 +275,8 @@ impl Pass<'_> {
                 }
                 out.push(op);
             }
-            OpKind::GetDimensionSize { dim } => match self.size_of(op, *dim as usize) {
-                Some(size) => {
-                    let data = &mut self.module.ops[op];
-                    data.kind = OpKind::Constant(Dense::splat(&size.to_le_bytes()));
-                    data.operands.clear();
-                    out.push(op);
-                }
-                None => self.whole(op, ready, out),
-            },
+            // Of a tensor whose size is known it would be a constant.
+            OpKind::GetDimensionSize { .. } => self.whole(op, ready, out),
             // Any sharding of equal elements, or of a count, is made where it is needed.
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => out.push(op),
             OpKind::Call { callee } => {
@@ -299,13 +301,6 @@ impl Pass<'_> {
                 self.by_rule(op, ready, out);
             }
         }
-    }
-
-    /// The size that an operation asks for, where it is known.
-    fn size_of(&self, op: OpId, dim: usize) -> Option<i32> {
-        let operand = self.module.ops[op].operands.first()?;
-        let size = *self.module.shape(*operand).get(dim)?;
-        i32::try_from(size).ok().filter(|&size| size >= 0)
     }
 
     fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {

@@ -9,20 +9,25 @@ use shardc_ir::{Module, OpId, ValueId};
 use crate::sweep::is_pure;
 use crate::trips;
 
-/// The most bytes of a value that a loop is expected to keep: well below what clean-up lets a loop keep of all values
-/// together.
-const KEPT: i64 = 4 << 20;
+/// A loop is expected to keep values of this part of what clean-up lets it keep of all values together.
+const PART: u64 = 16;
 
 /// A loop whose body is planned.
 pub(super) struct Rounds {
     trips: u64,
+    /// The most bytes of a value that the loop is expected to keep.
+    kept: u64,
     /// What differs from one time round to the next, of what the body makes and gets.
     varying: FxHashSet<ValueId>,
 }
 
 impl Rounds {
-    /// Of the loop `op`, which is not planned yet; `None` if it is not known to run.
-    pub(super) fn of(module: &Module, op: OpId) -> Option<Rounds> {
+    /// Of the loop `op`, which is not planned yet and may keep so many bytes; `None` if it is not known to run, or may keep
+    /// none.
+    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64) -> Option<Rounds> {
+        if keep_bytes == 0 {
+            return None;
+        }
         let trips = trips::known_trips(module, op).filter(|&trips| trips > 0)?;
         let &[_, body] = module.ops[op].regions.as_slice() else { return None };
         let returned = &module.ops[module.terminator(body)?].operands;
@@ -38,16 +43,13 @@ impl Rounds {
                 varying.extend(&data.results);
             }
         }
-        Some(Rounds { trips, varying })
+        Some(Rounds { trips, kept: keep_bytes / PART, varying })
     }
 
     /// The part of what resharding a value costs that each time round pays.
     pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
-        let bytes = module.stored(value).and_then(|ty| ty.num_bytes());
-        if self.varying.contains(&value) || bytes.is_none_or(|bytes| bytes > KEPT) {
-            1.0
-        } else {
-            1.0 / self.trips as f64
-        }
+        let bytes = module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok());
+        let stays = !self.varying.contains(&value) && bytes.is_some_and(|bytes| bytes <= self.kept);
+        if stays { 1.0 / self.trips as f64 } else { 1.0 }
     }
 }

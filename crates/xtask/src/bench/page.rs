@@ -35,18 +35,47 @@ fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
     Some(format!("{}\n\n{}\n{}", &text[..begin], table.trim_end(), &text[end..]))
 }
 
-/// One line that says how a quantity of ours compares with XLA's: the geometric mean of the ratios, and which programs
-/// are above `bound`, the worst first.
-pub(super) fn verdict(quantity: &str, ratios: &[(f64, &str)], bound: f64) -> String {
+/// How a quantity of ours compares with XLA's.
+pub(super) struct Compared<'a> {
+    pub(super) quantity: &'a str,
+    /// Ours over XLA's in each program.
+    pub(super) ratios: Vec<(f64, &'a str)>,
+    /// The most that a ratio may be.
+    pub(super) bound: f64,
+}
+
+/// One line: the geometric mean of the ratios, and which programs are above the bound, the worst first.
+fn verdict(Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let count = ratios.len();
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
-    let mut over: Vec<&(f64, &str)> = ratios.iter().filter(|(ratio, _)| *ratio > bound).collect();
+    let mut over: Vec<&(f64, &str)> = ratios.iter().filter(|(ratio, _)| ratio > bound).collect();
     over.sort_by(|a, b| b.0.total_cmp(&a.0));
     let over: Vec<String> = over.iter().map(|(ratio, name)| format!("`{name}` {ratio:.3}")).collect();
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
     format!(
         "* {quantity}: {mean:.3} of XLA's in the geometric mean of {count} programs; above {bound}: {over}"
     )
+}
+
+/// What stands under a table: a line for each quantity and its bound, and what is not in the table.
+pub(super) fn under(quantities: &[Compared<'_>], missing: &[String]) -> String {
+    let verdicts = quantities.iter().map(verdict);
+    let missing = missing.iter().map(|line| format!("* {line}"));
+    let lines: Vec<String> = verdicts.chain(missing).collect();
+    format!("\n{}\n", lines.join("\n"))
+}
+
+/// A quantity in the largest of `units` that it fills, or the last of them, with three digits: `14.6 ms`.
+pub(super) fn three_digits(quantity: f64, units: &[(&str, f64)]) -> String {
+    let found = units.iter().find(|(_, size)| quantity >= *size).or(units.last());
+    let (unit, size) = found.copied().unwrap_or(("", 1.0));
+    let n = quantity / size;
+    let digits = match n {
+        n if n < 10.0 => 2,
+        n if n < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{n:.digits$} {unit}")
 }
 
 /// `AG 12, AR 3`.
@@ -79,10 +108,11 @@ mod tests {
 
     #[test]
     fn the_mean_is_geometric_and_the_worst_comes_first() {
-        let line = verdict("sent", &[(1.5, "a"), (0.5, "b"), (2.0, "c")], 1.0);
+        let sent = |ratios| verdict(&Compared { quantity: "sent", ratios, bound: 1.0 });
+        let line = sent(vec![(1.5, "a"), (0.5, "b"), (2.0, "c")]);
         let mean = 1.5_f64.cbrt();
         let rest = "of XLA's in the geometric mean of 3 programs; above 1: `c` 2.000, `a` 1.500";
         assert_eq!(line, format!("* sent: {mean:.3} {rest}"));
-        assert!(verdict("sent", &[], 1.0).ends_with("of 0 programs; above 1: none"));
+        assert!(sent(Vec::new()).ends_with("of 0 programs; above 1: none"));
     }
 }

@@ -51,6 +51,18 @@ impl Times {
     fn ratio(&self) -> f64 {
         self.ours.seconds / self.xla.seconds
     }
+
+    /// How long a step takes, XLA's and ours; their ratio and that of processor times; the collectives of both.
+    fn cells(&self) -> [String; 6] {
+        [
+            duration(self.xla.seconds),
+            duration(self.ours.seconds),
+            format!("{:.3}", self.ratio()),
+            format!("{:.3}", self.cpu),
+            page::collectives(&self.xla.collectives),
+            page::collectives(&self.ours.collectives),
+        ]
+    }
 }
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
@@ -131,15 +143,10 @@ fn ratio(row: &Row) -> f64 {
 /// One line for the terminal.
 fn line(Row { name, outcome }: &Row) -> String {
     match outcome {
-        Ok(times) => format!(
-            "{name}: {} -> {}, ratio {:.3}, of processor time {:.3}, {} -> {}",
-            duration(times.xla.seconds),
-            duration(times.ours.seconds),
-            times.ratio(),
-            times.cpu,
-            page::collectives(&times.xla.collectives),
-            page::collectives(&times.ours.collectives)
-        ),
+        Ok(times) => {
+            let [xla, ours, ratio, cpu, theirs, own] = times.cells();
+            format!("{name}: {xla} -> {ours}, ratio {ratio}, of processor time {cpu}, {theirs} -> {own}")
+        }
         Err(why) => format!("{name}: {why}"),
     }
 }
@@ -157,38 +164,18 @@ fn table(rows: &[Row]) -> String {
             Ok(times) => {
                 ratios.push((times.ratio(), name.as_str()));
                 cpu.push((times.cpu, name.as_str()));
-                let _ = writeln!(
-                    out,
-                    "| `{name}` | {} | {} | {:.3} | {:.3} | {} | {} |",
-                    duration(times.xla.seconds),
-                    duration(times.ours.seconds),
-                    times.ratio(),
-                    times.cpu,
-                    page::collectives(&times.xla.collectives),
-                    page::collectives(&times.ours.collectives)
-                );
+                let _ = writeln!(out, "| `{name}` | {} |", times.cells().join(" | "));
             }
-            Err(why) => missing.push(format!("* `{name}`: {why}")),
+            Err(why) => missing.push(format!("`{name}`: {why}")),
         }
     }
-    let _ = writeln!(out, "\n{}", page::verdict("step", &ratios, BOUND));
-    let _ = writeln!(out, "{}", page::verdict("processor time", &cpu, BOUND));
-    for line in missing {
-        let _ = writeln!(out, "{line}");
-    }
-    out
+    let compared = |quantity, ratios| page::Compared { quantity, ratios, bound: BOUND };
+    out + &page::under(&[compared("step", ratios), compared("processor time", cpu)], &missing)
 }
 
 /// `412 µs`, `14.6 ms`, `1.31 s`.
 fn duration(seconds: f64) -> String {
-    let (unit, size) = match seconds {
-        s if s >= 1.0 => ("s", 1.0),
-        s if s >= 1e-3 => ("ms", 1e-3),
-        _ => ("µs", 1e-6),
-    };
-    let n = seconds / size;
-    let digits = if n < 10.0 { 2 } else { usize::from(n < 100.0) };
-    format!("{n:.digits$} {unit}")
+    page::three_digits(seconds, &[("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)])
 }
 
 #[cfg(test)]

@@ -3,25 +3,24 @@
 use std::fmt::Write as _;
 
 use super::{Row, compile::Verdict};
-use crate::bench::page::{collectives, verdict};
+use crate::bench::page::{Compared, collectives, three_digits, under};
 
 /// Added to both sides of a ratio, so that programs which send next to nothing neither divide by zero nor decide.
 const GRAIN: f64 = 16.0 * 1024.0;
-
-/// The most that ours may be of XLA's: what is sent, temporaries, cycles.
-const BOUNDS: [f64; 3] = [1.0, 1.05, 1.02];
 
 /// A measured quantity.
 struct Quantity {
     name: &'static str,
     of: fn(&Verdict) -> f64,
     grain: f64,
+    /// The most that ours may be of XLA's.
+    bound: f64,
 }
 
 const QUANTITIES: [Quantity; 3] = [
-    Quantity { name: "sent", of: |verdict| verdict.sent, grain: GRAIN },
-    Quantity { name: "temporaries", of: |verdict| verdict.temporaries, grain: GRAIN },
-    Quantity { name: "cycles", of: |verdict| verdict.cycles, grain: 1.0 },
+    Quantity { name: "sent", of: |verdict| verdict.sent, grain: GRAIN, bound: 1.0 },
+    Quantity { name: "temporaries", of: |verdict| verdict.temporaries, grain: GRAIN, bound: 1.05 },
+    Quantity { name: "cycles", of: |verdict| verdict.cycles, grain: 1.0, bound: 1.02 },
 ];
 
 impl Quantity {
@@ -104,27 +103,20 @@ pub(super) fn page(rows: &[Row]) -> String {
             collectives(&ours.collectives),
         );
     }
-    out.push('\n');
-    for ((list, quantity), bound) in ratios.iter().zip(&QUANTITIES).zip(BOUNDS) {
-        let _ = writeln!(out, "{}", verdict(quantity.name, list, bound));
-    }
-    for line in missing {
-        let _ = writeln!(out, "* {line}");
-    }
-    out
+    let compared: Vec<Compared<'_>> = QUANTITIES
+        .iter()
+        .zip(ratios)
+        .map(|(q, ratios)| Compared { quantity: q.name, ratios, bound: q.bound })
+        .collect();
+    out + &under(&compared, &missing)
 }
 
 /// `1.31 GB`, `143 MB`, `384 B`.
 fn bytes(n: f64) -> String {
-    let (unit, size) = match n {
-        n if n >= 1e9 => ("GB", 1e9),
-        n if n >= 1e6 => ("MB", 1e6),
-        n if n >= 1e3 => ("kB", 1e3),
-        _ => return format!("{n:.0} B"),
-    };
-    let n = n / size;
-    let digits = if n < 10.0 { 2 } else { usize::from(n < 100.0) };
-    format!("{n:.digits$} {unit}")
+    match n {
+        n if n < 1e3 => format!("{n:.0} B"),
+        n => three_digits(n, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]),
+    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::{python, workspace::Workspace};
 const TOOL: &str = "tools/check_partition.py";
 
 /// Has the tool run many times in one process.
-const SCRIPT: &str = include_str!("check_many.py");
+const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
 /// As many devices as any program of the corpus asks for.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";

@@ -10,7 +10,7 @@ use super::peer::Peer;
 use crate::process;
 
 /// Compiles a program and prints the shardings of its results.
-const SCRIPT: &str = include_str!("xla_results.py");
+const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 
 /// Numbers of the results of the program at `path` that XLA shards as `ours`, propagated, has them.
 pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Result<Vec<usize>> {

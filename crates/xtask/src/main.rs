@@ -12,6 +12,7 @@ mod fuzz;
 mod plugins;
 mod process;
 mod python;
+mod quick;
 mod setup;
 mod sweep;
 mod workspace;

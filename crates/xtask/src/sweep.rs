@@ -1,12 +1,12 @@
 //! `cargo xtask sweep`: random programs in numbers that are too many for every test run.
 
-use std::env;
-
 use anyhow::Result;
 use clap::Args;
 
 use crate::{
-    process, setup,
+    process,
+    quick::xla_flags,
+    setup,
     workspace::{Workspace, cargo},
 };
 
@@ -24,11 +24,7 @@ pub(crate) struct SweepArgs {
     first: u64,
 }
 
-/// XLA's quickest way to code that runs: nearly all of the time goes into compiling programs that run for microseconds.
-const QUICK: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
-    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=SSE4_2";
-
-/// Runs the test of random programs, optimised. What `XLA_FLAGS` says comes before our own choice of them.
+/// Runs the test of random programs, optimised.
 pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
     setup::run(false)?;
     process::run(
@@ -38,6 +34,6 @@ pub(crate) fn run(workspace: &Workspace, args: &SweepArgs) -> Result<()> {
             .env("SHARDC_CASES", args.cases.to_string())
             .env("SHARDC_SEED", args.seed.to_string())
             .env("SHARDC_FIRST", args.first.to_string())
-            .env("XLA_FLAGS", env::var("XLA_FLAGS").unwrap_or_else(|_| QUICK.to_owned())),
+            .env("XLA_FLAGS", xla_flags()),
     )
 }

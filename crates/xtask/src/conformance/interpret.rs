@@ -22,7 +22,9 @@ use shardc_filetest::files;
 
 use super::{ConformanceArgs, exceptions::Exceptions};
 use crate::{
-    process, setup,
+    process,
+    quick::xla_flags,
+    setup,
     workspace::{Workspace, cargo},
 };
 
@@ -208,7 +210,7 @@ impl Session<'_> {
     fn start(&self, after: Option<&str>) -> Result<(Child, Receiver<String>, PathBuf)> {
         let errors = self.dir.join("errors.txt");
         let mut command = Command::new(&self.worker);
-        command.current_dir(self.root).arg("--keep").arg(self.dir);
+        command.current_dir(self.root).env("XLA_FLAGS", xla_flags()).arg("--keep").arg(self.dir);
         if let Some(after) = after {
             command.args(["--after", after]);
         }

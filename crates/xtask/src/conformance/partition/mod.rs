@@ -36,7 +36,9 @@ use self::{
 };
 use super::{CheckWith, ConformanceArgs, exceptions::Exceptions};
 use crate::{
-    process, setup,
+    process,
+    quick::xla_flags,
+    setup,
     workspace::{Workspace, cargo},
 };
 
@@ -132,7 +134,12 @@ impl Lane {
         let out = dir.join(format!("lane-{number}"));
         std::fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
         let program = program.to_owned();
-        let worker = Worker::new(move || Command::new(&program), out.join("worker.log"), LIMIT);
+        let make = move || {
+            let mut command = Command::new(&program);
+            command.env("XLA_FLAGS", xla_flags());
+            command
+        };
+        let worker = Worker::new(make, out.join("worker.log"), LIMIT);
         let check = oracle.map(|oracle| oracle.checker(&out, LIMIT));
         Ok(Lane { worker, check, out })
     }

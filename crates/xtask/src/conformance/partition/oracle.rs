@@ -16,7 +16,7 @@ use super::{
     report::Outcome,
     worker::{Reply, Worker},
 };
-use crate::{python, workspace::Workspace};
+use crate::{python, quick::xla_flags, workspace::Workspace};
 
 /// The tool, from the shared data's root.
 const TOOL: &str = "tools/check_partition.py";
@@ -57,9 +57,10 @@ impl Oracle {
     pub(super) fn checker(&self, out: &Path, limit: Duration) -> Checker {
         let Oracle { python, script, tool } = self;
         let (python, script, tool) = (python.clone(), script.clone(), tool.clone());
+        let flags = format!("{DEVICES} {}", xla_flags());
         let make = move || {
             let mut command = Command::new(&python);
-            command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env("XLA_FLAGS", DEVICES);
+            command.arg(&script).arg(&tool).env("JAX_PLATFORMS", "cpu").env("XLA_FLAGS", &flags);
             command.env("TF_CPP_MIN_LOG_LEVEL", "3");
             command
         };

@@ -1,0 +1,13 @@
+//! XLA at its quickest, for runs in which nearly all of the time goes into compiling programs that run for an instant.
+
+use std::env;
+
+/// LLVM does little, with the smallest instruction set; XLA's own passes are as ever.
+const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
+    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=SSE4_2";
+
+/// The value of `XLA_FLAGS`, for processes that run XLA's CPU back end. What the variable says already comes before our own
+/// choice.
+pub(crate) fn xla_flags() -> String {
+    env::var("XLA_FLAGS").unwrap_or_else(|_| FLAGS.to_owned())
+}

@@ -9,6 +9,7 @@ use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, de
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
 use crate::localize::localize;
+use crate::memory::too_much;
 use crate::merge_reductions::merge_reductions;
 use crate::plan::{Asked, Plan, gathered, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
@@ -101,6 +102,10 @@ pub fn partition(
     refuse_if_strict(options, &more)?;
     warnings.extend(more);
     warnings.extend(lost_aliases(module, func, &aliases, &interface));
+    // Without a limit, or where there is no hope to stay below it, nobody asked.
+    warnings.extend(
+        options.clean.memory_bytes.filter(|&limit| limit > 0).and_then(|limit| too_much(module, func, limit)),
+    );
     Ok(Partitioned { interface, warnings, cleaned })
 }
 

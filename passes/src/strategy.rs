@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
 
 use crate::collectives::clean::CleanReport;
+use crate::memory::temporaries;
 use crate::propagate::Classes;
 use crate::summary::{CollectiveSummary, summarize};
-use crate::temporaries::temporaries;
 
 /// Which annotations propagation sees first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

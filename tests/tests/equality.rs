@@ -6,7 +6,7 @@
 use std::{path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::{Compiler, SpmdMode, runtime::plugin};
+use shardc::{CleanOptions, Compiler, SpmdMode, runtime::plugin};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     files, root, shared,
@@ -74,14 +74,25 @@ fn equal(path: &Path) -> Result<(), Failed> {
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let mut reference = None;
-    for mode in [SpmdMode::Replica, SpmdMode::Partition] {
+    let kept = CleanOptions::default();
+    let repeated = CleanOptions { memory_bytes: Some(0), ..kept };
+    for (mode, clean) in [
+        (SpmdMode::Replica, kept),
+        (SpmdMode::Partition, kept),
+        (SpmdMode::Replica, repeated),
+        (SpmdMode::Partition, repeated),
+    ] {
         let output = Compiler::new()
             .spmd_mode(mode)
+            .clean(clean)
             .partition_module(original.clone(), &mut |_| {})
             .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
         let may_warn = WARNED.contains(&name) || path.starts_with(root().join(RANDOM));
         if let Some(warning) = output.warnings.iter().find(|w| !may_warn && NOT_IN_PARTS.contains(&w.code)) {
             return Err(format!("{mode}: {}: {}", warning.code, warning.message).into());
+        }
+        if clean == repeated && output.cleaned.repeated == 0 {
+            continue;
         }
         let Some(client) = client()? else { continue };
         let reference = match &mut reference {

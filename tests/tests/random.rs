@@ -28,7 +28,7 @@ use proptest::{
 use shardc::ir::{self, Class};
 use shardc::runtime::{Client, plugin};
 use shardc::stablehlo::{PrintForm, PrintOptions, print};
-use shardc::{Compiler, Error, SpmdMode, exec};
+use shardc::{CleanOptions, Compiler, Error, SpmdMode, exec};
 use shardc_tests::devices::client;
 use shardc_tests::random::{MeshRecipe, Recipe};
 
@@ -85,7 +85,9 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
     if let Err(errors) = ir::verify(&original) {
         return fails("the generator's program", format!("{errors:?}"));
     }
-    let output = match Compiler::new().spmd_mode(mode).partition(text.as_bytes()) {
+    // In two of four cases nothing is kept that could be gathered again.
+    let clean = CleanOptions { memory_bytes: (seed % 4 >= 2).then_some(0), ..CleanOptions::default() };
+    let output = match Compiler::new().spmd_mode(mode).clean(clean).partition(text.as_bytes()) {
         Ok(output) => output,
         Err(error) => {
             let shown = error.render("random.mlir", text, false);

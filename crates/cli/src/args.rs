@@ -110,6 +110,10 @@ pub(crate) struct HowArgs {
     /// Let a loop keep so many more bytes on each device, where that takes collectives out of it; 0 for none
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = number_of_bytes)]
     pub(crate) keep_bytes: u64,
+    /// The memory that a device has, "16GiB": parameters are gathered again in the backward pass, rather than kept, until
+    /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
+    #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
+    pub(crate) memory: Option<u64>,
     /// Write the seconds that each stage took, as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) timings: Option<PathBuf>,

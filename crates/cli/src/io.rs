@@ -114,7 +114,11 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         compiler = compiler.spec(target, spec).map_err(shown)?;
     }
     if let Some(how) = how {
-        let clean = CleanOptions { combine_bytes: how.combine_bytes, keep_bytes: how.keep_bytes };
+        let clean = CleanOptions {
+            combine_bytes: how.combine_bytes,
+            keep_bytes: how.keep_bytes,
+            memory_bytes: how.memory,
+        };
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
     }
     Ok(compiler)

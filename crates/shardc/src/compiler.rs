@@ -112,7 +112,7 @@ impl Compiler {
     /// use shardc::{CleanOptions, Compiler};
     ///
     /// // Nothing is combined; loops keep up to a gibibyte more for collectives that leave them.
-    /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, keep_bytes: 1 << 30 });
+    /// let compiler = Compiler::new().clean(CleanOptions { combine_bytes: 0, ..CleanOptions::default() });
     /// # let _ = compiler;
     /// ```
     #[must_use]

@@ -1,11 +1,11 @@
-//! Clean-up of collectives: fewer of them, never more bytes.
+//! Clean-up of collectives: fewer of them, and never more bytes, unless memory is short.
 //!
 //! What was planned operation by operation is seen here as a whole:
 //!
 //! * `defer`, on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
 //!   and completes their sum once, after the loop;
 //! * [`clean_collectives`], on the localized one: equal collectives become one (`merge`), those of a loop that do the
-//!   same each time round leave it (`hoist`), small ones that do not depend on each other become one (`combine`), and
+//!   same each time round leave it (`hoist`), all-gathers are repeated where memory is short (`repeat`), small ones that do not depend on each other become one (`combine`), and
 //!   those that nobody needs go.
 //!
 //! What is kept longer than before costs memory, so each step is bounded by [`CleanOptions`]. No step moves a collective
@@ -15,6 +15,7 @@ mod combine;
 mod defer;
 mod hoist;
 mod merge;
+mod repeat;
 
 use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
 
@@ -31,11 +32,15 @@ pub struct CleanOptions {
     pub combine_bytes: u64,
     /// A loop may keep so many more bytes on each device, where that takes collectives out of it; 0 takes out none.
     pub keep_bytes: u64,
+    /// What a device has for arguments, results and temporaries together: all-gathers are repeated rather than kept until
+    /// the program needs no more. With 0, all are that are kept while most memory is needed, as FSDP does with
+    /// `reshard_after_forward`.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for CleanOptions {
     fn default() -> Self {
-        CleanOptions { combine_bytes: 4 << 20, keep_bytes: 64 << 20 }
+        CleanOptions { combine_bytes: 4 << 20, keep_bytes: 64 << 20, memory_bytes: None }
     }
 }
 
@@ -50,6 +55,8 @@ pub struct CleanReport {
     pub combined: Vec<Combined>,
     /// Collectives that left a loop.
     pub hoisted: usize,
+    /// All-gathers that are done again rather than kept.
+    pub repeated: usize,
     /// Sums that are completed after a loop rather than each time round.
     pub deferred: usize,
 }
@@ -78,6 +85,7 @@ impl CleanReport {
             (self.dead, "without use"),
             (self.fewer(), "combined into others"),
             (self.hoisted, "moved out of loops"),
+            (self.repeated, "repeated rather than kept"),
             (self.deferred, "completed after a loop"),
         ];
         let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
@@ -98,6 +106,9 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     if report.hoisted > 0 {
         // Loops may have had the same ones.
         report.merged += merge::merge(module, body, options);
+    }
+    if let Some(memory) = options.memory_bytes {
+        report.repeated = repeat::repeat(module, func, body, memory);
     }
     report.combined = combine::combine(module, body, options);
     sweep_where(module, body, is_needless);

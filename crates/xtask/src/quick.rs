@@ -2,9 +2,9 @@
 
 use std::env;
 
-/// LLVM does little, with the smallest instruction set; XLA's own passes are as ever.
+/// LLVM does little, with an instruction set that has all that XLA relies on; XLA's own passes are as ever.
 const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false \
-    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=SSE4_2";
+    --xla_cpu_parallel_codegen_split_count=1 --xla_cpu_max_isa=AVX2";
 
 /// The value of `XLA_FLAGS`, for processes that run XLA's CPU back end. What the variable says already comes before our own
 /// choice.

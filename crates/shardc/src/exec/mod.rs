@@ -2,19 +2,20 @@
 
 use std::borrow::Cow;
 
-use shardc_ir::{DType, Module, OpKind, SpmdMode, TensorType};
+use shardc_ir::{Module, OpKind, SpmdMode, TensorType};
 use shardc_mlir::LowerOptions;
 use shardc_passes::expand::{expand, is_needed};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::partition::{Interface, InterfaceTensor};
-use shardc_runtime::{
-    Client, CompileOptions, Difference, HostArray, LoadedExecutable, RuntimeError, ShardLayout,
-};
+use shardc_runtime::{Client, CompileOptions, HostArray, LoadedExecutable, RuntimeError, ShardLayout};
 
-use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
+
+mod check;
+
+pub use self::check::{InDouble, OutputCheck, verify, verify_against};
 
 /// Which block of an array each device holds.
 ///
@@ -176,142 +177,4 @@ pub fn random_inputs(interface: &Interface, seed: u64) -> Result<Vec<HostArray>,
             Ok(HostArray::random(seed.wrapping_add(i as u64), t.global.dtype, &shape)?)
         })
         .collect()
-}
-
-/// How one output of the partitioned program compares with the single-device one.
-#[derive(Clone, Debug)]
-pub struct OutputCheck {
-    /// Which output.
-    pub index: usize,
-    /// Its name, where the program gives one.
-    pub name: Option<String>,
-    /// Its type.
-    pub ty: TensorType,
-    /// How far it is off.
-    pub difference: Difference,
-    /// How far it may be off, relative to the largest value.
-    pub tolerance: f64,
-    /// How far it is off where both programs are run in double precision; only where it is further off than it may be,
-    /// and both can be.
-    pub in_double: Option<Difference>,
-}
-
-/// How far two orders of the same sums may be apart in double precision.
-const DOUBLE: f64 = 1e-9;
-
-/// What double precision leaves of a difference that is rounding, at most. Usually it is some `2^-29` of one in single
-/// precision; where an optimiser divides a gradient that would be zero by its own size, 2e-5 was seen. Of a fault, all is
-/// left. Values that are nothing but rounding are far apart in any precision, relative to themselves.
-const LEFT_OF_ROUNDING: f64 = 1e-4;
-
-impl OutputCheck {
-    /// Whether the output is right.
-    #[must_use]
-    pub fn ok(&self) -> bool {
-        self.difference.within(self.tolerance) || self.is_rounding()
-    }
-
-    /// Whether it is off because the program makes much of little differences: the same programs agree in double
-    /// precision, or what they differ by all but vanishes.
-    #[must_use]
-    pub fn is_rounding(&self) -> bool {
-        let vanishes =
-            |d: Difference| d.mismatches == 0 && d.max_abs <= LEFT_OF_ROUNDING * self.difference.max_abs;
-        !self.difference.within(self.tolerance)
-            && self.in_double.is_some_and(|d| d.within(DOUBLE) || vanishes(d))
-    }
-}
-
-/// Runs `original` on one device and `output`, which it was partitioned into, on all of them, with the same seeded
-/// inputs, and compares every output. Where one differs, both are run again in double precision, which tells rounding
-/// from a fault.
-///
-/// # Errors
-/// Either program does not compile or run.
-pub fn verify(
-    client: &Client,
-    original: &Module,
-    output: &Output,
-    seed: u64,
-) -> Result<Vec<OutputCheck>, Error> {
-    let inputs = random_inputs(&output.interface, seed)?;
-    let expected = Program::single(client, original)?.run(client, &inputs)?;
-    verify_against(client, original, output, &inputs, &expected)
-}
-
-/// As [`verify`], where the single-device outputs for some inputs are known already.
-///
-/// # Errors
-/// The partitioned program does not compile or run.
-pub fn verify_against(
-    client: &Client,
-    original: &Module,
-    output: &Output,
-    inputs: &[HostArray],
-    expected: &[HostArray],
-) -> Result<Vec<OutputCheck>, Error> {
-    let got = Program::partitioned(client, output)?.run(client, inputs)?;
-    let coarsest = original
-        .values
-        .values()
-        .filter_map(|v| original.types.as_tensor(v.ty))
-        .map(|t| rounding(t.dtype))
-        .fold(0.0, f64::max);
-    let outputs = output.interface.outputs.iter().zip(expected.iter().zip(&got)).enumerate();
-    let mut checks: Vec<OutputCheck> = outputs
-        .map(|(index, (tensor, (expected, got)))| {
-            Ok(OutputCheck {
-                index,
-                name: tensor.name.clone(),
-                ty: tensor.global.clone(),
-                difference: HostArray::compare(expected, got)?,
-                tolerance: match tensor.global.dtype {
-                    dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
-                        // A program that computes in a narrow type is only that exact, whatever it returns.
-                        let narrow = if coarsest > rounding(DType::F32) { coarsest } else { 0.0 };
-                        rounding(dtype).max(narrow)
-                    }
-                    _ => 0.0,
-                },
-                in_double: None,
-            })
-        })
-        .collect::<Result<_, Error>>()?;
-    if checks.iter().any(|check| !check.ok())
-        && let Some(differences) = in_double(client, original, output, inputs)
-    {
-        for (check, difference) in checks.iter_mut().zip(differences) {
-            check.in_double = Some(difference).filter(|_| !check.ok());
-        }
-    }
-    Ok(checks)
-}
-
-/// How far the outputs are off in double precision, if both programs can be run so.
-fn in_double(
-    client: &Client,
-    original: &Module,
-    output: &Output,
-    inputs: &[HostArray],
-) -> Option<Vec<Difference>> {
-    let inputs: Vec<HostArray> = inputs.iter().map(widen_array).collect::<Option<_>>()?;
-    let expected = Program::single(client, &widen(original)?).and_then(|p| p.run(client, &inputs)).ok()?;
-    let mut wide = Output { module: widen(&output.module)?, ..output.clone() };
-    for tensor in wide.interface.inputs.iter_mut().chain(&mut wide.interface.outputs) {
-        tensor.global.dtype = widen::wide(tensor.global.dtype);
-    }
-    let got = Program::partitioned(client, &wide).and_then(|p| p.run(client, &inputs)).ok()?;
-    expected.iter().zip(&got).map(|(expected, got)| HostArray::compare(expected, got).ok()).collect()
-}
-
-/// How far two orders of the same sums may be apart, relative to the largest value.
-fn rounding(dtype: DType) -> f64 {
-    match (dtype, dtype.is_float(), dtype.bits()) {
-        (DType::F64 | DType::C128, ..) => 1e-9,
-        (DType::C64, ..) => 1e-3,
-        (_, false, _) => 0.0,
-        (_, true, 0..=8) => 2e-1,
-        (_, true, 9..=16) => 4e-2,
-        (_, true, _) => 1e-3,
-    }
 }

@@ -1,0 +1,179 @@
+//! Whether a partitioned program computes what the program that it came from does.
+
+use shardc_ir::{DType, Module, TensorType};
+use shardc_runtime::{Client, Difference, HostArray};
+
+use super::{Program, random_inputs};
+use crate::widen::{self, widen, widen_array};
+use crate::{Error, Output};
+
+/// How one output of the partitioned program compares with the single-device one.
+#[derive(Clone, Debug)]
+pub struct OutputCheck {
+    /// Which output.
+    pub index: usize,
+    /// Its name, where the program gives one.
+    pub name: Option<String>,
+    /// Its type.
+    pub ty: TensorType,
+    /// How far it is off.
+    pub difference: Difference,
+    /// How far it may be off, relative to the largest value.
+    pub tolerance: f64,
+    /// What double precision says; only where the output is further off than it may be, and both programs can be run so.
+    pub in_double: Option<InDouble>,
+}
+
+/// What two programs that are further apart than they may be do in double precision.
+#[derive(Clone, Copy, Debug)]
+pub struct InDouble {
+    /// How far the output is off there.
+    pub difference: Difference,
+    /// How far the program for one device moves its own output there when every input changes in its last place.
+    pub noise: Difference,
+}
+
+/// How far two orders of the same sums may be apart in double precision.
+const DOUBLE: f64 = 1e-9;
+
+/// What double precision leaves of a difference that is rounding, at most. Usually it is some `2^-29` of one in single
+/// precision; where an optimiser divides a gradient that would be zero by its own size, 2e-5 was seen. Of a fault, all is
+/// left.
+const LEFT_OF_ROUNDING: f64 = 1e-4;
+
+/// How many times as far as its inputs' last places move an output it may be off. Where that is far, the output is made
+/// of nothing but rounding, in any precision: a gradient that would be zero, divided by its own size.
+const TIMES_NOISE: f64 = 8.0;
+
+impl OutputCheck {
+    /// Whether the output is right.
+    #[must_use]
+    pub fn ok(&self) -> bool {
+        self.difference.within(self.tolerance) || self.is_rounding()
+    }
+
+    /// Whether it is off because the program makes much of little differences: the same programs agree in double
+    /// precision, what they differ by all but vanishes, or they differ by no more than the inputs' last places explain.
+    #[must_use]
+    pub fn is_rounding(&self) -> bool {
+        let is_little = |InDouble { difference, noise }: InDouble| {
+            let explained = f64::max(LEFT_OF_ROUNDING * self.difference.max_abs, TIMES_NOISE * noise.max_abs);
+            difference.within(DOUBLE) || difference.mismatches == 0 && difference.max_abs <= explained
+        };
+        !self.difference.within(self.tolerance) && self.in_double.is_some_and(is_little)
+    }
+}
+
+/// Runs `original` on one device and `output`, which it was partitioned into, on all of them, with the same seeded
+/// inputs, and compares every output. Where one differs, both are run again in double precision, which tells rounding
+/// from a fault.
+///
+/// # Errors
+/// Either program does not compile or run.
+pub fn verify(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    seed: u64,
+) -> Result<Vec<OutputCheck>, Error> {
+    let inputs = random_inputs(&output.interface, seed)?;
+    let expected = Program::single(client, original)?.run(client, &inputs)?;
+    verify_against(client, original, output, &inputs, &expected)
+}
+
+/// As [`verify`], where the single-device outputs for some inputs are known already.
+///
+/// # Errors
+/// The partitioned program does not compile or run.
+pub fn verify_against(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    inputs: &[HostArray],
+    expected: &[HostArray],
+) -> Result<Vec<OutputCheck>, Error> {
+    let got = Program::partitioned(client, output)?.run(client, inputs)?;
+    let coarsest = original
+        .values
+        .values()
+        .filter_map(|v| original.types.as_tensor(v.ty))
+        .map(|t| rounding(t.dtype))
+        .fold(0.0, f64::max);
+    let outputs = output.interface.outputs.iter().zip(expected.iter().zip(&got)).enumerate();
+    let mut checks: Vec<OutputCheck> = outputs
+        .map(|(index, (tensor, (expected, got)))| {
+            Ok(OutputCheck {
+                index,
+                name: tensor.name.clone(),
+                ty: tensor.global.clone(),
+                difference: HostArray::compare(expected, got)?,
+                tolerance: match tensor.global.dtype {
+                    dtype if dtype.is_float() || matches!(dtype, DType::C64 | DType::C128) => {
+                        // A program that computes in a narrow type is only that exact, whatever it returns.
+                        let narrow = if coarsest > rounding(DType::F32) { coarsest } else { 0.0 };
+                        rounding(dtype).max(narrow)
+                    }
+                    _ => 0.0,
+                },
+                in_double: None,
+            })
+        })
+        .collect::<Result<_, Error>>()?;
+    if checks.iter().any(|check| !check.ok())
+        && let Some(in_double) = in_double(client, original, output, inputs)
+    {
+        for (check, in_double) in checks.iter_mut().zip(in_double) {
+            check.in_double = Some(in_double).filter(|_| !check.ok());
+        }
+    }
+    Ok(checks)
+}
+
+/// The outputs in double precision, if both programs can be run so.
+fn in_double(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    inputs: &[HostArray],
+) -> Option<Vec<InDouble>> {
+    let inputs: Vec<HostArray> = inputs.iter().map(widen_array).collect::<Option<_>>()?;
+    let nudged: Vec<HostArray> = inputs.iter().map(nudged).collect::<Option<_>>()?;
+    let single = Program::single(client, &widen(original)?).ok()?;
+    let (expected, moved) = (single.run(client, &inputs).ok()?, single.run(client, &nudged).ok()?);
+    let mut wide = Output { module: widen(&output.module)?, ..output.clone() };
+    for tensor in wide.interface.inputs.iter_mut().chain(&mut wide.interface.outputs) {
+        tensor.global.dtype = widen::wide(tensor.global.dtype);
+    }
+    let got = Program::partitioned(client, &wide).and_then(|p| p.run(client, &inputs)).ok()?;
+    let compared = expected.iter().zip(&got).zip(&moved).map(|((expected, got), moved)| {
+        let difference = HostArray::compare(expected, got).ok()?;
+        Some(InDouble { difference, noise: HostArray::compare(expected, moved).ok()? })
+    });
+    compared.collect()
+}
+
+/// The array with every float changed in its last place, some up and some down.
+fn nudged(array: &HostArray) -> Option<HostArray> {
+    if !matches!(array.dtype, DType::F64 | DType::C128) {
+        return Some(array.clone());
+    }
+    let mut values = array.to_f64_vec();
+    for (i, value) in values.iter_mut().enumerate() {
+        // Neighbours go different ways, and so do rows.
+        let is_up = (i ^ (i >> 5) ^ (i >> 9)).count_ones() % 2 == 0;
+        *value *= if is_up { 1.0 + f64::EPSILON } else { 1.0 - f64::EPSILON };
+    }
+    HostArray::from_f64(array.dtype, &array.shape, &values).ok()
+}
+
+/// How far two orders of the same sums may be apart, relative to the largest value.
+fn rounding(dtype: DType) -> f64 {
+    match (dtype, dtype.is_float(), dtype.bits()) {
+        (DType::F64 | DType::C128, ..) => 1e-9,
+        (DType::C64, ..) => 1e-3,
+        (_, false, _) => 0.0,
+        (_, true, 0..=8) => 2e-1,
+        (_, true, 9..=16) => 4e-2,
+        (_, true, _) => 1e-3,
+    }
+}

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
         checks.len(),
         match rounding {
             0 => String::new(),
-            n => format!("; {n} of them are off by rounding alone, as double precision shows"),
+            n => format!("; {n} off by rounding alone, as double precision shows"),
         },
         if finite < 0.5 {
             format!("; only {:.0}% of some output is finite", finite * 100.0)

@@ -15,7 +15,7 @@ pub mod inline;
 pub mod lint;
 pub mod localize;
 pub mod manual;
-mod memory;
+pub mod memory;
 pub mod merge_reductions;
 mod merge_same;
 pub mod partition;

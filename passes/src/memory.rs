@@ -37,12 +37,18 @@ pub(crate) fn need(module: &Module, func: FuncId) -> Need {
     Need { arguments, peak: peak(module, body) }
 }
 
+/// The bytes that a device lacks for the program, if it has so many; with 0 nobody knows how many it has.
+#[must_use]
+pub fn lacking(module: &Module, func: FuncId, limit: u64) -> u64 {
+    if limit == 0 { 0 } else { need(module, func).bytes().saturating_sub(limit) }
+}
+
 /// A warning, where each device needs more than the `limit` that it has.
 pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diagnostic> {
-    let need = need(module, func);
-    if need.bytes() <= limit {
+    if lacking(module, func, limit) == 0 {
         return None;
     }
+    let need = need(module, func);
     let message = format!(
         "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
         bytes_text(need.bytes()),

@@ -102,10 +102,7 @@ pub fn partition(
     refuse_if_strict(options, &more)?;
     warnings.extend(more);
     warnings.extend(lost_aliases(module, func, &aliases, &interface));
-    // Without a limit, or where there is no hope to stay below it, nobody asked.
-    warnings.extend(
-        options.clean.memory_bytes.filter(|&limit| limit > 0).and_then(|limit| too_much(module, func, limit)),
-    );
+    warnings.extend(options.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
     Ok(Partitioned { interface, warnings, cleaned })
 }
 

@@ -7,6 +7,7 @@ use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
+use shardc_passes::memory::lacking;
 use shardc_passes::partition::{Interface, PartitionOptions, partition, refuse_if_strict};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::remesh::replace_mesh;
@@ -365,13 +366,19 @@ impl Compiler {
         for (strategy, module) in alternatives {
             // What only another strategy cannot do is no error.
             if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && cost(&other.module, entry, &other.cleaned) < cost(&best.module, entry, &best.cleaned)
+                && self.price(&other, entry) < self.price(&best, entry)
             {
                 best = other;
             }
         }
         best.warnings.splice(0..0, warnings);
         Ok(best)
+    }
+
+    /// What is cheaper comes first: less memory than a device lacks, where that is known, then less cost.
+    fn price(&self, output: &Output, entry: FuncId) -> (u64, u64) {
+        let lacks = self.options.clean.memory_bytes.map_or(0, |has| lacking(&output.module, entry, has));
+        (lacks, cost(&output.module, entry, &output.cleaned))
     }
 
     fn attempt(

@@ -38,4 +38,5 @@ mod sweep;
 mod symbols;
 mod trips;
 pub mod units;
+pub mod unquantize;
 mod windows;

@@ -17,6 +17,7 @@ use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
 use crate::shardy;
 use crate::sweep::sweep;
+use crate::unquantize::unquantize;
 
 /// What passes need besides the module.
 #[derive(Clone, Debug, Default)]
@@ -166,6 +167,13 @@ pub const PASSES: &[Pass] = &[
             clean_collectives(module, entry(module)?, &CleanOptions::default());
             Ok(Vec::new())
         },
+    },
+    Pass {
+        name: "unquantize",
+        about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
+        needs: "any verified module",
+        options: &[],
+        run: |module, _| unquantize(module).map(|()| Vec::new()),
     },
     Pass {
         name: "verify-collectives",

@@ -15,6 +15,8 @@ use shardc_passes::rule::ShardingRule;
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
+#[cfg(feature = "mlir")]
+use shardc_passes::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::{Error, Manifest};
@@ -478,10 +480,11 @@ impl Output {
         generic_text(&self.module)
     }
 
-    /// The program as MLIR bytecode, what PJRT plugins take.
+    /// The program as MLIR bytecode, what PJRT plugins take. They know no quantized numbers: those are the integers that
+    /// are stored, and computing with them is spelled out ([`unquantize`]).
     ///
     /// # Errors
-    /// MLIR refuses the module, which is a bug in shardc.
+    /// Quantized numbers of which too little is known; or MLIR refuses the module, which is a bug in shardc.
     #[cfg(feature = "mlir")]
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
         let options = shardc_mlir::LowerOptions {
@@ -489,6 +492,11 @@ impl Output {
             locations: true,
             num_devices: Some(self.manifest.num_devices),
         };
-        Ok(shardc_mlir::to_bytecode(&self.module, &options)?)
+        if !is_quantized(&self.module) {
+            return Ok(shardc_mlir::to_bytecode(&self.module, &options)?);
+        }
+        let mut module = self.module.clone();
+        unquantize(&mut module)?;
+        Ok(shardc_mlir::to_bytecode(&module, &options)?)
     }
 }

@@ -11,7 +11,7 @@ mod batch_norm;
 mod dynamic;
 mod einsum;
 mod old;
-mod parts;
+pub(crate) mod parts;
 mod scan;
 
 use rustc_hash::FxHashMap;

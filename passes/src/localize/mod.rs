@@ -236,7 +236,7 @@ impl Localizer<'_> {
 
     /// The global tensor type of a value of the planned program.
     fn global(&self, value: ValueId) -> Option<&TensorType> {
-        self.module.types.as_tensor(*self.global.get(value.index())?)
+        self.module.types.stored(*self.global.get(value.index())?)
     }
 
     fn sharding(&self, value: ValueId) -> Option<&TensorSharding> {

@@ -103,8 +103,18 @@ pub(super) fn restricted(
         let dim = mapping.find(index).map(|(dim, _)| dim);
         tensor.zip(dim).is_some_and(|(tensor, dim)| tensor.scales_along(dim))
     });
-    // What is written may be in another block, and then the device would have to make up what it writes.
-    let writes = matches!(data.kind, OpKind::Scatter(_) | OpKind::DynamicUpdateSlice);
-    let is_local = split == Split::Plain && !writes;
+    let written = match &data.kind {
+        OpKind::Scatter(_) => Some(data.operands.len().div_ceil(2)),
+        OpKind::DynamicUpdateSlice => Some(1),
+        _ => None,
+    };
+    // What is written may be in another block, and then the device would have to make up what it writes; unless it spans
+    // the dimension.
+    let size = |operand: usize| {
+        let (dim, _) = rule.operands.get(operand)?.find(index)?;
+        module.shape(data.operands[operand]).get(dim).copied()
+    };
+    let spans = written.is_none_or(|update| size(0).is_some() && size(0) == size(update));
+    let is_local = split == Split::Plain && spans;
     if is_local && !has_scales { split } else { Split::No }
 }

@@ -59,7 +59,9 @@ pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, E
         OpKind::CustomCall(spec) => &spec.props,
         _ => return Ok(None),
     };
-    let &actual = op.operands.first().ok_or("a check without operands")?;
+    // This one has what must come out first.
+    let (actual, wanted) = if name == "eq" { (1, 0) } else { (0, 1) };
+    let &actual = op.operands.get(actual).ok_or("a check without operands")?;
     let number = |key: &str| {
         [props.get(key), op.attrs.get(key)].into_iter().flatten().find_map(|attr| match attr {
             Attr::Int(n, _) => Some(*n as f64),
@@ -68,14 +70,14 @@ pub(super) fn expectation(module: &Module, op: &Op) -> Result<Option<(ValueId, E
         })
     };
     let closeness = match name {
-        "expect_eq" | "expect_eq_const" | "expect_serialized_eq" => Closeness::Equal,
+        "eq" | "expect_eq" | "expect_eq_const" | "expect_serialized_eq" => Closeness::Equal,
         "expect_almost_eq" | "expect_almost_eq_const" => {
             Closeness::Within(number("tolerance").unwrap_or(ALMOST))
         }
         "expect_close" => Closeness::Steps(number("max_ulp_difference").unwrap_or(STEPS)),
         _ => return Err(format!("check.{name} is not known here")),
     };
-    let expected = match (name.ends_with("_const"), op.operands.get(1)) {
+    let expected = match (name.ends_with("_const"), op.operands.get(wanted)) {
         (true, _) => match props.get("value") {
             Some(Attr::Raw(text)) => Some(written(text)?),
             other => return Err(format!("the constant of check.{name} is {other:?}")),

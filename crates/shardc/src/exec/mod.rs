@@ -9,6 +9,7 @@ use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::partition::{Interface, InterfaceTensor};
+use shardc_passes::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_runtime::{Client, CompileOptions, HostArray, LoadedExecutable, RuntimeError, ShardLayout};
 
 use crate::{Error, Output};
@@ -77,6 +78,9 @@ impl Program {
         }
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             expand(plain.to_mut(), body);
+        }
+        if is_quantized(&plain) {
+            unquantize(plain.to_mut())?;
         }
         let code = shardc_mlir::to_bytecode(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;

@@ -23,9 +23,8 @@ pub(super) fn repeat(module: &mut Module, func: FuncId, body: RegionId, memory: 
     let mut repeated = 0;
     loop {
         let need = need(module, func);
-        let mut excess = need.bytes().saturating_sub(memory);
-        let mut chosen: Vec<Kept> =
-            need.peak.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
+        let mut excess = need.bytes.saturating_sub(memory);
+        let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
         // Stable: what is as large stays in the order of the program.
         chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
         chosen.retain(|kept| {

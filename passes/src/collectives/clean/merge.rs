@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
 use rustc_hash::{FxHashMap, FxHasher};
-use shardc_ir::{CollectiveSpec, Dense, Module, OpId, OpKind, RegionId};
+use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
 use super::CleanOptions;
@@ -104,7 +104,7 @@ fn key(module: &Module, op: OpId) -> Option<u64> {
     const SMALL: usize = 64;
     let data = &module.ops[op];
     let is_collective = data.kind.collective().is_some();
-    if !is_collective && (!is_pure(&data.kind) || !data.regions.is_empty()) {
+    if !is_collective && (!is_pure(&data.kind) || has_program_regions(&data.kind)) {
         return None;
     }
     let mut hasher = FxHasher::default();
@@ -123,21 +123,52 @@ fn key(module: &Module, op: OpId) -> Option<u64> {
 
 fn is_same(module: &Module, a: OpId, b: OpId) -> bool {
     let (one, other) = (&module.ops[a], &module.ops[b]);
-    let types =
-        |op: &shardc_ir::Op| op.results.iter().map(|&v| module.values[v].ty).collect::<SmallVec<[_; 2]>>();
+    let types = |op: &Op| op.results.iter().map(|&v| module.values[v].ty).collect::<SmallVec<[_; 2]>>();
     if one.operands != other.operands || one.attrs != other.attrs || types(one) != types(other) {
         return false;
     }
-    let (Some(x), Some(y)) = (one.kind.collective(), other.kind.collective()) else {
-        return one.kind == other.kind;
+    let same_kind = match (one.kind.collective(), other.kind.collective()) {
+        (Some(x), Some(y)) => same_devices(x, y) && same_dims(&one.kind, &other.kind),
+        _ => one.kind == other.kind,
     };
-    let reduction = |op: &shardc_ir::Op| {
-        let region = *op.regions.first()?;
-        reduction_of(module, region, 1)
+    same_kind && same_regions(module, one, other)
+}
+
+/// Whether the regions of two operations do the same.
+fn same_regions(module: &Module, a: &Op, b: &Op) -> bool {
+    let same = |(&one, &other): (&RegionId, &RegionId)| {
+        same_reduction(module, one, other) || same_body(module, one, other)
     };
-    let same_reduction = one.regions.is_empty() && other.regions.is_empty()
-        || reduction(one).is_some() && reduction(one) == reduction(other);
-    same_reduction && same_devices(x, y) && same_dims(&one.kind, &other.kind)
+    a.regions.len() == b.regions.len() && a.regions.iter().zip(&b.regions).all(same)
+}
+
+fn same_reduction(module: &Module, one: RegionId, other: RegionId) -> bool {
+    let [one, other] = [one, other].map(|region| reduction_of(module, region, 1));
+    one.is_some() && one == other
+}
+
+/// Whether two regions have the same operations one by one. None of them may have regions.
+fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
+    let ty = |value: ValueId| module.values[value].ty;
+    let mut value_in_other: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    let mut match_up = |one: &[ValueId], other: &[ValueId]| {
+        value_in_other.extend(one.iter().copied().zip(other.iter().copied()));
+        one.len() == other.len() && one.iter().zip(other).all(|(&x, &y)| ty(x) == ty(y))
+    };
+    let (one, other) = (&module.regions[one], &module.regions[other]);
+    if one.ops.len() != other.ops.len() || !match_up(&one.args, &other.args) {
+        return false;
+    }
+    let mut pairs = one.ops.iter().zip(&other.ops).map(|(&x, &y)| (&module.ops[x], &module.ops[y]));
+    let same_so_far = pairs.clone().all(|(x, y)| {
+        x.kind == y.kind
+            && x.attrs == y.attrs
+            && x.regions.is_empty()
+            && y.regions.is_empty()
+            && match_up(&x.results, &y.results)
+    });
+    let there = |value: ValueId| value_in_other.get(&value).copied().unwrap_or(value);
+    same_so_far && pairs.all(|(x, y)| x.operands.iter().map(|&v| there(v)).eq(y.operands.iter().copied()))
 }
 
 /// Whether the same devices meet: each collective has a channel of its own.

@@ -1,4 +1,4 @@
-//! Adds pending sums before they are completed.
+//! Adds and transposes pending sums before they are completed.
 //!
 //! The sum of two values that are each completed by the same reduction is completed once: where an addition
 //! reads two reshards from the same pending sharding, and nothing else reads them, it adds the pending values
@@ -7,6 +7,9 @@
 //!
 //! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
 //! `x + (a + b)`: devices add their parts in no particular order either.
+//!
+//! The transpose of a completed sum that nothing else reads is completed after it. The gradient of a weight is a product
+//! that is transposed, which back ends make one product of, as long as no collective stands between.
 
 use shardc_ir::{
     BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, TypeId,
@@ -31,9 +34,11 @@ pub fn merge_reductions(module: &mut Module, body: RegionId) {
                 out.extend([sum, reshard]);
             }
             out.push(op);
-            if let Some(reshard) = merge(module, op, &mut readers) {
-                out.push(reshard);
-            }
+            let reshard = match module.ops[op].kind {
+                OpKind::Transpose { .. } => transpose(module, op, &mut readers),
+                _ => merge(module, op, &mut readers),
+            };
+            out.extend(reshard);
         }
         module.regions[region].ops = out;
     }
@@ -73,15 +78,48 @@ fn merge(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> 
     if !together(module, one, other, wanted) {
         return None;
     }
-    let ty = module.values[result].ty;
-    let sum = new_value(module, ty, op, one.pending, readers);
     module.ops[op].operands = [one.source, other.source].into_iter().collect();
+    Some(complete_after(module, op, one.pending, wanted, readers))
+}
+
+/// The reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.
+fn transpose(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+    let data = &module.ops[op];
+    let (OpKind::Transpose { permutation }, &[operand]) = (&data.kind, data.operands.as_slice()) else {
+        return None;
+    };
+    let before = completed(module, operand, readers)?;
+    let [pending, whole] = [before.pending, module.shardings.of(operand)?].map(|sharding| {
+        let sharding = module.shardings.get(sharding);
+        let dims = permutation.iter().map(|&dim| sharding.dims[dim as usize].clone()).collect();
+        TensorSharding { dims, ..sharding.clone() }
+    });
+    let wanted = module.shardings.of(module.ops[op].results[0])?;
+    if !module.shardings.get(wanted).same_placement(&whole) {
+        return None;
+    }
+    let pending = module.shardings.intern(pending);
+    module.ops[op].operands[0] = before.source;
+    Some(complete_after(module, op, pending, wanted, readers))
+}
+
+/// The reshard that completes the `pending` result of `op` as `wanted`, and is read in its stead.
+fn complete_after(
+    module: &mut Module,
+    op: OpId,
+    pending: ShardingId,
+    wanted: ShardingId,
+    readers: &mut Vec<u32>,
+) -> OpId {
+    let result = module.ops[op].results[0];
+    let ty = module.values[result].ty;
+    let sum = new_value(module, ty, op, pending, readers);
     module.ops[op].results[0] = sum;
     let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
     module.ops[reshard].results.push(result);
     module.values[result].def = ValueDef::Result(reshard, 0);
     place_like(module, reshard, op);
-    Some(reshard)
+    reshard
 }
 
 /// Where `op` adds a completed sum to what another was just added to, it comes to add the sum of both: that sum and the

@@ -144,13 +144,15 @@ impl Localizer<'_> {
         let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             OpKind::RaggedDot(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
-            // Of spatial dimensions only those that one window covers are contracted in parts.
+            // Of spatial dimensions only those that one window covers are contracted in parts; of features in groups, none
+            // that do not come out even.
             OpKind::Convolution(spec) => {
                 let result = self.module.ops[op].results[0];
                 let covered = |dims: &[u32], feature: u32| -> Vec<u32> {
                     let spatial = dims.iter().zip(&spec.output.spatial);
                     let covered = spatial.filter(|&(_, &o)| !self.is_split(result, o as usize));
-                    covered.map(|(&d, _)| d).chain([feature]).collect()
+                    let feature = (spec.feature_group_count == 1).then_some(feature);
+                    covered.map(|(&d, _)| d).chain(feature).collect()
                 };
                 [covered(&spec.input.spatial, spec.input.b), covered(&spec.kernel.spatial, spec.kernel.a)]
             }

@@ -20,6 +20,7 @@ mod collective;
 mod coords;
 mod dynamic;
 mod exchange;
+mod groups;
 mod halo;
 mod index;
 mod loops;
@@ -338,6 +339,7 @@ impl Localizer<'_> {
             OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op, place),
             OpKind::Convolution(_) => {
                 self.mask_contraction(op, place);
+                self.keep_own_groups(op);
                 if self.halo(op, place) {
                     return;
                 }

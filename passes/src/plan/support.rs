@@ -126,8 +126,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Convolution(spec) => match factor.kind {
             FactorKind::Reduction => split_sum(module, op, spec, rule, index),
-            _ if spec.feature_group_count == 1 && spec.batch_group_count == 1 => Split::Plain,
-            _ => plain_if(spec.batch_group_count == 1 && in_operand(0) == Some(spec.input.a as usize)),
+            // What is in a group is minor to it in some dimension, so it is split where each device has one group.
+            _ => Split::Plain,
         },
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
@@ -330,11 +330,8 @@ fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, in
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
     let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
-    if from == spec.input.b {
-        // Each group of features has a sum of its own.
-        return if spec.feature_group_count == 1 { Split::Pending(sum) } else { Split::No };
-    }
-    if sums_whole_dimension(module, op, spec, from as usize) {
+    // Each group of features has a sum of its own, and each device a part of that of one group.
+    if from == spec.input.b || sums_whole_dimension(module, op, spec, from as usize) {
         return Split::Pending(sum);
     }
     let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);

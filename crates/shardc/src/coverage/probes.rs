@@ -123,6 +123,9 @@ probes! {
     "stablehlo.convolution" ("in feature groups") => "func.func @main(%a: tensor<64x128x128x32xf32>, %b: tensor<3x3x1x32xf32>) -> tensor<64x128x128x32xf32> {
         %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<64x128x128x32xf32>, tensor<3x3x1x32xf32>) -> tensor<64x128x128x32xf32>
         return %0 : tensor<64x128x128x32xf32> }"
+    "stablehlo.convolution" ("in batch groups") => "func.func @main(%a: tensor<32x128x128x64xf32>, %b: tensor<3x3x64x32xf32>) -> tensor<1x128x128x32xf32> {
+        %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 32 : i64, feature_group_count = 1 : i64} : (tensor<32x128x128x64xf32>, tensor<3x3x64x32xf32>) -> tensor<1x128x128x32xf32>
+        return %0 : tensor<1x128x128x32xf32> }"
     "stablehlo.reduce" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<512xf32> {
         %z = stablehlo.constant dense<0.0> : tensor<f32>
         %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<512x1024xf32>, tensor<f32>) -> tensor<512xf32>

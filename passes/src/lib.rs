@@ -34,7 +34,7 @@ pub mod shardy;
 pub mod strategy;
 pub mod structure;
 pub mod summary;
-mod sweep;
+pub mod sweep;
 mod symbols;
 mod trips;
 pub mod units;

@@ -91,10 +91,11 @@ pub fn partition(
 ) -> Result<Partitioned, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     let asked = Asked::new(module, body);
-    let Plan { mut gathers, notes } = planned(module, func, options.clean.keep_bytes)?;
-    let silent = gathered(module, body, &asked, &gathers, 1);
-    gathers.extend(silent);
-    let mut warnings: Vec<Diagnostic> = gathers.into_iter().map(|gather| gather.warning).collect();
+    let plan = planned(module, func, options.clean.keep_bytes)?;
+    let silent = gathered(module, body, &asked, &plan, 1);
+    let Plan { gathers, notes, .. } = plan;
+    let mut warnings: Vec<Diagnostic> =
+        gathers.into_iter().chain(silent).map(|gather| gather.warning).collect();
     refuse_if_strict(options, &warnings)?;
     warnings.extend(notes);
     let aliases = aliases(module, func);

@@ -3,7 +3,7 @@
 use shardc_ir::{EntityRef, Module, OpKind, RegionId};
 
 /// Removes, under `region`, every operation without effect whose results are not used.
-pub(crate) fn sweep(module: &mut Module, region: RegionId) {
+pub fn sweep(module: &mut Module, region: RegionId) {
     sweep_where(module, region, is_pure);
 }
 

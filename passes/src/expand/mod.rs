@@ -3,9 +3,10 @@
 //! A `chlo.scan` becomes the loop that it stands for (see `scan`), and `async_start` with its `async_done` the
 //! operation between them: when it is done is for the back end to choose. Batch normalization becomes sums for each
 //! feature (`batch_norm`), operations that StableHLO keeps only for old programs become newer ones (`old`, `einsum`), and
-//! those that take a shape as an operand what they are once the shape is known (`dynamic`). A collective between shardings
-//! (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the whole value it does nothing but say the sharding of
-//! its result, where that of its operand tells what is to be done, sums that are pending among it.
+//! those that take a shape as an operand what they are once the shape is known (`dynamic`). What is taken out of a tuple is
+//! what was put into it. A collective between shardings (`sdy.all_gather`, `sdy.all_reduce`, ...) becomes a reshard: on the
+//! whole value it does nothing but say the sharding of its result, where that of its operand tells what is to be done, sums
+//! that are pending among it.
 
 mod batch_norm;
 mod dynamic;
@@ -45,7 +46,10 @@ pub fn is_needed(module: &Module, body: RegionId) -> bool {
 
 /// Whether an operation of this kind stands for others, as a rule.
 fn is_rewritten(kind: &OpKind) -> bool {
-    matches!(kind, OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_)) || has_other_form(kind)
+    matches!(
+        kind,
+        OpKind::Scan(_) | OpKind::AsyncStart | OpKind::MeshCollective(_) | OpKind::GetTupleElement { .. }
+    ) || has_other_form(kind)
 }
 
 /// Whether an operation of this kind stands for others whatever is around it, if its types are known.
@@ -116,6 +120,16 @@ impl Expand {
                 module.ops[op].kind = OpKind::Reshard(collective.out);
                 return false;
             }
+            OpKind::GetTupleElement { index } => {
+                let Some(value) = put_into_tuple(module, op, *index) else { return false };
+                if let Some(sharding) = results.first().and_then(|&result| module.shardings.of(result)) {
+                    let data = &mut module.ops[op];
+                    (data.kind, data.operands) =
+                        (OpKind::ShardingConstraint(sharding), [value].into_iter().collect());
+                    return false;
+                }
+                self.stand_for(&results, &[value]);
+            }
             kind if has_other_form(kind) => {
                 let Some(values) = other_form(module, op, out) else { return false };
                 for (&old, &new) in results.iter().zip(&values) {
@@ -139,6 +153,13 @@ impl Expand {
         let waits = |op: OpId| matches!(module.ops[op].kind, OpKind::AsyncDone);
         count == 1 && reader.expand().is_some_and(waits)
     }
+}
+
+/// What was put into place `index` of the tuple that `op` takes it out of, where that is known.
+fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
+    let data = &module.ops[op];
+    let tuple = &module.ops[module.def_op(*data.operands.first()?)?];
+    matches!(tuple.kind, OpKind::Tuple).then(|| tuple.operands.get(index as usize).copied())?
 }
 
 /// Appends what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.

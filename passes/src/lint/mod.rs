@@ -26,7 +26,7 @@ mod values;
 
 use shardc_ir::{Diagnostic, Severity};
 
-use crate::plan::Gather;
+use crate::plan::Plan;
 use subject::Subject;
 
 pub use run::lint;
@@ -50,8 +50,8 @@ enum Check {
     Annotated(fn(&Subject<'_>) -> Vec<Found>),
     /// With a sharding on every value.
     Propagated(fn(&Subject<'_>) -> Vec<Found>),
-    /// With explicit reshards, and what planning gathered unasked.
-    Planned(fn(&Subject<'_>, &[Gather]) -> Vec<Found>),
+    /// With explicit reshards, and what planning has to tell.
+    Planned(fn(&Subject<'_>, &Plan) -> Vec<Found>),
     /// As annotated; besides, constraints without effect are searched for (`redundant`).
     Redundancy(fn(&Subject<'_>) -> Vec<Found>),
 }

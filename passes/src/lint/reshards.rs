@@ -6,7 +6,7 @@ use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorShardin
 
 use super::Found;
 use super::subject::{Subject, count};
-use crate::plan::{Gather, gathered};
+use crate::plan::{Gather, Plan, gathered};
 use crate::propagate::is_elementwise;
 use crate::reshard::{Planner, path_bytes};
 use crate::structure::program_ops;
@@ -15,7 +15,7 @@ use crate::units::bytes_text;
 /// Constraints that data must be moved for, at the constraint itself or where the elementwise operations before it
 /// begin to be sharded as it asks; one finding for each place in the user's program. What it takes to complete a
 /// pending sum would be sent in any case, and does not count.
-pub(super) fn by_constraints(subject: &Subject<'_>, _: &[Gather]) -> Vec<Found> {
+pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Found> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
@@ -140,17 +140,17 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Found> {
 }
 
 /// Values that the planner makes whole on every device though nobody asks for it ([`gathered`]).
-pub(super) fn to_whole(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> {
+pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
     let Subject { module, body, facts, options, .. } = *subject;
-    let found = gathered(module, body, &facts.asked, gathers, options.min_bytes.max(1));
+    let found = gathered(module, body, &facts.asked, plan, options.min_bytes.max(1));
     found.into_iter().map(|gather| Found { diagnostic: gather.warning, bytes: gather.bytes }).collect()
 }
 
 /// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of
 /// operation.
-pub(super) fn for_operations(subject: &Subject<'_>, gathers: &[Gather]) -> Vec<Found> {
+pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
     let mut places: IndexMap<&str, (&Gather, usize, u64)> = IndexMap::new();
-    for gather in gathers.iter().filter(|gather| gather.bytes >= subject.options.min_bytes) {
+    for gather in plan.gathers.iter().filter(|gather| gather.bytes >= subject.options.min_bytes) {
         let kind = subject.module.ops[gather.op].kind.name();
         let place = gather.warning.user_loc.as_deref().unwrap_or(kind);
         let (largest, times, bytes) = places.entry(place).or_insert((gather, 0, 0));

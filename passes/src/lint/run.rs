@@ -109,8 +109,8 @@ impl Run<'_> {
             return Ok(attempt);
         }
         let how = PartitionOptions::default();
-        let gathers = match planned(&mut module, func, how.clean.keep_bytes) {
-            Ok(plan) => plan.gathers,
+        let plan = match planned(&mut module, func, how.clean.keep_bytes) {
+            Ok(plan) => plan,
             Err(errors) => {
                 attempt.not_planned = Some(not_planned(&errors));
                 return Ok(attempt);
@@ -120,7 +120,7 @@ impl Run<'_> {
             if let Check::Planned(check) = lint.check
                 && is_on(lint)
             {
-                *list = check(&self.at(&module), &gathers);
+                *list = check(&self.at(&module), &plan);
             }
         }
         if self.compared

@@ -7,7 +7,7 @@ use shardc_ir::{
     ValueId,
 };
 
-use super::Gather;
+use super::{Gather, Plan};
 use crate::structure::program_ops;
 use crate::units::bytes_text;
 
@@ -17,18 +17,26 @@ pub(crate) struct Asked {
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
     /// Whether an operation is a sharding constraint of the user.
     constraints: SecondaryMap<OpId, bool>,
+    /// Whether an operation is a reshard that the program has written out.
+    reshards: SecondaryMap<OpId, bool>,
 }
 
 impl Asked {
     pub(crate) fn new(module: &Module, body: RegionId) -> Asked {
-        let mut asked = Asked { parents: SecondaryMap::new(), constraints: SecondaryMap::new() };
+        let mut asked = Asked {
+            parents: SecondaryMap::new(),
+            constraints: SecondaryMap::new(),
+            reshards: SecondaryMap::new(),
+        };
         for op in program_ops(module, body) {
             let data = &module.ops[op];
             for &region in &data.regions {
                 asked.parents[region] = op.into();
             }
-            if matches!(data.kind, OpKind::ShardingConstraint(_)) {
-                asked.constraints[op] = true;
+            match data.kind {
+                OpKind::ShardingConstraint(_) => asked.constraints[op] = true,
+                OpKind::Reshard(_) => asked.reshards[op] = true,
+                _ => {}
             }
         }
         asked
@@ -75,25 +83,27 @@ impl Asked {
 
 /// Values of `min_bytes` and more that a planned program makes whole on every device for operations that could have
 /// worked on parts, one for each type and kind of operation. Not told are weights, which fully sharded training gathers
-/// by design; what a constraint asks for; what the function returns; and what is among `known`.
+/// by design; what a constraint or a reshard of the program asks for; partial results between two steps of an operation; what
+/// the function returns; and what planning has told.
 pub(crate) fn gathered(
     module: &Module,
     body: RegionId,
     asked: &Asked,
-    known: &[Gather],
+    plan: &Plan,
     min_bytes: u64,
 ) -> Vec<Gather> {
+    let is_meant = |op: OpId| asked.constraints[op] || asked.reshards[op] || plan.between_steps.contains(&op);
     // What few programs have is looked for before how values are used.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
-        .filter(|&op| !asked.is_constraint(op) && becomes_whole(module, op, min_bytes))
+        .filter(|&op| !is_meant(op) && becomes_whole(module, op, min_bytes))
         .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
         .collect();
     if whole.is_empty() {
         return Vec::new();
     }
     let uses = module.uses();
-    let known: FxHashSet<OpId> = known.iter().map(|gather| gather.op).collect();
+    let known: FxHashSet<OpId> = plan.gathers.iter().map(|gather| gather.op).collect();
     let mut kinds: IndexMap<(TypeId, &str), Kind> = IndexMap::new();
     for op in whole {
         let data = &module.ops[op];

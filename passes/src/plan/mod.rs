@@ -34,6 +34,7 @@ mod rounds;
 mod steps;
 mod support;
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{
     Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
     ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef, ValueId,
@@ -63,7 +64,7 @@ use crate::structure::{program_ops, program_regions};
 /// A construct that cannot be partitioned: meshes without common axes, split scales of
 /// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let Plan { gathers, notes } = plan_and_tell(module, func, CleanOptions::default().keep_bytes)?;
+    let Plan { gathers, notes, .. } = plan_and_tell(module, func, CleanOptions::default().keep_bytes)?;
     Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
 }
 
@@ -79,6 +80,8 @@ pub(crate) struct Gather {
 /// What planning has to tell.
 pub(crate) struct Plan {
     pub(crate) gathers: Vec<Gather>,
+    /// Reshards between the steps of operations that are done in several.
+    pub(crate) between_steps: FxHashSet<OpId>,
     /// What else is not as the program may mean it.
     pub(crate) notes: Vec<Diagnostic>,
 }
@@ -103,7 +106,7 @@ pub(crate) fn plan_and_tell(
     let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     orders::enter(module, body, &entering);
-    steps::split_into_steps(module, body, mesh_id);
+    let between_steps = steps::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
@@ -125,7 +128,7 @@ pub(crate) fn plan_and_tell(
     }
     orders::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
-    Ok(Plan { gathers: warnings, notes })
+    Ok(Plan { gathers: warnings, between_steps, notes })
 }
 
 /// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no

@@ -1,13 +1,16 @@
 //! Operations that are done in several steps, each an operation on global values that is planned like others.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{
     Builder, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
 };
 
 use crate::structure::program_regions;
 
-/// Takes apart what needs it in the program under `body`, whose values have closed shardings.
-pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) {
+/// Takes apart what needs it in the program under `body`, whose values have closed shardings. Returns the reshards between
+/// the steps.
+pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
+    let mut reshards = FxHashSet::default();
     for region in program_regions(module, body) {
         let is_candidate = |&op: &OpId| {
             matches!(module.ops[op].kind, OpKind::Reduce { .. } | OpKind::TopK { .. } | OpKind::Reshape)
@@ -18,7 +21,8 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
         let ops = std::mem::take(&mut module.regions[region].ops);
         let mut out = Vec::with_capacity(ops.len());
         for op in ops {
-            let mut steps = Steps { module, mesh, at: op, out: &mut out, after: None };
+            let mut steps =
+                Steps { module, mesh, at: op, out: &mut out, after: None, reshards: &mut reshards };
             // Where it returns nothing there is nothing to take apart.
             let _ = match &steps.module.ops[op].kind {
                 OpKind::Reduce { dims } => {
@@ -38,6 +42,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
         }
         module.regions[region].ops = out;
     }
+    reshards
 }
 
 /// Puts operations in front of one, all from its place.
@@ -48,6 +53,7 @@ pub(super) struct Steps<'m> {
     pub(super) out: &'m mut Vec<OpId>,
     /// What comes behind it.
     pub(super) after: Option<OpId>,
+    reshards: &'m mut FxHashSet<OpId>,
 }
 
 impl Steps<'_> {
@@ -91,7 +97,9 @@ impl Steps<'_> {
             Some(ty) => (ty.shape.clone(), ty.dtype),
             None => return value,
         };
-        self.emit(OpKind::Reshard(id), &[value], &shape, dtype, dims)
+        let value = self.emit(OpKind::Reshard(id), &[value], &shape, dtype, dims);
+        self.reshards.extend(self.module.def_op(value));
+        value
     }
 
     /// The blocks that dimensions of a value are split into.

@@ -1,13 +1,17 @@
 //! Partitions a program with one factor of an operation split, and says what became of it.
 
-use shardc_ir::{AxisRef, Diagnostic};
-use shardc_ir::{DimSharding, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding, ValueId};
+use shardc_ir::{
+    AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
+    ValueId,
+};
 use shardc_passes::expand::expand;
+use shardc_passes::inline::inline_calls;
 use shardc_passes::localize::localize;
 use shardc_passes::merge_reductions::merge_reductions;
 use shardc_passes::plan::plan;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
+use shardc_passes::sweep::sweep;
 
 use super::How;
 
@@ -33,9 +37,14 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let before = count(module, |kind| matches!(kind, OpKind::Select));
     let own_collectives = count(module, |kind| kind.collective().is_some());
     annotate(module, entry, op, split, devices);
+    inline_calls(module)?;
+    // Functions that are gone have left their numbers to others.
+    let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
     expand(module, body);
+    sweep(module, body);
     propagate(module, &PropagateOptions::default())?;
+    let steps = module.ops.len();
     let gathers = plan(module, entry)?;
     let is_there = module.walk(body).contains(&op);
     let operands = module.ops[op].operands.clone();
@@ -53,6 +62,12 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     let in_place =
         kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
+    // Done in steps, of which the first is in parts.
+    let name = module.ops[op].kind.name();
+    let stepwise = module.walk(body).into_iter().filter(|step| step.index() >= steps).any(|step| {
+        let data = &module.ops[step];
+        data.kind.name() == name && data.operands.iter().any(|v| splits(Some(v), None))
+    });
     let pending =
         results.iter().any(|&v| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty()));
     merge_reductions(module, body);
@@ -63,6 +78,9 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     // What became of an operation that others stand for is seen from what they do together.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
+    if stepwise {
+        return Ok(How { in_parts: true, collective: true, ..How::default() });
+    }
     Ok(How {
         in_parts: in_place || elsewhere,
         moved: !in_place && elsewhere,

@@ -21,6 +21,7 @@ pub(super) fn stands_for(op: &str) -> Vec<&'static str> {
         "chlo.broadcast_add" => BroadcastOp::ALL.iter().map(|op| op.name()).collect(),
         "stablehlo.constant" => vec!["chlo.constant", "sdy.constant"],
         "stablehlo.dot_general" => vec!["stablehlo.dot"],
+        "stablehlo.get_tuple_element" => vec!["stablehlo.tuple"],
         _ => Vec::new(),
     }
 }
@@ -371,10 +372,6 @@ probes! {
     "stablehlo.set_dimension_size" => "func.func @main(%a: tensor<512x1024xf32>, %n: tensor<i32>) -> tensor<?x1024xf32, #stablehlo.bounds<512, ?>> {
         %0 = stablehlo.set_dimension_size %a, %n, dim = 0 : (tensor<512x1024xf32>, tensor<i32>) -> tensor<?x1024xf32, #stablehlo.bounds<512, ?>>
         return %0 : tensor<?x1024xf32, #stablehlo.bounds<512, ?>> }"
-    "stablehlo.tuple" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
-        %0 = stablehlo.tuple %a : tuple<tensor<512x1024xf32>>
-        %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<512x1024xf32>>) -> tensor<512x1024xf32>
-        return %1 : tensor<512x1024xf32> }"
     "stablehlo.get_tuple_element" => "func.func @main(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
         %0 = stablehlo.tuple %a : tuple<tensor<512x1024xf32>>
         %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<512x1024xf32>>) -> tensor<512x1024xf32>

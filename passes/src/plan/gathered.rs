@@ -64,6 +64,7 @@ impl Asked {
                     | OpKind::ReducePrecision { .. }
                     | OpKind::Transpose { .. }
                     | OpKind::Reshape
+                    | OpKind::Reverse { .. }
                     | OpKind::Slice(_)
                     | OpKind::DynamicSlice { .. }
                     | OpKind::ShardingConstraint(_)
@@ -159,10 +160,11 @@ impl Kind {
         let operand = *module.ops[self.reshard].operands.first()?;
         let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
         let bytes = bytes_of(module, operand)?;
-        let maker = module.def_op(operand).map_or("an argument", |op| module.ops[op].kind.name());
+        let maker = module.def_op(operand).map(|op| format!("the result of {}", module.ops[op].kind.name()));
+        let what = maker.unwrap_or_else(|| "an argument".to_owned());
         let reader = &module.ops[self.reader];
         let message = format!(
-            "the result of {maker}, {ty}, is split {} and gathered whole on every device for {}: {}",
+            "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
             from.display(&module.meshes[from.mesh]),
             reader.kind.name(),
             bytes_text(bytes)

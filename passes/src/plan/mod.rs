@@ -561,6 +561,9 @@ impl Pass<'_> {
             let lost = (0..from.rank()).find(|&d| cannot_split(d) && ty.shape[d] > 1 && is_lost(d));
             let Some(dim) = lost else { continue };
             let bytes = ty.num_bytes().unwrap_or(0);
+            if bytes == 0 {
+                continue;
+            }
             let mut warning = Diagnostic::warning(
                 Class::Unsupported,
                 "SH0310",

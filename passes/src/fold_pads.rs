@@ -7,6 +7,7 @@
 use shardc_ir::{Dense, Module, OpId, OpKind, PadSpec, RegionId, ValueId};
 use smallvec::SmallVec;
 
+use crate::reducer::init_counts_for_nothing;
 use crate::structure::program_ops;
 
 /// Does so everywhere under `body`. Paddings that are no longer needed stay, unused.
@@ -55,7 +56,8 @@ fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
         return None;
     };
     let (pad, input, value) = padding_of(module, op)?;
-    if scalar(module, init)? != scalar(module, value)? || spec.base_dilations.iter().any(|&n| n != 1) {
+    let is_same = scalar(module, init)? == scalar(module, value)? && init_counts_for_nothing(module, op);
+    if !is_same || spec.base_dilations.iter().any(|&n| n != 1) {
         return None;
     }
     let mut spec = spec.clone();

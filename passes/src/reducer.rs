@@ -127,6 +127,15 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
+/// Whether it makes no difference how often the initial values of `op` count, a `reduce_window` or the like. Around its
+/// operands the specification pads with them, while XLA's back ends pass over what is outside.
+pub(crate) fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let inits = &data.operands[data.operands.len() / 2..];
+    let kind = data.regions.first().and_then(|&region| reduction_of(module, region, inits.len()));
+    kind.is_some_and(|kind| is_idempotent(kind) || inits.iter().all(|&init| is_identity(module, init, kind)))
+}
+
 /// Whether combining a value with itself changes nothing.
 #[must_use]
 pub fn is_idempotent(kind: ReductionKind) -> bool {

@@ -5,10 +5,12 @@
 //! promise made here.
 
 use shardc_ir::{
-    ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, ValueId,
+    ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, ValueId, WindowSpec,
 };
 
-use crate::reducer::{collective_reduction, identity, is_idempotent, is_identity, reduction_of};
+use crate::reducer::{
+    collective_reduction, identity, init_counts_for_nothing, is_idempotent, is_identity, reduction_of,
+};
 use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::works_on_parts;
 use crate::windows::is_windowed;
@@ -232,6 +234,12 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
         OpKind::SelectAndScatter(_) => 2,
         _ => 1,
     };
+    if let OpKind::ReduceWindow(spec) = &data.kind
+        && reaches_beyond(spec, dim)
+        && !init_counts_for_nothing(module, op)
+    {
+        return Some(Split::No);
+    }
     // Windows beyond the last one scatter zeros.
     if matches!(data.kind, OpKind::SelectAndScatter(_)) {
         let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
@@ -243,6 +251,12 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
         && rule.operands.iter().take(inputs).all(|m| only(m, from))
         && rule.operands.iter().skip(inputs).all(|m| m.find(index).is_none());
     Some(if fits { Split::Halo } else { Split::No })
+}
+
+/// Whether windows hold places along `dim` that are no elements.
+fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
+    let (low, high) = spec.padding.get(dim).copied().unwrap_or((0, 0));
+    low > 0 || high > 0 || spec.base_dilations.get(dim).is_some_and(|&n| n > 1)
 }
 
 /// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their

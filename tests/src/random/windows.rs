@@ -46,7 +46,7 @@ impl Emitter {
     pub(super) fn cumulative(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32)?;
         let dim = c.below(x.rank());
-        let (name, init) = c.of(&[("add", "0"), ("maximum", "-2147483648")]);
+        let (name, init) = c.of(&[("add", "0"), ("maximum", "-2147483648"), ("maximum", "1"), ("add", "1")]);
         let init = self.scalar(Elem::I32, init);
         let n = self.fresh();
         let window = list((0..x.rank()).map(|d| if d == dim { x.shape[d] } else { 1 }));
@@ -77,6 +77,9 @@ impl Emitter {
         let zero = if x.elem == Elem::F32 { "0.0" } else { "0" };
         let (name, init, exact) =
             c.of(&[("maximum", x.elem.extremes()[0], true), ("add", zero, x.elem != Elem::F32)]);
+        // An initial value that counts.
+        let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
+        let init = if c.one_in(4) { one } else { init };
         let (window, stride, low, high) = (c.of(&[2, 3]), c.of(&[2, 1, 3]), c.of(&[0, 1]), c.of(&[0, 1]));
         let room = x.shape[dim] + low + high - window;
         (room >= 0).then_some(())?;

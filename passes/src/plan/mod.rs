@@ -31,6 +31,7 @@ mod ready;
 mod reblock;
 mod recompute;
 mod rounds;
+mod running;
 mod steps;
 mod support;
 
@@ -552,6 +553,13 @@ impl Pass<'_> {
                     rule.operands[i].dims[dim].iter().all(|&f| splits[usize::from(f)] == Split::Halo)
                 })
             };
+            // Where its result has the split too, it is the windows that reach too far.
+            let is_alike = |dim: usize| {
+                let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
+                let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
+                let result = data.results.first().and_then(|&v| self.module.shardings.sharding_of(v));
+                place.zip(result).is_some_and(|((d, _), result)| result.axes(d) == from.axes(dim))
+            };
             let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
             // What splits another dimension instead is not gathered.
             let is_lost = |d: usize| {
@@ -575,7 +583,9 @@ impl Pass<'_> {
                 ),
             )
             .at(data.span)
-            .hint(if could(dim) {
+            .hint(if could(dim) && is_alike(dim) {
+                "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
+            } else if could(dim) {
                 "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
             } else if matches!(data.kind, OpKind::CustomCall(_)) {
                 "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (RuleRegistry)"

@@ -20,7 +20,12 @@ use crate::reducer::{identity, reduction_of};
 
 impl Steps<'_> {
     /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.
-    fn blocks(&mut self, value: ValueId, split: &[(usize, i64)], fill: ValueId) -> Option<ValueId> {
+    pub(super) fn blocks(
+        &mut self,
+        value: ValueId,
+        split: &[(usize, i64)],
+        fill: ValueId,
+    ) -> Option<ValueId> {
         let ty = self.module.tensor(value)?.clone();
         let sharding = self.module.shardings.sharding_of(value)?.dims.to_vec();
         let mut padded = ty.shape.to_vec();

@@ -13,7 +13,10 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
     let mut reshards = FxHashSet::default();
     for region in program_regions(module, body) {
         let is_candidate = |&op: &OpId| {
-            matches!(module.ops[op].kind, OpKind::Reduce { .. } | OpKind::TopK { .. } | OpKind::Reshape)
+            matches!(
+                module.ops[op].kind,
+                OpKind::Reduce { .. } | OpKind::ReduceWindow(_) | OpKind::TopK { .. } | OpKind::Reshape
+            )
         };
         if !module.regions[region].ops.iter().any(is_candidate) {
             continue;
@@ -33,6 +36,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                     let (k, stable) = (*k, *stable);
                     steps.top_k(k, stable)
                 }
+                OpKind::ReduceWindow(_) => steps.running(),
                 OpKind::Reshape => steps.reshape(),
                 _ => None,
             };

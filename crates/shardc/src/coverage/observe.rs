@@ -44,7 +44,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     expand(module, body);
     sweep(module, body);
     propagate(module, &PropagateOptions::default())?;
-    let steps = module.ops.len();
+    let (steps, name) = (module.ops.len(), module.ops[op].kind.name().to_owned());
     let gathers = plan(module, entry)?;
     let is_there = module.walk(body).contains(&op);
     let operands = module.ops[op].operands.clone();
@@ -63,7 +63,6 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
         kept(&operands, &split.operands) || split.operands.is_empty() && kept(&results, &split.results);
     let elsewhere = operands.iter().chain(&results).any(|v| splits(Some(v), None));
     // Done in steps, of which the first is in parts.
-    let name = module.ops[op].kind.name();
     let stepwise = module.walk(body).into_iter().filter(|step| step.index() >= steps).any(|step| {
         let data = &module.ops[step];
         data.kind.name() == name && data.operands.iter().any(|v| splits(Some(v), None))
@@ -78,7 +77,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     // What became of an operation that others stand for is seen from what they do together.
     let (in_place, elsewhere) = if is_there { (in_place, elsewhere) } else { (gathers.is_empty(), false) };
     let halo = in_place && permutes > 0 && own_collectives == 0;
-    if stepwise {
+    if stepwise && permutes == 0 {
         return Ok(How { in_parts: true, collective: true, ..How::default() });
     }
     Ok(How {

@@ -150,6 +150,14 @@ probes! {
           stablehlo.return %1 : tensor<f32>
         }) : (tensor<64x512x32xf32>, tensor<f32>) -> tensor<64x256x32xf32>
         return %0 : tensor<64x256x32xf32> }"
+    "stablehlo.reduce_window" ("that runs") => "func.func @main(%a: tensor<64x512xf32>) -> tensor<64x512xf32> {
+        %z = stablehlo.constant dense<0.0> : tensor<f32>
+        %0 = \"stablehlo.reduce_window\"(%a, %z) <{padding = dense<[[0, 0], [511, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 512>}> ({
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+          %1 = stablehlo.add %x, %y : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }) : (tensor<64x512xf32>, tensor<f32>) -> tensor<64x512xf32>
+        return %0 : tensor<64x512xf32> }"
     "stablehlo.select_and_scatter" => "func.func @main(%a: tensor<64x512x32xf32>, %s: tensor<64x256x32xf32>) -> tensor<64x512x32xf32> {
         %z = stablehlo.constant dense<0.0> : tensor<f32>
         %0 = \"stablehlo.select_and_scatter\"(%a, %s, %z) <{window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({

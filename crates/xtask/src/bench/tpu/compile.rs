@@ -27,6 +27,9 @@ pub(super) struct Verdict {
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
+/// Counts overlapped all-gathers once.
+const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
+
 /// The TPU compiler, through a tool that prints JSON.
 pub(super) struct Compiler {
     python: PathBuf,
@@ -53,17 +56,11 @@ impl Compiler {
     /// The verdict on a program, from an earlier run if there was one. The compiler may end the process: then, and where
     /// it refuses the program, the answer says so, and is kept too.
     pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path) -> Result<Side> {
-        let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
-        let mut hasher = DefaultHasher::new();
-        (self.version, topology, mode, text).hash(&mut hasher);
-        let kept = self.dir.join(format!("{:016x}.json", hasher.finish()));
+        let kept = self.kept(topology, mode, program, "json")?;
         if let Ok(json) = fs::read_to_string(&kept) {
             return read(&json);
         }
-        let mut command = Command::new(&self.python);
-        // Only one process at a time may have the TPU, but there is none.
-        command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
-        command.arg(&self.tool).args([topology, mode]).arg(program);
+        let mut command = self.command(topology, mode, program);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
             String::from_utf8(out.stdout).context("reading what the compiler prints")?
@@ -74,6 +71,40 @@ impl Compiler {
         };
         fs::write(&kept, &json).with_context(|| format!("writing {}", kept.display()))?;
         read(&json)
+    }
+
+    /// The bytes that each of so many devices sends for a program that compiles, where the steps of an all-gather that the
+    /// compiler overlaps count once.
+    pub(super) fn sent_once(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<f64> {
+        let kept = self.kept(topology, mode, program, "once.json")?;
+        if !kept.is_file() {
+            process::output(self.command(topology, mode, program).env("DUMP_HLO", "1"))?;
+            let hlo = PathBuf::from(format!("{}.{mode}.hlo", program.display()));
+            let mut count = Command::new(&self.python);
+            count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(&hlo).arg(devices.to_string());
+            fs::write(&kept, process::output(&mut count)?)
+                .with_context(|| format!("writing {}", kept.display()))?;
+            fs::remove_file(&hlo).with_context(|| format!("removing {}", hlo.display()))?;
+        }
+        let json = fs::read_to_string(&kept).with_context(|| format!("reading {}", kept.display()))?;
+        let said: Value = serde_json::from_str(&json).context("reading what is sent")?;
+        said["sent"].as_f64().context("what is sent is no number")
+    }
+
+    /// Where what the compiler says of a program is kept, by the program's text.
+    fn kept(&self, topology: &str, mode: &str, program: &Path, extension: &str) -> Result<PathBuf> {
+        let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
+        let mut hasher = DefaultHasher::new();
+        (self.version, topology, mode, text).hash(&mut hasher);
+        Ok(self.dir.join(format!("{:016x}.{extension}", hasher.finish())))
+    }
+
+    fn command(&self, topology: &str, mode: &str, program: &Path) -> Command {
+        let mut command = Command::new(&self.python);
+        // Only one process at a time may have the TPU, but there is none.
+        command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
+        command.arg(&self.tool).args([topology, mode]).arg(program);
+        command
     }
 }
 

@@ -84,7 +84,11 @@ pub(super) fn page(rows: &[Row]) -> String {
         }
         let ratio = |i: usize| QUANTITIES[i].ratio(ours, xla);
         let (form, over) = match row.closed_form {
-            Some(form) => (bytes(form), format!("{:.3}", (ours.sent + GRAIN) / (form + GRAIN))),
+            Some(form) => {
+                let over = |sent: f64| format!("{:.3}", (sent + GRAIN) / (form + GRAIN));
+                let once = row.sent_once.map_or_else(String::new, |sent| format!(" ({} once)", over(sent)));
+                (bytes(form), over(ours.sent) + &once)
+            }
             None => (String::new(), String::new()),
         };
         let _ = writeln!(
@@ -137,6 +141,7 @@ mod tests {
             ours: Ok(sending(ours)),
             xla,
             closed_form: Some(1e9),
+            sent_once: (ours > 1.1e9).then_some(ours / 2.0),
         }
     }
 
@@ -145,7 +150,7 @@ mod tests {
         let rows = [row("a", 2e9, Ok(sending(1e9))), row("b", 1e9, Ok(sending(2e9)))];
         let page = page(&rows);
         assert!(page.contains("| `a` | v5e:2x4 | 1.00 GB | 2.00 GB | 2.000 |"), "{page}");
-        assert!(page.contains("| AG 2 | AG 2 | 1.00 GB | 2.000 |"), "{page}");
+        assert!(page.contains("| AG 2 | AG 2 | 1.00 GB | 2.000 (1.000 once) |"), "{page}");
         let means = "* sent: 1.000 of XLA's in the geometric mean of 2 programs; above 1: `a` 2.000\n";
         assert!(page.contains(means), "{page}");
         assert!(page.contains("* temporaries: 1.000 of XLA's"), "{page}");

@@ -283,7 +283,12 @@ impl Localizer<'_> {
         let inputs = (self.module.ops[op].operands.len() - 1) / 2;
         let indices = self.module.ops[op].operands[inputs];
         let vector_dim = spec.index_vector_dim as usize;
-        let single = single_windows(self.module, op, &spec);
+        let whole = |value: Option<&ValueId>| value.and_then(|&v| self.global(v)).map(|ty| &*ty.shape);
+        let operands = &self.module.ops[op].operands;
+        let single = match (whole(operands.first()), whole(operands.last())) {
+            (Some(input), Some(update)) => single_windows(&spec, input, update),
+            _ => Vec::new(),
+        };
         let takes_one =
             |dim: u32| spec.inserted_window_dims.contains(&dim) || single.contains(&(dim as usize));
         let input = self.module.ops[op].operands[0];

@@ -278,7 +278,10 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
             }
         }
         OpKind::Scatter(spec) => {
-            for dim in single_windows(module, op, spec) {
+            let (Some(&input), Some(&update)) = (data.operands.first(), data.operands.last()) else {
+                return rule;
+            };
+            for dim in single_windows(spec, module.shape(input), module.shape(update)) {
                 let factors = rule.operands.first().and_then(|m| m.dims.get(dim)).cloned();
                 for factor in factors.unwrap_or_default() {
                     rule.factors[usize::from(factor)].kind = FactorKind::PassThrough;
@@ -320,13 +323,9 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// The dimensions that a scatter has indices for and of which an update has one element, though it keeps the dimension.
-pub(crate) fn single_windows(module: &Module, op: OpId, spec: &ScatterSpec) -> Vec<usize> {
-    let data = &module.ops[op];
-    let (Some(&input), Some(&update)) = (data.operands.first(), data.operands.last()) else {
-        return Vec::new();
-    };
-    let (input, update) = (module.shape(input), module.shape(update));
+/// The dimensions that a scatter has indices for and of which an update has one element, though it keeps the dimension. The
+/// shapes are those of whole tensors: a device's part of any dimension may be one element.
+pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) -> Vec<usize> {
     let left = |&d: &usize| {
         !spec.inserted_window_dims.contains(&(d as u32)) && !spec.input_batching_dims.contains(&(d as u32))
     };

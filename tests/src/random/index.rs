@@ -7,6 +7,8 @@ use super::emit::{Elem, Emitter, Tensor, list};
 struct Take {
     /// The dimension that indices choose from.
     along: usize,
+    /// How many elements of it each slice has, if slices keep the dimension.
+    window: Option<i64>,
     /// Of the indexed tensor and of the indices: dimensions that go together.
     batch: Option<(usize, usize)>,
     /// Shape of the slices.
@@ -18,29 +20,38 @@ struct Take {
 impl Take {
     /// The slices of `x` that `indices` take: dimensions of the indices, then those of `x` that are left.
     fn new(
+        c: &mut Choices<'_>,
         x: &Tensor,
         indices: &Tensor,
         along: usize,
         batch: Option<(usize, usize)>,
         offset_first: bool,
     ) -> Take {
+        let window = if c.one_in(3) { Some(c.of(&[1, 1, 2]).min(x.shape[along])) } else { None };
         let left: Vec<i64> = (0..x.rank())
-            .filter(|&d| d != along && batch.is_none_or(|(b, _)| b != d))
-            .map(|d| x.shape[d])
+            .filter(|&d| batch.is_none_or(|(b, _)| b != d))
+            .filter_map(|d| if d == along { window } else { Some(x.shape[d]) })
             .collect();
         let (slices, first) = if offset_first {
             ([left.clone(), indices.shape.clone()].concat(), 0)
         } else {
             ([indices.shape.clone(), left.clone()].concat(), indices.rank())
         };
-        Take { along, batch, slices, offset: (first..first + left.len()).collect() }
+        Take { along, window, batch, slices, offset: (first..first + left.len()).collect() }
+    }
+
+    /// The dimensions that slices do not have.
+    fn dropped(&self) -> String {
+        list(self.window.is_none().then_some(self.along))
     }
 }
 
 impl Emitter {
     fn take(&mut self, x: &Tensor, indices: &Tensor, take: &Take) -> Tensor {
-        let sizes = list((0..x.rank()).map(|d| {
-            if d == take.along || take.batch.is_some_and(|(b, _)| b == d) { 1 } else { x.shape[d] }
+        let sizes = list((0..x.rank()).map(|d| match d == take.along {
+            true => take.window.unwrap_or(1),
+            false if take.batch.is_some_and(|(b, _)| b == d) => 1,
+            false => x.shape[d],
         }));
         let batch = take
             .batch
@@ -52,7 +63,7 @@ impl Emitter {
             x.name,
             indices.name,
             list(&take.offset),
-            take.along,
+            take.dropped(),
             take.along,
             indices.rank(),
             x.ty(),
@@ -77,7 +88,8 @@ impl Emitter {
     pub(crate) fn gather(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |t| t.rank() > 0)?;
         let indices = self.indices(c, |_| true)?;
-        let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
+        let (along, first) = (c.below(x.rank()), c.one_in(3));
+        let take = Take::new(c, &x, &indices, along, None, first);
         Self::fits(&take.slices).then_some(())?;
         self.take(&x, &indices, &take);
         Some(())
@@ -97,7 +109,7 @@ impl Emitter {
         let indices =
             self.indices(c, |t| t.elements() != x.elements() && t.shape.contains(&x.shape[both]))?;
         let at = indices.shape.iter().position(|&n| n == x.shape[both])?;
-        let take = Take::new(&x, &indices, along, Some((both, at)), false);
+        let take = Take::new(c, &x, &indices, along, Some((both, at)), false);
         Self::fits(&take.slices).then_some((x, indices, take))
     }
 
@@ -179,7 +191,8 @@ impl Emitter {
         } else {
             let x = self.pick(c, |t| t.rank() > 0)?;
             let indices = self.indices(c, |t| t.elements() != x.elements())?;
-            let take = Take::new(&x, &indices, c.below(x.rank()), None, c.one_in(3));
+            let (along, first) = (c.below(x.rank()), c.one_in(3));
+            let take = Take::new(c, &x, &indices, along, None, first);
             Self::fits(&take.slices).then_some((x, indices, take))?
         };
         let (name, exact) = match x.elem {
@@ -210,7 +223,7 @@ impl Emitter {
             indices.name,
             updates.name,
             list(&take.offset),
-            take.along,
+            take.dropped(),
             take.along,
             indices.rank(),
             x.ty(),

@@ -78,6 +78,31 @@ impl Localizer<'_> {
         }
     }
 
+    /// XLA's back ends take the reduction of one element for that element, and leave out the initial value, which counts where
+    /// one device reduces several. Where one element is left to each device, it is combined with the initial value.
+    pub(super) fn keep_init(&mut self, op: OpId, place: &mut Place<'_>) {
+        let data = &self.module.ops[op];
+        let (&[value, init], OpKind::Reduce { dims }) = (data.operands.as_slice(), &data.kind) else {
+            return;
+        };
+        let Some(kind) = collective_reduction(self.module, op) else { return };
+        let shape = self.module.shape(value);
+        let one_is_left = dims.iter().all(|&d| shape[d as usize] == 1)
+            && dims.iter().any(|&d| self.is_split(value, d as usize));
+        let result = data.results[0];
+        let Some(ty) = self.module.tensor(result).cloned() else { return };
+        if !one_is_left || is_identity(self.module, init, kind) {
+            return;
+        }
+        let result_ty = self.module.values[result].ty;
+        let element = self.emit(place, OpKind::Reshape, &[value], result_ty);
+        let init = self.broadcast_scalar(place, init, &ty.shape, ty.dtype);
+        let data = &mut self.module.ops[op];
+        data.kind = OpKind::Binary(kind.op());
+        data.operands = [element, init].into_iter().collect();
+        data.regions.clear();
+    }
+
     /// The first device along the axes of a split reduction begins with the initial value, the others with the
     /// identity, unless that makes no difference.
     fn count_init_once(&mut self, op: OpId, dims: &[u32], place: &mut Place<'_>) {

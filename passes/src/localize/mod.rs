@@ -335,7 +335,10 @@ impl Localizer<'_> {
                 let split: Vec<bool> = (0..rank).map(|d| self.is_split(operands[0], d)).collect();
                 self.start_at_zero(op, 2, &split, place);
             }
-            OpKind::Reduce { .. } => self.mask_reduce(op, place),
+            OpKind::Reduce { .. } => {
+                self.mask_reduce(op, place);
+                self.keep_init(op, place);
+            }
             OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op, place),
             OpKind::Convolution(_) => {
                 self.mask_contraction(op, place);

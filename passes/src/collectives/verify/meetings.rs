@@ -150,6 +150,15 @@ impl Flow<'_> {
                     self.of[result] = Agreement::APART;
                 }
             }
+            // Each value by itself.
+            OpKind::OptimizationBarrier => {
+                for (&value, &result) in data.operands.iter().zip(&data.results) {
+                    self.of[result] = self.of[value];
+                    if let Some(known) = self.known.get(&value).cloned() {
+                        self.known.insert(result, known);
+                    }
+                }
+            }
             OpKind::Concatenate { dim } => {
                 self.compute(op, control);
                 self.put_together(op, *dim as usize);

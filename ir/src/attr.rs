@@ -52,6 +52,11 @@ impl AttrDict {
         Some(self.0.remove(at).1)
     }
 
+    /// Keeps the entries of which `keep` says so by name.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.0.retain(|(name, _)| keep(name));
+    }
+
     /// Names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
         self.0.iter().map(|(name, attr)| (&**name, attr))

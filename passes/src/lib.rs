@@ -4,6 +4,7 @@
 
 pub mod annotate;
 mod axes;
+pub mod backend;
 mod calls;
 pub mod collectives;
 mod cost;

@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 
+use crate::backend::{BackendOptions, legalize};
 use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::expand::expand;
@@ -174,6 +175,17 @@ pub const PASSES: &[Pass] = &[
         needs: "any verified module",
         options: &[],
         run: |module, _| unquantize(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "legalize-backend",
+        about: "take away what only a partitioner understands, and say how many devices run the program",
+        needs: "a module of which each value is what one device holds",
+        options: &[],
+        run: |module, context| {
+            let options = BackendOptions { spmd_mode: context.mode, num_devices: None };
+            legalize(module, &options).map_err(|error| vec![error])?;
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "verify-collectives",

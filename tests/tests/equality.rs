@@ -6,7 +6,8 @@
 use std::{path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::{CleanOptions, Compiler, SpmdMode, runtime::plugin};
+use shardc::stablehlo::{PrintOptions, print};
+use shardc::{CleanOptions, Compiler, Output, SpmdMode, exec, runtime::plugin};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     files, root, shared,
@@ -69,6 +70,23 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+/// Bytes of text up to which a program is compiled once more from it.
+const SMALL: usize = 64 << 10;
+
+/// Compares the two forms that a plugin may be given, and returns the text.
+fn text_says_what_bytecode_says(output: &Output) -> Result<String, Failed> {
+    let text = output.backend_text().map_err(|e| e.to_string())?;
+    let bytecode = output.bytecode().map_err(|e| e.to_string())?;
+    let again = |source: &[u8]| {
+        let module = Compiler::read(source).map_err(|e| e.to_string())?;
+        Ok::<_, String>(print(&module, &PrintOptions::default()))
+    };
+    if again(text.as_bytes())? != again(&bytecode)? {
+        return Err("the text for the back end and the bytecode are two programs".into());
+    }
+    Ok(text)
+}
+
 fn equal(path: &Path) -> Result<(), Failed> {
     let source = std::fs::read(path)?;
     let original = Compiler::read(&source).map_err(|e| e.to_string())?;
@@ -94,7 +112,12 @@ fn equal(path: &Path) -> Result<(), Failed> {
         if clean == repeated && output.cleaned.repeated == 0 {
             continue;
         }
+        let text = text_says_what_bytecode_says(&output)?;
         let Some(client) = client()? else { continue };
+        if text.len() <= SMALL {
+            let options = exec::compile_options(mode, output.manifest.num_devices);
+            client.compile(text.as_bytes(), &options).map_err(|e| format!("{mode}, as text: {e}"))?;
+        }
         let reference = match &mut reference {
             Some(known) => known,
             none => none.insert(Reference::new(&client, original.clone(), &output)?),

@@ -9,16 +9,14 @@
 //! them their meaning.
 //!
 //! What it takes is a module whose every value is what one device holds: a partitioned program, or a
-//! single-device one. Shardings are not written. Annotations that are the identity on one device
-//! (`sdy.sharding_constraint`, `sdy.reshard`, `sdy.propagation_barrier`, `@Sharding`) vanish, so a program that
-//! was never partitioned lowers to the single-device program that it stands for.
+//! single-device one. It is [legalized](shardc_passes::backend) first: shardings are not written, and annotations vanish,
+//! so a program that was never partitioned lowers to the single-device program that it stands for.
 //!
 //! [`write_bytecode`] writes any module as it is, for other tools to read.
 //!
 //! MLIR's complaints, if there are any, come back as [`Diagnostic`]s with codes `SH05xx`.
 
 mod attrs;
-mod booleans;
 mod constant;
 mod ffi;
 mod locs;
@@ -27,25 +25,21 @@ mod session;
 
 pub use shardc_ir::SpmdMode;
 use shardc_ir::{Diagnostic, Module};
+use shardc_passes::backend::{BackendOptions, legalize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 /// How to lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// What a device is to the back end. [`SpmdMode::Partition`] marks operations, arguments and results as
-    /// manually partitioned, which XLA asks for wherever there is more than one partition.
-    pub spmd_mode: SpmdMode,
+    /// What the back end is told about devices.
+    pub backend: BackendOptions,
     /// Whether operations keep their source locations.
     pub locations: bool,
-    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`; its entry
-    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh, one if it
-    /// has none.
-    pub num_devices: Option<usize>,
 }
 
 impl Default for LowerOptions {
     fn default() -> Self {
-        LowerOptions { spmd_mode: SpmdMode::Replica, locations: true, num_devices: None }
+        LowerOptions { backend: BackendOptions::default(), locations: true }
     }
 }
 
@@ -56,7 +50,8 @@ impl Default for LowerOptions {
 /// shardings), text that MLIR does not take, or is not valid.
 pub fn to_bytecode(module: &Module, options: &LowerOptions) -> Result<Vec<u8>, Diagnostic> {
     let session = session::Session::new();
-    let lowered = lower::lower(&session, module, options)?;
+    let module = legalized(module, options)?;
+    let lowered = lower::lower(&session, &module, options.locations)?;
     Ok(ffi::write_bytecode(&lowered))
 }
 
@@ -79,17 +74,25 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
     }
 }
 
-/// Lowers `module` and writes it as text, every operation in MLIR's generic form.
+/// Lowers `module` and writes it as LLVM's MLIR prints it, every operation in generic form: what [`to_bytecode`] holds, for
+/// people to read.
 ///
 /// # Errors
 /// As [`to_bytecode`].
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
-    let lowered = lower::lower(&session, module, options)?;
+    let module = legalized(module, options)?;
+    let lowered = lower::lower(&session, &module, options.locations)?;
     let text = ffi::print_generic(&lowered, options.locations);
-    let mut text = booleans::spell_out(String::from_utf8_lossy(&text).into_owned());
+    let mut text = String::from_utf8_lossy(&text).into_owned();
     if !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text)
+}
+
+fn legalized(module: &Module, options: &LowerOptions) -> Result<Module, Diagnostic> {
+    let mut module = module.clone();
+    legalize(&mut module, &options.backend)?;
+    Ok(module)
 }

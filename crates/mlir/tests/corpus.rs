@@ -7,6 +7,7 @@ use std::{
 
 use shardc_ir::{Module, OpKind};
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
+use shardc_passes::backend::BackendOptions;
 use shardc_stablehlo::{PrintOptions, print};
 
 /// Larger programs repeat the operations of small ones.
@@ -66,7 +67,8 @@ fn real_programs_lower() {
                 _ => false,
             });
         for spmd_mode in [SpmdMode::Replica, SpmdMode::Partition] {
-            let options = LowerOptions { spmd_mode, ..LowerOptions::default() };
+            let backend = BackendOptions { spmd_mode, ..BackendOptions::default() };
+            let options = LowerOptions { backend, ..LowerOptions::default() };
             match to_bytecode(&module, &options) {
                 Ok(bytes) => {
                     assert!(!only_global && bytes.starts_with(b"ML\xefR"), "{}", file.display());

@@ -15,10 +15,9 @@ use shardc_passes::rule::ShardingRule;
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
-#[cfg(feature = "mlir")]
-use shardc_passes::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
+use crate::backend::{self, BackendOptions};
 use crate::{Error, Manifest};
 
 /// A step of compilation, as told to whoever [watches](Compiler::watch).
@@ -215,10 +214,9 @@ impl Compiler {
     /// Writes a module as MLIR bytecode just as it is, with its source locations.
     ///
     /// # Errors
-    /// A part of the module is kept as text that bytecode cannot hold.
-    #[cfg(feature = "mlir")]
+    /// A part of the module is kept as text that bytecode cannot hold; or this build has no MLIR (`SH0510`).
     pub fn write_bytecode(module: &Module) -> Result<Vec<u8>, Error> {
-        Ok(shardc_mlir::write_bytecode(module, true)?)
+        backend::write_bytecode(module)
     }
 
     /// Annotates, inlines and propagates.
@@ -480,23 +478,36 @@ impl Output {
         generic_text(&self.module)
     }
 
-    /// The program as MLIR bytecode, what PJRT plugins take. They know no quantized numbers: those are the integers that
-    /// are stored, and computing with them is spelled out ([`unquantize`]).
+    /// The program as PJRT plugins take it, as MLIR bytecode: shardings are gone, the number of devices is written on
+    /// it. Plugins know no quantized numbers: those are the integers that are stored, and computing with them is spelled
+    /// out ([`unquantize`](shardc_passes::unquantize)).
     ///
     /// # Errors
-    /// Quantized numbers of which too little is known; or MLIR refuses the module, which is a bug in shardc.
-    #[cfg(feature = "mlir")]
+    /// Quantized numbers of which too little is known; or this build has no MLIR (`SH0510`): see
+    /// [`Output::backend_text`].
     pub fn bytecode(&self) -> Result<Vec<u8>, Error> {
-        let options = shardc_mlir::LowerOptions {
-            spmd_mode: self.interface.mode,
-            locations: true,
-            num_devices: Some(self.manifest.num_devices),
-        };
-        if !is_quantized(&self.module) {
-            return Ok(shardc_mlir::to_bytecode(&self.module, &options)?);
-        }
-        let mut module = self.module.clone();
-        unquantize(&mut module)?;
-        Ok(shardc_mlir::to_bytecode(&module, &options)?)
+        backend::bytecode(&self.module, &self.backend_options())
+    }
+
+    /// What [`Output::bytecode`] holds, as MLIR's generic text, which plugins take as well. It needs no MLIR, and takes
+    /// them longer to read.
+    ///
+    /// # Errors
+    /// Quantized numbers of which too little is known.
+    pub fn backend_text(&self) -> Result<String, Error> {
+        backend::text(&self.module, &self.backend_options())
+    }
+
+    /// The program as PJRT plugins take it, in the form that they read fastest of those that this build can write:
+    /// [bytecode](Output::bytecode) with the feature `mlir`, [text](Output::backend_text) without.
+    ///
+    /// # Errors
+    /// Quantized numbers of which too little is known.
+    pub fn backend_code(&self) -> Result<Vec<u8>, Error> {
+        backend::code(&self.module, &self.backend_options())
+    }
+
+    pub(crate) fn backend_options(&self) -> BackendOptions {
+        BackendOptions { spmd_mode: self.interface.mode, num_devices: Some(self.manifest.num_devices) }
     }
 }

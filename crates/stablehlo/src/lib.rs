@@ -44,7 +44,7 @@ pub use diagnostics::render;
 pub use expected::{Strictness, check_expected};
 pub use foreign::not_a_program;
 pub use parser::parse;
-pub use printer::{PrintForm, PrintOptions, Shardings, print, print_op, value_names};
+pub use printer::{PrintForm, PrintOptions, Shardings, list_booleans, print, print_op, value_names};
 pub use split::{Chunk, parse_split, split};
 
 /// The names of all operations whose syntax is known, with dialect, sorted.

@@ -222,7 +222,7 @@ impl Test {
         }
         let client = devices.at_least(count).map_err(failed)?;
         let run = || -> Result<Vec<HostArray>, Error> {
-            let code = output.bytecode()?;
+            let code = output.backend_code()?;
             let program = client.compile(&code, &exec::compile_options(mode, count))?;
             let each = blocks.len() / count;
             let mut arguments = Vec::with_capacity(count);

@@ -115,7 +115,7 @@ impl Known {
 
 /// Program and manifest, where whoever asked finds them.
 fn write(output: &Output, folder: &Path) -> Result<(), String> {
-    let code = output.bytecode().map_err(|e| first_line(&e))?;
+    let code = output.backend_code().map_err(|e| first_line(&e))?;
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(folder.join("partitioned.mlirbc"), code))
         .and_then(|()| fs::write(folder.join("manifest.json"), output.manifest.to_json()))

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<ExitCode> {
     let request = CompileRequest {
         target,
         plugin: found.path,
-        program: job.output.bytecode().map_err(|e| job.source.explain(&e))?,
+        program: job.output.backend_code().map_err(|e| job.source.explain(&e))?,
         options: compile_options(job.output.interface.mode, job.output.manifest.num_devices),
         executable: args.output.clone(),
     };

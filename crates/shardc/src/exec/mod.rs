@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 
 use shardc_ir::{Module, OpKind, SpmdMode, TensorType};
-use shardc_mlir::LowerOptions;
 use shardc_passes::expand::{expand, is_needed};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::inline::inline_calls;
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::partition::{Interface, InterfaceTensor};
-use shardc_passes::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_runtime::{Client, CompileOptions, HostArray, LoadedExecutable, RuntimeError, ShardLayout};
 
+use crate::backend::{self, BackendOptions};
 use crate::{Error, Output};
 
 mod check;
@@ -60,7 +59,6 @@ impl Program {
     /// # Errors
     /// The back end refuses it, or a manual computation has no such form.
     pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
-        let options = LowerOptions { spmd_mode: SpmdMode::Replica, locations: false, num_devices: Some(1) };
         // Calls that stand for shardings mean nothing to a back end; as constraints they go.
         let mut plain = Cow::Borrowed(module);
         if is_annotated(module) {
@@ -79,10 +77,8 @@ impl Program {
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             expand(plain.to_mut(), body);
         }
-        if is_quantized(&plain) {
-            unquantize(plain.to_mut())?;
-        }
-        let code = shardc_mlir::to_bytecode(&plain, &options)?;
+        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1) };
+        let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;
         Ok(Program { executable, layouts: None })
     }
@@ -92,7 +88,7 @@ impl Program {
     /// # Errors
     /// The back end refuses it, or the client has too few devices.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let code = output.bytecode()?;
+        let code = output.backend_code()?;
         let n = output.manifest.num_devices;
         let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
         let layouts = |list: &[InterfaceTensor]| {

@@ -50,14 +50,26 @@ pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &
         }
         Dense::Elements(bytes) => {
             out.push_str("dense<");
-            if bytes.len() / dtype.bytes() > MAX_LISTED || shape.len() > MAX_RANK {
-                push_hex(out, bytes);
-            } else if !bytes.is_empty() {
-                push_nested(out, dtype, shape, bytes);
+            if is_hex(dtype, shape, bytes) {
+                push_hex(out, bytes)
+            } else {
+                push_listed(out, dtype, shape, bytes)
             }
         }
     }
     out.push('>');
+}
+
+/// Whether the elements are written as a string of bytes rather than one by one.
+pub(super) fn is_hex(dtype: DType, shape: &[i64], bytes: &[u8]) -> bool {
+    bytes.len() / dtype.bytes() > MAX_LISTED || shape.len() > MAX_RANK
+}
+
+/// Appends the elements one by one, a bracket for each dimension.
+pub(super) fn push_listed(out: &mut String, dtype: DType, shape: &[i64], bytes: &[u8]) {
+    if !bytes.is_empty() {
+        push_nested(out, dtype, shape, bytes);
+    }
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {

@@ -5,6 +5,7 @@
 
 pub(crate) mod attrs;
 mod bodies;
+mod booleans;
 pub(crate) mod dense;
 mod generic;
 mod locs;
@@ -16,6 +17,7 @@ pub(crate) mod sdy;
 
 use shardc_ir::{Module, OpId, SecondaryMap, TypeId, ValueId};
 
+pub use booleans::list_booleans;
 use names::{Name, Numbering};
 
 /// Which of MLIR's two forms is written.

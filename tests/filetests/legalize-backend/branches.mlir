@@ -1,0 +1,17 @@
+// Loops, branches and terminators carry no mark: XLA takes values out of their tuples and puts others in.
+// RUN: shardc opt %s --passes legalize-backend --spmd-mode partition | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+func.func @main(%p: tensor<i1>, %x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: "stablehlo.if"(%arg0) ({
+  %0 = "stablehlo.if"(%p) ({
+    // CHECK-NEXT: stablehlo.sine %arg1 {mhlo.sharding = "{manual}"}
+    %1 = stablehlo.sine %x : tensor<8xf32>
+    // CHECK-NEXT: stablehlo.return %{{.*}} : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    stablehlo.return %x : tensor<8xf32>
+  // CHECK: }) : (tensor<i1>) -> tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -35,7 +35,7 @@ pub(crate) struct DemoArgs {
 
 /// Builds shardc and shows what it does.
 pub(crate) fn run(workspace: &Workspace, args: &DemoArgs) -> Result<()> {
-    setup::run(args.tpu)?;
+    process::step("setup", || setup::plugins(args.tpu))?;
     let shardc = process::step("build shardc", || build(workspace, false))?;
     let program = workspace.root.join(&args.program);
     let dir = workspace.scratch("demo")?;

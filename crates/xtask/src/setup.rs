@@ -26,12 +26,17 @@ const COMPILER: &str = "g++";
 pub(crate) fn run(tpu: bool) -> Result<()> {
     process::step("setup", || {
         system_packages()?;
-        plugins::ensure(PluginKind::Cpu)?;
-        if tpu {
-            plugins::ensure(PluginKind::Tpu)?;
-        }
-        Ok(())
+        plugins(tpu)
     })
+}
+
+/// Installs the plugins that are missing: all that running programs needs.
+pub(crate) fn plugins(tpu: bool) -> Result<()> {
+    plugins::ensure(PluginKind::Cpu)?;
+    if tpu {
+        plugins::ensure(PluginKind::Tpu)?;
+    }
+    Ok(())
 }
 
 fn system_packages() -> Result<()> {

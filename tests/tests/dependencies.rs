@@ -1,0 +1,36 @@
+//! What shardc asks of the machine that it is built on.
+
+use std::process::Command;
+
+use shardc_tests::root;
+
+/// What `cargo tree` lists for a package with its default features, as `name`s.
+fn dependencies(package: &str) -> Vec<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args([
+        "tree",
+        "--offline",
+        "--prefix",
+        "none",
+        "--edges",
+        "normal,build",
+        "--format",
+        "{lib}",
+        "--package",
+    ]);
+    let output = command.arg(package).current_dir(root()).output().expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn default_features_need_no_llvm() {
+    for package in ["shardc", "shardc-cli", "shardc-graph"] {
+        let all = dependencies(package);
+        assert!(all.iter().any(|name| name == "shardc_ir"), "{package}: {all:?}");
+        let llvm: Vec<_> =
+            all.iter().filter(|name| matches!(&***name, "mlir_sys" | "melior" | "shardc_mlir")).collect();
+        assert!(llvm.is_empty(), "{package} needs LLVM: {llvm:?}");
+    }
+}

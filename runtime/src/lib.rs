@@ -56,6 +56,7 @@ mod host;
 mod layout;
 mod options;
 pub mod plugin;
+pub mod scratch;
 mod sharded;
 
 pub use client::{Buffer, Client, ClientOptions, Device};

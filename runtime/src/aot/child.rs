@@ -11,6 +11,7 @@ use super::{CompileReport, CompileRequest, Target, compile};
 use crate::error::{ErrorClass, Result, RuntimeError};
 use crate::options::{CompileOptions, OptionValue};
 use crate::plugin::{NO_TPU, QUIET};
+use crate::scratch::Scratch;
 
 /// The hidden sub-command that a program must hand to [`run_child`].
 pub const CHILD_COMMAND: &str = "__aot-compile";
@@ -63,9 +64,7 @@ enum Answer {
 /// [`RuntimeError::ChildDied`] with the end of its standard error where the child was killed or answered nothing;
 /// [`RuntimeError::Child`] with what it reported otherwise.
 pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<CompileReport> {
-    let work = tempfile::Builder::new()
-        .prefix("shardc-compile-")
-        .tempdir()
+    let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-compile-").tempdir())
         .map_err(RuntimeError::io(&std::env::temp_dir()))?;
     let path = |name: &str| work.path().join(name);
     let absolute = |path: &Path| std::path::absolute(path).map_err(RuntimeError::io(path));
@@ -93,15 +92,18 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
 
     let mut command = Command::new(program);
     command.arg(CHILD_COMMAND).arg(&request_path);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     for (name, value) in QUIET.iter().chain(NO_TPU) {
         if std::env::var_os(name).is_none() {
             command.env(name, value);
         }
     }
     let mut child = command.spawn().map_err(RuntimeError::io(program))?;
+    // Nothing is written to it: it closes when this process ends, however it does, and then the child ends too.
+    let lifeline = child.stdin.take();
     let tail = child.stderr.take().map(read_tail).unwrap_or_default();
     let status = child.wait().map_err(RuntimeError::io(program))?;
+    drop(lifeline);
     // A child that died may have left an answer that it had begun: its death says more.
     let answer = status.success().then(|| read_json::<Answer>(&wire.answer)).and_then(Result::ok);
     match answer {
@@ -118,6 +120,7 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
 #[must_use]
 pub fn run_child(request: &Path) -> u8 {
     crate::plugin::quiet_plugin_logs();
+    std::thread::spawn(end_with_parent);
     let Ok(wire) = read_json::<Request>(request) else { return 2 };
     let answer = match compile_wire(&wire) {
         Ok(report) => Answer::Report(report),
@@ -132,6 +135,17 @@ pub fn run_child(request: &Path) -> u8 {
         Ok(()) => 0,
         Err(_) => 2,
     }
+}
+
+/// Ends this process once its parent, which holds the other end of the standard input, has ended.
+fn end_with_parent() {
+    // An error means that there is no pipe, and so no parent that waits for an answer.
+    let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    // By a signal: a compiler in the middle of its work must not run its destructors.
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    #[cfg(not(unix))]
+    std::process::abort();
 }
 
 fn compile_wire(wire: &Request) -> Result<CompileReport> {

@@ -13,6 +13,7 @@ use super::find::cached;
 use super::pins::Pin;
 use super::{Environment, FoundPlugin, PluginKind};
 use crate::error::{Result, RuntimeError};
+use crate::scratch::Scratch;
 
 /// The index where `PIP_INDEX_URL` names no other.
 const INDEX: &str = "https://pypi.org/simple";
@@ -73,9 +74,7 @@ pub fn install(
     }
     fs::create_dir_all(&cache).map_err(RuntimeError::io(&cache))?;
     // In the cache itself, so that the final rename stays on one file system.
-    let work = tempfile::Builder::new()
-        .prefix(".installing-")
-        .tempdir_in(&cache)
+    let work = Scratch::new(|| tempfile::Builder::new().prefix(".installing-").tempdir_in(&cache))
         .map_err(RuntimeError::io(&cache))?;
     let wheel = work.path().join("wheel");
     download(&pin, environment, &wheel, progress)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A range of bytes in the program's source text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// First byte.
     pub start: u32,
@@ -38,6 +38,24 @@ impl Span {
     }
 }
 
+/// `12..15`, or `none`.
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_some() { write!(f, "{}..{}", self.start, self.end) } else { f.write_str("none") }
+    }
+}
+
+/// A text other than the program that an error is about: what an option says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// What the text is called: `mesh`, `spec`.
+    pub origin: &'static str,
+    /// The whole text.
+    pub text: String,
+    /// The part of it that is wrong.
+    pub span: Span,
+}
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
@@ -59,7 +77,7 @@ pub enum Class {
 }
 
 /// One error or warning.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Warning or error.
     pub severity: Severity,
@@ -77,6 +95,8 @@ pub struct Diagnostic {
     pub hint: Option<String>,
     /// Further places and facts.
     pub notes: Vec<(Span, String)>,
+    /// What an option says, where that is wrong; `span` is then what it is said about.
+    pub quote: Option<Box<Quote>>,
 }
 
 impl Diagnostic {
@@ -92,6 +112,7 @@ impl Diagnostic {
             user_loc: None,
             hint: None,
             notes: Vec::new(),
+            quote: None,
         }
     }
 
@@ -139,6 +160,13 @@ impl Diagnostic {
         self.notes.push((span, note.into()));
         self
     }
+
+    /// The same about a part of another text.
+    #[must_use]
+    pub fn quoting(mut self, origin: &'static str, text: impl Into<String>, span: Span) -> Self {
+        self.quote = Some(Box::new(Quote { origin, text: text.into(), span }));
+        self
+    }
 }
 
 impl fmt::Display for Diagnostic {
@@ -158,4 +186,23 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// What [`Display`](fmt::Display) says: `main` shows an error so.
+impl fmt::Debug for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_reads_like_display() {
+        let error = Diagnostic::invalid("SH0303", "the program has no mesh").hint("give it one");
+        assert_eq!(format!("{error:?}"), "error[SH0303]: the program has no mesh; give it one");
+        assert_eq!(format!("{:?} {:?}", Span::NONE, Span::new(3, 5)), "none 3..5");
+    }
+}

@@ -45,7 +45,7 @@ pub use attr::{Attr, AttrDict};
 pub use builder::Builder;
 pub use constant::Dense;
 pub use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
-pub use diagnostic::{Class, Diagnostic, Severity, Span};
+pub use diagnostic::{Class, Diagnostic, Quote, Severity, Span};
 pub use dtype::{DType, DTypeClass};
 pub use entities::{FuncId, LocId, MeshId, OpId, RegionId, ShardingId, TypeId, ValueId};
 pub use infer::{InferError, check_result_types, infer_types};

@@ -6,7 +6,15 @@ use std::panic::Location;
 use shardc_ir::{DType, Diagnostic};
 
 /// An error, with the line of the user's program that it comes from.
-#[derive(Clone, Debug)]
+///
+/// `Debug` says what `Display` does, so that an error that leaves `main` can be read:
+///
+/// ```
+/// let error = shardc_graph::Mesh::new(&[("data", 0)]).unwrap_err();
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// assert!(error.to_string().starts_with("error[SH0607]"));
+/// ```
+#[derive(Clone)]
 pub struct GraphError {
     /// What is wrong.
     pub kind: ErrorKind,
@@ -267,6 +275,13 @@ impl GraphError {
 impl fmt::Display for GraphError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_diagnostic().fmt(f)
+    }
+}
+
+/// What [`Display`](fmt::Display) says: `main` shows an error so.
+impl fmt::Debug for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -200,11 +200,10 @@ impl Compiler {
         let module = if shardc_stablehlo::is_bytecode(source) {
             shardc_stablehlo::parse_bytecode(source)?
         } else {
-            let text =
-                std::str::from_utf8(source).map_err(|e| match shardc_stablehlo::not_a_program(source) {
-                    Some(known) => known.into(),
-                    None => Error::NotText(e.to_string()),
-                })?;
+            let text = std::str::from_utf8(source).map_err(|e| {
+                shardc_stablehlo::not_a_program(source)
+                    .unwrap_or_else(|| shardc_stablehlo::not_text(source, e))
+            })?;
             shardc_stablehlo::parse(text)?
         };
         shardc_ir::verify(&module)?;

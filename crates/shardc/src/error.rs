@@ -1,28 +1,54 @@
 //! The error of the facade.
 
+use std::fmt;
+
 use shardc_ir::{Class, Diagnostic};
 
 /// Why there is no result.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Display` and `Debug` say the same, everything that was found wrong, so that an error that leaves `main` can be read:
+///
+/// ```
+/// use shardc::Compiler;
+///
+/// let source = b"sdy.mesh @mesh = <[\"x\"=2]>
+///     func.func @main(%x: tensor<4xf32>) -> tensor<2xf32> { return %x : tensor<4xf32> }";
+/// let error = Compiler::new().partition(source).unwrap_err();
+/// assert_eq!(format!("{error:?}"), error.to_string());
+/// assert!(error.to_string().starts_with("error[SH02"));
+/// ```
+///
+/// [`Error::render`] shows the lines of the program as well.
+#[derive(thiserror::Error)]
 pub enum Error {
     /// The program or the options were refused.
-    #[error("{}", first_of(.0))]
+    #[error("{}", lines(.0))]
     Diagnostics(Vec<Diagnostic>),
-    /// The input is neither UTF-8 text nor a format that shardc reads.
-    #[error("the input is neither StableHLO text nor MLIR bytecode: {0}")]
-    NotText(String),
     /// A plugin, a device or the back end's compiler refused.
     #[cfg(feature = "runtime")]
-    #[error(transparent)]
+    #[error("{}", runtime_line(.0))]
     Runtime(#[from] shardc_runtime::RuntimeError),
 }
 
-fn first_of(diagnostics: &[Diagnostic]) -> String {
-    match diagnostics {
-        [] => "unknown error".to_owned(),
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+/// What `Display` says: `main` shows an error so.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
+}
+
+/// All of them, one on a line.
+fn lines(diagnostics: &[Diagnostic]) -> String {
+    if diagnostics.is_empty() {
+        return "unknown error".to_owned();
+    }
+    diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(feature = "runtime")]
+fn runtime_line(error: &shardc_runtime::RuntimeError) -> String {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("error[{}]: {error}{hint}", error.code())
 }
 
 impl From<Vec<Diagnostic>> for Error {
@@ -43,7 +69,6 @@ impl Error {
     pub fn is_internal(&self) -> bool {
         match self {
             Error::Diagnostics(list) => list.iter().any(|d| d.class == Class::Internal),
-            Error::NotText(_) => false,
             #[cfg(feature = "runtime")]
             Error::Runtime(_) => false,
         }
@@ -54,12 +79,32 @@ impl Error {
     pub fn render(&self, source_name: &str, source: &str, color: bool) -> String {
         match self {
             Error::Diagnostics(list) => shardc_stablehlo::render(list, source_name, source, color),
-            Error::NotText(_) => format!("error: {self}\n"),
             #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
                 let hint = error.hint().map(|h| format!("  = help: {h}\n")).unwrap_or_default();
                 format!("error[{}]: {error}\n{hint}", error.code())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_wrong_is_told() {
+        let error: Error =
+            vec![Diagnostic::invalid("SH0104", "one"), Diagnostic::invalid("SH0105", "two").hint("do this")]
+                .into();
+        assert_eq!(error.to_string(), "error[SH0104]: one\nerror[SH0105]: two; do this");
+        assert_eq!(format!("{error:?}"), error.to_string());
+    }
+
+    #[cfg(feature = "runtime")]
+    #[test]
+    fn the_runtime_speaks_with_its_code() {
+        let error = Error::from(shardc_runtime::RuntimeError::Argument("two devices are needed".to_owned()));
+        assert_eq!(format!("{error:?}"), "error[RT0301]: two devices are needed");
     }
 }

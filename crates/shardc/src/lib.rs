@@ -49,7 +49,7 @@ pub use error::Error;
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-pub use shardc_stablehlo::{is_bytecode, render};
+pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
 /// The intermediate representation.
 pub use shardc_ir as ir;

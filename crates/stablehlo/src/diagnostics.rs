@@ -4,19 +4,46 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{
-    AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet, renderer::DecorStyle,
+    Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
-use shardc_ir::{Class, Diagnostic, Severity, Span};
+use shardc_ir::{Class, Diagnostic, Quote, Severity, Span};
 
-/// Width that lines are cut to: signatures of functions in real programs have thousands of characters.
-const WIDTH: usize = 120;
+/// Longest part of a line that is underlined.
+const LONGEST: usize = 120;
+
+/// How diagnostics look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// Whether terminal escapes are used; not by default.
+    pub color: bool,
+    /// Columns that lines of the source are cut to, 120 by default: signatures of functions in real programs have
+    /// thousands of characters.
+    pub width: usize,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        RenderOptions { color: false, width: 120 }
+    }
+}
 
 /// Shows diagnostics one after the other, each with its place in `source`. `source_name` is what the place is
 /// called, usually the path of a file. With `color`, terminal escapes are used.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], source_name: &str, source: &str, color: bool) -> String {
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-    let renderer = renderer.term_width(WIDTH).decor_style(DecorStyle::Ascii);
+    render_with(diagnostics, source_name, source, &RenderOptions { color, ..RenderOptions::default() })
+}
+
+/// Shows diagnostics as [`render`] does, in a chosen width.
+#[must_use]
+pub fn render_with(
+    diagnostics: &[Diagnostic],
+    source_name: &str,
+    source: &str,
+    options: &RenderOptions,
+) -> String {
+    let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(options.width).decor_style(DecorStyle::Ascii);
     let mut out = String::new();
     for (i, diagnostic) in diagnostics.iter().enumerate() {
         if i > 0 {
@@ -46,6 +73,11 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
             place => far_notes.push((place, note)),
         }
     }
+    let title = match &diagnostic.quote {
+        // What the option is about comes second.
+        Some(quote) => title.element(quoted(quote)),
+        None => Group::with_title(title),
+    };
     let mut group = match &main {
         Some(main) => {
             // Only the lines that are shown are handed on: a program may have millions.
@@ -55,7 +87,11 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
             let first = line_of(source, lines.start);
             let shown = Shown::new(source, lines);
             let within = |range: &Range<usize>| shown.offset(range.start)..shown.offset(range.end);
-            let mut annotation = AnnotationKind::Primary.span(within(main));
+            let kind = match diagnostic.quote {
+                Some(_) => AnnotationKind::Context,
+                None => AnnotationKind::Primary,
+            };
+            let mut annotation = kind.span(within(main));
             if diagnostic.class == Class::Unsupported {
                 annotation = annotation.label("not supported");
             }
@@ -67,6 +103,7 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
             }
             title.element(snippet)
         }
+        None if diagnostic.quote.is_some() => title,
         None => title.element(Origin::path(name)),
     };
     for (place, note) in far_notes {
@@ -89,6 +126,12 @@ fn group<'a>(diagnostic: &'a Diagnostic, name: &'a str, source: &'a str) -> Grou
             group.element(message(Level::NOTE, "this is a bug in shardc: please report it with the input"));
     }
     group
+}
+
+/// An option, with a caret under what is wrong.
+fn quoted(quote: &Quote) -> Snippet<'_, Annotation<'_>> {
+    let span = range(quote.span, &quote.text).unwrap_or(0..quote.text.len());
+    Snippet::source(quote.text.as_str()).path(quote.origin).annotation(AnnotationKind::Primary.span(span))
 }
 
 fn message<'a>(level: Level<'a>, text: &'a str) -> Message<'a> {
@@ -148,7 +191,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
 
 /// A place that is underlined, which ends with its line and is not endless.
 fn clipped(source: &str, range: Range<usize>) -> Range<usize> {
-    let mut end = range.end.min(range.start + WIDTH);
+    let mut end = range.end.min(range.start + LONGEST);
     while !source.is_char_boundary(end) {
         end += 1;
     }

@@ -7,6 +7,10 @@ use crate::codes;
 /// Bytes at the start that are looked at.
 const HEAD: usize = 4096;
 
+const NO_PROGRAM: &str = "a program is StableHLO text, MLIR bytecode or a portable artifact";
+const PICKLE: &str =
+    "it holds Python objects, not a program: in JAX, print(jax.jit(f).lower(*args).as_text())";
+const UTF_16: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 const JAX: &str = "in JAX: print(jax.jit(f).lower(*args).as_text())";
 
 /// What `bytes` are, if they are known to be something else than StableHLO text or MLIR bytecode: an error that says
@@ -23,8 +27,19 @@ pub fn not_a_program(bytes: &[u8]) -> Option<Diagnostic> {
     Some(Diagnostic::invalid(codes::FOREIGN, format!("this is {what}, not StableHLO")).hint(hint))
 }
 
+/// What to say of bytes that are neither UTF-8 text nor anything that is known.
+#[must_use]
+pub fn not_text(bytes: &[u8], error: std::str::Utf8Error) -> Diagnostic {
+    let at = error.valid_up_to();
+    let byte = bytes.get(at).copied().unwrap_or(0);
+    let message = "this is neither StableHLO text nor MLIR bytecode";
+    Diagnostic::invalid(codes::FOREIGN, message)
+        .note(shardc_ir::Span::NONE, format!("byte {at} is 0x{byte:02x}, which is not UTF-8"))
+        .hint(NO_PROGRAM)
+}
+
 fn binary(head: &[u8]) -> Option<(&'static str, String)> {
-    let magics: [(&[u8], &str, &str); 8] = [
+    let magics: [(&[u8], &str, &str); 22] = [
         (b"\x1f\x8b", "a gzip archive", "unpack it first: gunzip FILE"),
         (
             b"PK\x03\x04",
@@ -32,16 +47,42 @@ fn binary(head: &[u8]) -> Option<(&'static str, String)> {
             "unpack it first; in one that torch.export wrote, lower the program with torch_xla",
         ),
         (b"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it first: unzstd FILE"),
+        (b"BZh", "a bzip2 archive", "unpack it first: bunzip2 FILE"),
+        (b"\xfd7zXZ\x00", "an xz archive", "unpack it first: unxz FILE"),
+        (b"\x89PNG", "a PNG image", NO_PROGRAM),
+        (b"\xff\xd8\xff", "a JPEG image", NO_PROGRAM),
+        (b"GIF8", "a GIF image", NO_PROGRAM),
+        (b"%PDF", "a PDF document", NO_PROGRAM),
+        (b"SQLite format 3", "an SQLite database", NO_PROGRAM),
+        (b"\x80\x02", "a Python pickle", PICKLE),
+        (b"\x80\x03", "a Python pickle", PICKLE),
+        (b"\x80\x04", "a Python pickle", PICKLE),
+        (b"\x80\x05", "a Python pickle", PICKLE),
+        (b"\xcf\xfa\xed\xfe", "an executable", "give the program that it was compiled from"),
+        (b"MZ", "an executable", "give the program that it was compiled from"),
         (b"\x7fELF", "an executable", "give the program that it was compiled from"),
         (b"\x89HDF", "an HDF5 file", "it holds arrays, not a program"),
         (b"\x93NUMPY", "a NumPy file", "it holds an array, not a program"),
         (b"BC\xc0\xde", "LLVM bitcode", "give the StableHLO that it was compiled from"),
-        (b"\xff\xfe", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8 FILE"),
+        (b"\xff\xfe", "UTF-16 text", UTF_16),
+        (b"\xfe\xff", "UTF-16 text", UTF_16),
     ];
     for (magic, what, hint) in magics {
         if head.starts_with(magic) {
             return Some((what, hint.to_owned()));
         }
+    }
+    if head.get(257..262) == Some(b"ustar") {
+        return Some(("a tar archive", "unpack it first: tar -xf FILE".to_owned()));
+    }
+    // A header of JSON behind its length.
+    if head.get(8) == Some(&b'{') && head.get(4..8) == Some(&[0; 4]) {
+        return Some(("a safetensors file", "it holds arrays, not a program".to_owned()));
+    }
+    // Every other byte is zero, and there is no mark.
+    let (even, odd) = (head.iter().step_by(2), head.iter().skip(1).step_by(2));
+    if head.len() >= 16 && (even.clone().all(|&b| b == 0) != odd.clone().all(|&b| b == 0)) {
+        return Some(("UTF-16 text", "convert it: iconv -f UTF-16LE -t UTF-8 FILE".to_owned()));
     }
     if !head.starts_with(b"ML\xefR") && head.windows(4).any(|bytes| bytes == b"ML\xefR") {
         let hint = "take the program out of it: jax.export.deserialize(data).mlir_module()";
@@ -91,4 +132,36 @@ fn text(head: &[u8]) -> Option<(&'static str, String)> {
         return Some(("a Git LFS pointer", "fetch the file itself: git lfs pull".to_owned()));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_recognised() {
+        let utf_16: Vec<u8> = "func.func @main".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut tar = vec![b'x'; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        let cases: &[(&[u8], &str)] = &[
+            (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+            (b"\x80\x04\x95\x10", "a Python pickle"),
+            (b"\xfe\xff\x00m", "UTF-16 text"),
+            (&utf_16, "UTF-16 text"),
+            (&tar, "a tar archive"),
+            (b"\x40\0\0\0\0\0\0\0{\"w\":{\"dtype\"", "a safetensors file"),
+            (b"\x0a\x05jit_f\x12\x04main", "a serialized HLO module"),
+            (b"\x1f\x8b\x08", "a gzip archive"),
+            (b"\x7fELF\x02", "an executable"),
+            (b"HloModule jit_f", "HLO text"),
+        ];
+        for (bytes, what) in cases {
+            let error = not_a_program(bytes).unwrap();
+            assert_eq!(error.message, format!("this is {what}, not StableHLO"));
+            assert_eq!(error.code, "SH0191");
+            assert!(error.hint.is_some());
+        }
+        assert_eq!(not_a_program(b"module {\n}"), None);
+        assert_eq!(not_a_program(b"ML\xefR\x06"), None);
+    }
 }

@@ -40,9 +40,9 @@ use std::borrow::Cow;
 use shardc_ir::{Module, OpId, OpKind, floats};
 
 pub use bytecode::{is_bytecode, parse_bytecode};
-pub use diagnostics::render;
+pub use diagnostics::{RenderOptions, render, render_with};
 pub use expected::{Strictness, check_expected};
-pub use foreign::not_a_program;
+pub use foreign::{not_a_program, not_text};
 pub use parser::parse;
 pub use printer::{PrintForm, PrintOptions, Shardings, list_booleans, print, print_op, value_names};
 pub use split::{Chunk, parse_split, split};

@@ -40,7 +40,7 @@ mod select;
 mod summary;
 mod text;
 
-use shardc_ir::{AxisRef, FuncId, Module, RegionId, TensorSharding, ValueId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, RegionId, TensorSharding, ValueId};
 use shardc_passes::propagate::{Place as At, Provenance, Subject};
 use shardc_passes::strategy::Strategy;
 
@@ -128,7 +128,8 @@ impl Explainer<'_> {
             Question::Collective(number) => {
                 let output = partitioned.map_err(|e| match e {
                     Error::Diagnostics(list) => Error::Diagnostics(list.clone()),
-                    other => Error::NotText(other.to_string()),
+                    #[cfg(feature = "runtime")]
+                    Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;
                 report.collectives = self.one_collective(output, *number)?;
             }

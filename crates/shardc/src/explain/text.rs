@@ -15,7 +15,14 @@ impl Report {
     /// The report for people. With `all`, long lists and ways are not cut.
     #[must_use]
     pub fn to_text(&self, all: bool) -> String {
-        let mut text = Text { out: String::new(), source: &self.source, all };
+        self.to_text_within(all, usize::MAX)
+    }
+
+    /// [`Report::to_text`] in lines of at most `width` columns: words are wrapped, lines of the program are cut.
+    #[must_use]
+    pub fn to_text_within(&self, all: bool, width: usize) -> String {
+        let width = width.max(NARROWEST);
+        let mut text = Text { out: String::new(), source: &self.source, all, width };
         for value in &self.values {
             text.value(value);
         }
@@ -33,15 +40,37 @@ impl Report {
     }
 }
 
+/// Lines are not made shorter than this.
+const NARROWEST: usize = 40;
+
 struct Text<'a> {
     out: String,
     source: &'a str,
     all: bool,
+    /// Columns of a line.
+    width: usize,
 }
 
 impl Text<'_> {
     fn line(&mut self, text: &str) {
-        self.out.push_str(text.trim_end());
+        self.wrapped(text, text.len() - text.trim_start().len() + 2);
+    }
+
+    /// A line, and what does not fit on it on further ones, which begin at column `indent`.
+    fn wrapped(&mut self, text: &str, indent: usize) {
+        let indent = " ".repeat(indent.min(self.width / 2));
+        let mut rest = text.trim_end().to_owned();
+        while let Some((end, _)) = rest.char_indices().nth(self.width) {
+            // At a space behind the indentation, or not at all: names are not broken.
+            let begin = rest.len() - rest.trim_start().len();
+            let inside = |at: usize| at > begin;
+            let next = || rest[end..].find(' ').map(|at| end + at);
+            let Some(cut) = rest[..=end].rfind(' ').filter(|&at| inside(at)).or_else(next) else { break };
+            self.out.push_str(rest[..cut].trim_end());
+            self.out.push('\n');
+            rest = format!("{indent}{}", rest[cut..].trim_start());
+        }
+        self.out.push_str(&rest);
         self.out.push('\n');
     }
 
@@ -121,9 +150,15 @@ impl Text<'_> {
         let says = format!("{} {}, {}{details}", step.value, step.at, step.how);
         match (&step.place.line, &step.place.text, step.place.mark) {
             (Some(line), Some(text), Some((from, len))) => {
-                self.line(&format!("  {line:>width$} | {text}"));
-                let carets = "^".repeat(len);
-                self.line(&format!("  {:width$} | {:from$}{carets} {says}", "", ""));
+                let room = self.width.saturating_sub(width + 5).max(NARROWEST / 2);
+                // What is underlined is on the part of the line that is shown.
+                let start = if from + len > room { from.saturating_sub(room / 4) } else { 0 };
+                let text: String = text.chars().skip(start).take(room).collect();
+                let from = from - start;
+                let carets = "^".repeat(len.min(room.saturating_sub(from)).max(1));
+                self.out.push_str(format!("  {line:>width$} | {text}").trim_end());
+                self.out.push('\n');
+                self.wrapped(&format!("  {:width$} | {:from$}{carets} {says}", "", ""), width + 7);
             }
             _ => self.line(&format!("  {:width$} -> {says}", "")),
         }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use shardc::passes::units::parse_bytes;
 
 /// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
@@ -11,11 +12,54 @@ use shardc::passes::units::parse_bytes;
 #[command(name = "shardc", version, propagate_version = true, max_term_width = 110)]
 #[command(
     after_help = "Example:\n  shardc partition step.mlir -o step.partitioned.mlir --manifest step.json\n\n\
-    Exit code: 0 done, 1 the program was refused or something failed, 2 wrong usage. A file name of - is the standard input or output."
+    Exit code: 0 done, 1 the program was refused or something failed, 2 wrong usage. A file name of - is the standard input or output.\n\
+    Files are written whole or not at all, those of one command together.\n\n\
+    With --format json, the result is one JSON document on the standard output, and each error, warning and summary is a JSON object \
+    on a line of its own on the standard error: type (diagnostic, summary), code, severity, message, file, line, column, hint, notes."
 )]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// How every command speaks.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct GlobalArgs {
+    /// Results, errors and warnings for people or for machines
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Colours; auto: on a terminal, unless NO_COLOR is set, and wherever CLICOLOR_FORCE is
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Show errors and results only: no warnings, no progress, no summaries
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// Whom a command speaks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For machines: JSON
+    Json,
+    /// The page of the documentation; for `ops` only
+    #[value(hide = true)]
+    Markdown,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -69,6 +113,22 @@ pub(crate) enum Command {
         after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor"
     )]
     Plugin(PluginArgs),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Example:\n  shardc completions bash > ~/.local/share/bash-completion/completions/shardc"
+    )]
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print the manual page, or write one for each command
+    #[command(after_help = "Examples:\n  shardc man | man -l -\n  shardc man --dir ~/.local/share/man/man1")]
+    Man {
+        /// Where one page for each command goes
+        #[arg(long = "dir", value_name = "DIR")]
+        directory: Option<PathBuf>,
+    },
     #[command(name = "__aot-compile", hide = true)]
     AotCompile { request: PathBuf },
 }
@@ -89,7 +149,8 @@ pub(crate) struct AnnotationArgs {
     /// have no names, in order), major axis first: "data=4,model=2"
     #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<String>,
-    /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,- or arg1=-,data+model
+    /// Sharding of an argument or result: ARG=SPEC, as in arg0=data,-, res0=data,... or params['w']=-,data+model
+    /// (names as the front end gives them; * stands for any text)
     #[arg(long, value_name = "ARG=SPEC")]
     pub(crate) spec: Vec<String>,
 }
@@ -197,12 +258,12 @@ pub(crate) struct ExplainArgs {
     /// A value by its name in the file (%5, %arg0), or an argument or result by the front end's name of it
     #[arg(long, value_name = "NAME", group = "question")]
     pub(crate) value: Option<String>,
-    /// An argument of the program, from 0
+    /// An argument of the program, from 0, or the front end's name of it
     #[arg(long, value_name = "N", group = "question")]
-    pub(crate) arg: Option<usize>,
-    /// A result of the program, from 0
+    pub(crate) arg: Option<String>,
+    /// A result of the program, from 0, or the front end's name of it
     #[arg(long, value_name = "N", group = "question")]
-    pub(crate) result: Option<usize>,
+    pub(crate) result: Option<String>,
     /// What is made on a line of the file
     #[arg(long, value_name = "L", group = "question")]
     pub(crate) line: Option<usize>,
@@ -212,7 +273,7 @@ pub(crate) struct ExplainArgs {
     /// Show lists and ways whole, however long
     #[arg(long)]
     pub(crate) all: bool,
-    /// Write the answer as JSON instead; - for the standard output
+    /// Write the answer as JSON to a file; - for the standard output, as --format json does
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the answer as one page of HTML instead; - for the standard output
@@ -239,24 +300,12 @@ pub(crate) struct LintArgs {
     /// How many findings of one rule are shown
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) max: usize,
-    /// Format of the findings
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
     /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     pub(crate) json: bool,
     /// Show the rules, and do nothing
     #[arg(long)]
     pub(crate) list: bool,
-}
-
-/// How findings are shown.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// Each under its line of the program
-    Text,
-    /// One JSON object
-    Json,
 }
 
 fn number_of_bytes(text: &str) -> Result<u64, String> {
@@ -363,26 +412,12 @@ pub(crate) struct OpsArgs {
     /// One operation, with or without its dialect
     #[arg(value_name = "OPERATION")]
     pub(crate) op: Option<String>,
-    /// Format of the table
-    #[arg(long, value_enum, default_value_t = OpsFormat::Text)]
-    pub(crate) format: OpsFormat,
     /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long)]
     pub(crate) json: bool,
-    /// The same as --format markdown
-    #[arg(long, conflicts_with_all = ["format", "json"])]
+    /// Write the page of the documentation
+    #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
-}
-
-/// How the table of operations is shown.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum OpsFormat {
-    /// Columns
-    Text,
-    /// One JSON object
-    Json,
-    /// The page of the documentation
-    Markdown,
 }
 
 /// What has to agree with an expectation.
@@ -399,10 +434,8 @@ pub(crate) enum Expect {
 /// The command line with mlir-opt's way of writing options turned into that of this program: `-option` for
 /// `--option`, and `-pass=options` for `--passes=pass{options}`.
 pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool) -> Vec<OsString> {
-    if args.get(1).is_none_or(|command| command != "opt") {
-        return args;
-    }
-    for arg in args.iter_mut().skip(2) {
+    let Some(command) = command(&args).filter(|&at| args[at] == "opt") else { return args };
+    for arg in args.iter_mut().skip(command + 1) {
         let Some(text) = arg.to_str() else { continue };
         let Some(name) = text.strip_prefix('-').map(|name| name.strip_prefix('-').unwrap_or(name)) else {
             continue;
@@ -416,6 +449,15 @@ pub(crate) fn normalized(mut args: Vec<OsString>, is_pass: impl Fn(&str) -> bool
         }
     }
     args
+}
+
+/// Where the command stands: behind options of every command.
+fn command(args: &[OsString]) -> Option<usize> {
+    let mut at = 1;
+    while let Some(option) = args.get(at)?.to_str().filter(|arg| arg.starts_with('-')) {
+        at += if option == "--format" || option == "--color" { 2 } else { 1 };
+    }
+    Some(at)
 }
 
 #[derive(Args, Debug)]

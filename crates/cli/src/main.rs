@@ -1,48 +1,63 @@
 //! The `shardc` program. Exit code 0: done; 1: the program was refused or something failed; 2: wrong usage.
 
+// Where the standard error is full or closed, `eprintln!` panics; `ui` writes to it.
+#![warn(clippy::print_stderr)]
+
 mod args;
 mod commands;
-mod io;
-mod progress;
-mod table;
+mod failure;
+mod job;
+mod output;
+mod signals;
+mod source;
+mod ui;
+mod words;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
+use crate::failure::Failure;
+use crate::ui::Ui;
 
 fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     shardc::runtime::plugin::quiet_plugin_logs();
     let is_pass = |name: &str| shardc::passes::pipeline::find(name).is_some();
-    let cli = Cli::parse_from(args::normalized(std::env::args_os().collect(), is_pass));
-    let result = match cli.command {
-        Command::Partition(args) => commands::partition::run(&args),
-        Command::Propagate(args) => commands::propagate::run(&args),
-        Command::Lint(args) => commands::lint::run(&args),
-        Command::Verify(args) => commands::verify::run(&args),
-        Command::Run(args) => commands::run::run(&args),
-        Command::Compile(args) => commands::compile::run(&args),
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Ops(args) => commands::ops::run(&args),
-        Command::Opt(args) => commands::opt::run(&args),
-        Command::Plugin(args) => commands::plugin::run(&args),
-        Command::AotCompile { request } => {
-            return ExitCode::from(shardc::runtime::aot::run_child(&request));
-        }
+    let args = args::normalized(std::env::args_os().collect(), is_pass);
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(Ui::guess(&args).command_line(&error)),
     };
-    match result {
-        Ok(code) => code,
-        Err(error) => {
-            let text = format!("{error:#}");
-            let text = text.trim_end();
-            if text.starts_with("error") {
-                eprintln!("{text}")
-            } else {
-                eprintln!("error: {text}")
-            }
-            ExitCode::from(if error.is::<io::Usage>() { 2 } else { 1 })
-        }
+    if let Command::AotCompile { request } = &cli.command {
+        return ExitCode::from(shardc::runtime::aot::run_child(request));
+    }
+    let ui = Ui::new(&cli.global);
+    let done = signals::clean_up_on_termination().and_then(|()| run(&cli.command, &ui));
+    done.unwrap_or_else(|error| {
+        ui.error(&error);
+        let is_usage = error.downcast_ref().is_some_and(Failure::is_usage);
+        ExitCode::from(if is_usage { 2 } else { 1 })
+    })
+}
+
+fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
+    match command {
+        Command::Partition(args) => commands::partition::run(args, ui),
+        Command::Propagate(args) => commands::propagate::run(args, ui),
+        Command::Lint(args) => commands::lint::run(args, ui),
+        Command::Verify(args) => commands::verify::run(args, ui),
+        Command::Run(args) => commands::run::run(args, ui),
+        Command::Compile(args) => commands::compile::run(args, ui),
+        Command::Explain(args) => commands::explain::run(args, ui),
+        Command::Ops(args) => commands::ops::run(args, ui),
+        Command::Opt(args) => commands::opt::run(args, ui),
+        Command::Plugin(args) => commands::plugin::run(args, ui),
+        Command::Completions { shell } => commands::manual::completions(*shell, ui),
+        Command::Man { directory } => commands::manual::pages(directory.as_deref(), ui),
+        // Done before: the child has no user.
+        Command::AotCompile { .. } => Ok(ExitCode::FAILURE),
     }
 }

@@ -1,5 +1,6 @@
 //! `shardc compile`
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -9,32 +10,45 @@ use shardc::runtime::{Environment, plugin};
 
 use super::runtime_error;
 use crate::args::CompileArgs;
-use crate::io;
-use crate::table::{Table, bytes};
+use crate::failure::Failure;
+use crate::job;
+use crate::output::Outputs;
+use crate::ui::Ui;
+use crate::ui::table::{Table, bytes};
 
-pub(crate) fn run(args: &CompileArgs) -> Result<ExitCode> {
-    let target = Target::parse(&args.target).map_err(|e| io::usage(runtime_error(e).to_string()))?;
+pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
+    let target =
+        Target::parse(&args.target).map_err(|e| Failure::Usage { message: e.to_string(), hint: e.hint() })?;
+    let executable = args.output.as_deref().map(|path| ("--output", path));
+    let report = args.json.as_deref().map(|path| ("--json", path));
+    let named = args.how.outputs(&[executable, report]);
+    let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin {
         environment = environment.with_plugin(target.kind(), path.clone());
     }
     let found = plugin::find(target.kind(), &environment).map_err(runtime_error)?;
-    let mut job = io::partition(&args.input, &args.how)?;
+    let mut job = job::partition(&args.input, &args.how, ui)?;
     let request = CompileRequest {
         target,
         plugin: found.path,
         program: job.output.backend_code().map_err(|e| job.source.explain(&e))?,
         options: compile_options(job.output.interface.mode, job.output.manifest.num_devices),
-        executable: args.output.clone(),
+        executable: args.output.as_deref().map(|path| outputs.place(path)).transpose()?,
     };
     job.progress.stage("compile");
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let report = compile_in_child(&program, &request).map_err(runtime_error)?;
-    job.progress.finish(args.how.timings.as_deref())?;
+    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
     if let Some(path) = &args.json {
-        io::write(path, format!("{}\n", serde_json::to_string_pretty(&report)?).as_bytes())?;
+        outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }
-    io::print(describe(&report))?;
+    outputs.commit()?;
+    // A report on the standard output is one.
+    if args.json.as_deref() != Some(Path::new("-")) {
+        let json = serde_json::to_value(&report)?;
+        ui.result(|| describe(&report), || json)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

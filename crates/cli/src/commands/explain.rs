@@ -6,17 +6,24 @@ use anyhow::Result;
 use shardc::explain::Question;
 
 use crate::args::ExplainArgs;
-use crate::io::{self, Source};
+use crate::job;
+use crate::output::Outputs;
+use crate::source::Source;
+use crate::ui::Ui;
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
-    let compiler = io::compiler(&args.input.annotations, None)?;
+pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
+    let json = args.json.as_deref().map(|path| ("--json", path));
+    let html = args.html.as_deref().map(|path| ("--html", path));
+    let named: Vec<_> = json.into_iter().chain(html).collect();
+    let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
+    let compiler = job::compiler(&args.input.annotations, None)?;
     let source = Source::read(&args.input.input)?;
     let question = if let Some(name) = &args.value {
         Question::Value(name.clone())
-    } else if let Some(i) = args.arg {
-        Question::Argument(i)
-    } else if let Some(i) = args.result {
-        Question::Result(i)
+    } else if let Some(name) = &args.arg {
+        name.parse().map_or_else(|_| Question::Value(name.clone()), Question::Argument)
+    } else if let Some(name) = &args.result {
+        name.parse().map_or_else(|_| Question::Value(name.clone()), Question::Result)
     } else if let Some(line) = args.line {
         Question::Line(line)
     } else if let Some(number) = args.collective {
@@ -26,13 +33,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode> {
     };
     let report = compiler.explain(&source.bytes, &source.name, &question).map_err(|e| source.explain(&e))?;
     if let Some(path) = &args.html {
-        io::write(path, report.to_html().as_bytes())?;
+        outputs.put(path, report.to_html())?;
     }
     if let Some(path) = &args.json {
-        io::write(path, format!("{}\n", report.to_json()).as_bytes())?;
+        outputs.put(path, format!("{}\n", report.to_json()))?;
     }
+    outputs.commit()?;
     if args.html.is_none() && args.json.is_none() {
-        io::print(report.to_text(args.all))?;
+        ui.print(if ui.is_json() {
+            format!("{}\n", report.to_json())
+        } else {
+            report.to_text_within(args.all, ui.width().unwrap_or(usize::MAX))
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }

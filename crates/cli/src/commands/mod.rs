@@ -3,6 +3,7 @@
 pub(crate) mod compile;
 pub(crate) mod explain;
 pub(crate) mod lint;
+pub(crate) mod manual;
 pub(crate) mod ops;
 pub(crate) mod opt;
 pub(crate) mod partition;
@@ -11,13 +12,13 @@ pub(crate) mod propagate;
 pub(crate) mod run;
 pub(crate) mod verify;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use shardc::runtime::{
     Client, ClientOptions, Environment, Plugin, PluginKind, RuntimeError, plugin as plugins,
 };
 
 use crate::args::DeviceArgs;
-use crate::io::usage;
+use crate::failure::{Failure, usage};
 
 /// A client of `devices` CPU devices, of the plugin given or found.
 fn cpu_client(args: &DeviceArgs, devices: usize) -> Result<Client> {
@@ -35,7 +36,7 @@ fn cpu_client(args: &DeviceArgs, devices: usize) -> Result<Client> {
     Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).map_err(runtime_error)
 }
 
-/// A runtime error with its hint.
+/// A runtime error with its code and hint.
 fn runtime_error(error: RuntimeError) -> anyhow::Error {
-    anyhow!("{}", shardc::Error::from(error).render("", "", false))
+    Failure::runtime(&error).into()
 }

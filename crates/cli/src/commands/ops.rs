@@ -6,11 +6,12 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::coverage::{OpCoverage, coverage, markdown};
 
-use crate::args::{OpsArgs, OpsFormat};
-use crate::io::{self, usage};
-use crate::table::Table;
+use crate::args::{Format, OpsArgs};
+use crate::failure::usage;
+use crate::ui::Ui;
+use crate::ui::table::Table;
 
-pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
     let mut rows = coverage();
     if let Some(name) = &args.op {
         let is_named = |op: &str| op == name || op.split_once('.').is_some_and(|(_, short)| short == name);
@@ -19,12 +20,10 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode> {
             return Err(usage(format!("{name}: no operation of that name; `shardc ops` lists all")));
         }
     }
-    match args.format {
-        _ if args.markdown => io::print(markdown(&rows))?,
-        _ if args.json => io::print(format_args!("{:#}\n", json(&rows)))?,
-        OpsFormat::Text => io::print(text(&rows))?,
-        OpsFormat::Json => io::print(format_args!("{:#}\n", json(&rows)))?,
-        OpsFormat::Markdown => io::print(markdown(&rows))?,
+    if args.markdown || ui.format() == Format::Markdown {
+        ui.print(markdown(&rows))?;
+    } else {
+        ui.json_if(args.json).result(|| ui.table(&text(&rows)), || json(&rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

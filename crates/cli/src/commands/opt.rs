@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use serde_json::json;
 use shardc::ir::SpmdMode;
 use shardc::passes::pass_options::PassOptions;
 use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
@@ -11,16 +12,26 @@ use shardc::stablehlo::{self, PrintForm, PrintOptions, Strictness};
 use shardc::{Compiler, Diagnostic, Error, Module};
 
 use crate::args::{Emit, Expect, OptArgs};
-use crate::io::{self, Source, usage};
-use crate::table::Table;
+use crate::failure::usage;
+use crate::output::Outputs;
+use crate::source::Source;
+use crate::ui::Ui;
+use crate::ui::table::Table;
 
-pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     if args.passes.iter().any(|p| p == "list") {
-        let mut table = Table::new(&["pass", "what it does"]);
-        for pass in PASSES.iter().chain(shardy::passes()) {
-            table.row(vec![pass.name.into(), pass.about.into()]);
-        }
-        io::print(&table)?;
+        let passes = || PASSES.iter().chain(shardy::passes());
+        ui.result(
+            || {
+                let mut table = Table::new(&["pass", "what it does"]);
+                passes().for_each(|pass| table.row(vec![pass.name.into(), pass.about.into()]));
+                ui.table(&table)
+            },
+            || {
+                let pass = |pass: &Pass| json!({ "pass": pass.name, "about": pass.about });
+                json!({ "version": 1, "passes": passes().map(pass).collect::<Vec<_>>() })
+            },
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let passes =
@@ -34,6 +45,7 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
     if args.verify_diagnostics.is_some() && matches!(args.emit, Emit::Bytecode) {
         return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
     }
+    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", input)])?;
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
         Ok(text) if args.split_input_file => stablehlo::parse_split(text)
@@ -77,23 +89,25 @@ pub(crate) fn run(args: &OptArgs) -> Result<ExitCode> {
             wrong.extend(stablehlo::check_expected(&text, range, &warnings, expect.into()));
             continue;
         }
-        source.warn(&warnings);
+        ui.warn(&source, &warnings);
         match done {
             Ok(module) if matches!(args.emit, Emit::Bytecode) => {
                 let bytes = Compiler::write_bytecode(&module).map_err(|e| source.explain(&e))?;
-                io::write(&args.output, &bytes)?;
+                outputs.put(&args.output, bytes)?;
+                outputs.commit()?;
                 return Ok(ExitCode::SUCCESS);
             }
             Ok(module) => texts.push(stablehlo::print(&module, &options)),
             Err(error) if args.split_input_file => {
-                eprint!("{:#}", source.explain(&error));
+                ui.error(&source.explain(&error));
                 texts.push(String::new());
                 failed = true;
             }
             Err(error) => return Err(source.explain(&error)),
         }
     }
-    io::write(&args.output, texts.join("\n// -----\n").as_bytes())?;
+    outputs.put(&args.output, texts.join("\n// -----\n"))?;
+    outputs.commit()?;
     if !wrong.is_empty() {
         return Err(source.explain(&Error::Diagnostics(wrong)));
     }

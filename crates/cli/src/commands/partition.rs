@@ -3,36 +3,53 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use serde_json::json;
 use shardc::Stage;
 use shardc::passes::summary::summarize;
 
 use crate::args::{Emit, PartitionArgs};
-use crate::io;
-use crate::table::{Table, bytes};
+use crate::job;
+use crate::output::Outputs;
+use crate::ui::Ui;
+use crate::ui::table::{Table, bytes};
 
-pub(crate) fn run(args: &PartitionArgs) -> Result<ExitCode> {
-    let mut job = io::partition(&args.input, &args.how)?;
+pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
+    let manifest = args.manifest.as_deref().map(|path| ("--manifest", path));
+    let named = args.how.outputs(&[Some(("--output", &args.output)), manifest]);
+    let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
+    let mut job = job::partition(&args.input, &args.how, ui)?;
     job.progress.stage(Stage::Print.as_str());
     let program = match args.emit {
         Emit::Pretty => job.output.text().into_bytes(),
         Emit::Generic => job.output.generic_text().into_bytes(),
         Emit::Bytecode => job.output.bytecode().map_err(|e| job.source.explain(&e))?,
     };
-    job.progress.finish(args.how.timings.as_deref())?;
-    io::write(&args.output, &program)?;
+    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
+    outputs.put(&args.output, program)?;
     if let Some(path) = &args.manifest {
-        io::write(path, format!("{}\n", job.output.manifest.to_json()).as_bytes())?;
+        outputs.put(path, format!("{}\n", job.output.manifest.to_json()))?;
     }
+    outputs.commit()?;
     if args.summary {
-        let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
-        for row in summarize(&job.output.module) {
-            table.row(vec![row.kind, row.count.to_string(), row.in_loops.to_string(), bytes(row.bytes_sent)]);
-        }
-        eprint!("{table}");
+        let rows = summarize(&job.output.module);
         let cleaned = job.output.cleaned.text();
-        if !cleaned.is_empty() {
-            eprintln!("cleaned up: {cleaned}");
-        }
+        let text = || {
+            let mut table = Table::new(&["collective", ">count", ">in loops", ">sent per device"]);
+            for row in &rows {
+                let (count, in_loops) = (row.count.to_string(), row.in_loops.to_string());
+                table.row(vec![row.kind.clone(), count, in_loops, bytes(row.bytes_sent)]);
+            }
+            match cleaned.as_str() {
+                "" => table.to_string(),
+                cleaned => format!("{table}cleaned up: {cleaned}\n"),
+            }
+        };
+        ui.summary(text, || {
+            let collectives = rows.iter().map(|row| {
+                json!({ "kind": row.kind, "count": row.count, "in_loops": row.in_loops, "bytes_sent": row.bytes_sent })
+            });
+            json!({ "collectives": collectives.collect::<Vec<_>>(), "cleaned": cleaned })
+        });
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,45 +1,56 @@
 //! `shardc plugin`
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use indicatif::ProgressBar;
-use shardc::runtime::plugin::{self, Check, Health, InstallProgress};
+use serde_json::{Value, json};
+use shardc::runtime::plugin::{self, Check, FoundPlugin, Health, InstallProgress};
 use shardc::runtime::{Environment, PluginKind};
 
 use super::runtime_error;
 use crate::args::{Kind, PluginArgs, PluginCommand};
-use crate::io;
-use crate::table::Table;
+use crate::ui::Ui;
+use crate::ui::table::Table;
 
-pub(crate) fn run(args: &PluginArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
     let environment = Environment::from_process();
     match &args.command {
         PluginCommand::List => {
             let found = plugin::list(&environment);
-            if found.is_empty() {
-                io::print("no plugin was found; `shardc plugin install cpu` fetches one\n")?;
-            }
-            let mut table = Table::new(&["kind", "found in", "file"]);
-            for f in &found {
-                table.row(vec![f.kind.as_str().into(), f.source.to_string(), f.path.display().to_string()]);
-            }
-            if !found.is_empty() {
-                io::print(&table)?;
-            }
+            ui.result(
+                || text(&found, ui),
+                || json!({ "version": 1, "plugins": found.iter().map(json).collect::<Vec<_>>() }),
+            )?;
             Ok(ExitCode::SUCCESS)
         }
-        PluginCommand::Install { kind } => install(*kind, &environment),
+        PluginCommand::Install { kind } => install(*kind, &environment, ui),
         PluginCommand::Doctor => {
-            let mut healthy = true;
-            for check in plugin::doctor(&environment) {
-                io::print(format_args!("{}\n", describe(&check)))?;
-                healthy &= !matches!(check.health, Health::Broken { .. });
-            }
+            let checks = plugin::doctor(&environment);
+            let healthy = !checks.iter().any(|check| matches!(check.health, Health::Broken { .. }));
+            let text = || checks.iter().map(|check| format!("{}\n", describe(check))).collect();
+            ui.result(
+                text,
+                || json!({ "version": 1, "plugins": checks.iter().map(health).collect::<Vec<_>>() }),
+            )?;
             Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
     }
+}
+
+fn text(found: &[FoundPlugin], ui: &Ui) -> String {
+    if found.is_empty() {
+        return "no plugin was found; `shardc plugin install cpu` fetches one\n".to_owned();
+    }
+    let mut table = Table::new(&["kind", "found in", "file"]);
+    for f in found {
+        table.row(vec![f.kind.as_str().into(), f.source.to_string(), f.path.display().to_string()]);
+    }
+    ui.table(&table)
+}
+
+fn json(found: &FoundPlugin) -> Value {
+    json!({ "kind": found.kind.as_str(), "found_in": found.source.to_string(), "file": found.path })
 }
 
 /// One plugin's state of health, the kind first.
@@ -64,12 +75,31 @@ fn describe(check: &Check) -> String {
     format!("{}:{place}\n  {health}", check.kind.as_str())
 }
 
-fn install(kind: Kind, environment: &Environment) -> Result<ExitCode> {
+fn health(check: &Check) -> Value {
+    let mut object = match &check.health {
+        Health::Absent { hint } => json!({ "state": "absent", "hint": hint }),
+        Health::Broken { reason } => json!({ "state": "broken", "reason": reason }),
+        Health::Loads { api_version: (major, minor), missing_functions, devices } => json!({
+            "state": "loads",
+            "api_version": format!("{major}.{minor}"),
+            "missing_functions": missing_functions,
+            "platform": devices.as_ref().ok().map(|(platform, _)| platform),
+            "devices": devices.as_ref().ok().map(|(_, n)| n),
+            "no_devices": devices.as_ref().err().map(ToString::to_string),
+        }),
+    };
+    object["kind"] = json!(check.kind.as_str());
+    object["found_in"] = json!(check.found.as_ref().map(|f| f.source.to_string()));
+    object["file"] = json!(check.found.as_ref().map(|f| &f.path));
+    object
+}
+
+fn install(kind: Kind, environment: &Environment, ui: &Ui) -> Result<ExitCode> {
     let kind = match kind {
         Kind::Cpu => PluginKind::Cpu,
         Kind::Tpu => PluginKind::Tpu,
     };
-    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    let bar = if ui.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     let found = plugin::install(kind, environment, &mut |progress| match progress {
         InstallProgress::Downloading { received, total, .. } => {
             bar.set_length(total.unwrap_or(received));
@@ -82,6 +112,6 @@ fn install(kind: Kind, environment: &Environment) -> Result<ExitCode> {
     })
     .map_err(runtime_error)?;
     bar.finish_and_clear();
-    io::print(format_args!("{}\n", found.path.display()))?;
+    ui.result(|| format!("{}\n", found.path.display()), || json(&found))?;
     Ok(ExitCode::SUCCESS)
 }

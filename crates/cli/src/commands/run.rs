@@ -6,17 +6,24 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde_json::{Value, json};
 use shardc::exec::{Program, random_inputs};
 use shardc::ir::DType;
 use shardc::runtime::HostArray;
 
 use super::{cpu_client, runtime_error};
 use crate::args::RunArgs;
-use crate::io;
-use crate::table::Table;
+use crate::job;
+use crate::output::Outputs;
+use crate::ui::Ui;
+use crate::ui::table::Table;
 
-pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let mut job = io::partition(&args.input, &args.how)?;
+pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
+    let saved = args.outputs.as_deref().map(|path| ("--outputs", path));
+    let given = args.inputs.as_deref().map(|path| ("--inputs", path));
+    let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
+    let mut files = Outputs::plan(&args.how.outputs(&[saved]), &inputs)?;
+    let mut job = job::partition(&args.input, &args.how, ui)?;
     let client = cpu_client(&args.device, job.output.manifest.num_devices)?;
     let mut inputs =
         random_inputs(&job.output.interface, args.device.seed).map_err(|e| job.source.explain(&e))?;
@@ -28,25 +35,66 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let program = Program::partitioned(&client, &job.output).map_err(|e| job.source.explain(&e))?;
     job.progress.stage("run");
     let outputs = program.run(&client, &inputs).map_err(|e| job.source.explain(&e))?;
-    job.progress.finish(args.how.timings.as_deref())?;
-    let mut table = Table::new(&["output", "type", ">smallest", ">largest", ">mean"]);
-    for (i, (array, tensor)) in outputs.iter().zip(&job.output.interface.outputs).enumerate() {
+    job.progress.finish(&mut files, args.how.timings.as_deref())?;
+    if let Some(path) = &args.outputs {
+        files.put(path, serialized(&outputs)?)?;
+    }
+    files.commit()?;
+    let rows: Vec<Row> = outputs
+        .iter()
+        .zip(&job.output.interface.outputs)
+        .map(|(array, tensor)| Row::new(array, tensor.global.to_string(), tensor.name.clone()))
+        .collect();
+    ui.result(
+        || ui.table(&table(&rows)),
+        || json!({ "version": 1, "outputs": rows.iter().map(Row::json).collect::<Vec<_>>() }),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is told of an output.
+struct Row {
+    name: Option<String>,
+    ty: String,
+    smallest: f64,
+    largest: f64,
+    mean: f64,
+}
+
+impl Row {
+    fn new(array: &HostArray, ty: String, name: Option<String>) -> Row {
         let values = array.to_f64_vec();
         let fold = |f: fn(f64, f64) -> f64, start: f64| values.iter().copied().fold(start, f);
-        let name = tensor.name.as_deref().map(|n| format!(" ({n})")).unwrap_or_default();
-        table.row(vec![
-            format!("out{i}{name}"),
-            tensor.global.to_string(),
-            format!("{:.6}", fold(f64::min, f64::INFINITY)),
-            format!("{:.6}", fold(f64::max, f64::NEG_INFINITY)),
-            format!("{:.6}", values.iter().sum::<f64>() / values.len().max(1) as f64),
-        ]);
+        Row {
+            name,
+            ty,
+            smallest: fold(f64::min, f64::INFINITY),
+            largest: fold(f64::max, f64::NEG_INFINITY),
+            mean: values.iter().sum::<f64>() / values.len().max(1) as f64,
+        }
     }
-    io::print(&table)?;
-    if let Some(path) = &args.outputs {
-        save(path, &outputs)?;
+
+    /// Numbers that are not finite are null.
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "type": self.ty,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "mean": self.mean,
+        })
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["output", "type", ">smallest", ">largest", ">mean"]);
+    for (i, row) in rows.iter().enumerate() {
+        let name = row.name.as_deref().map(|n| format!(" ({n})")).unwrap_or_default();
+        let number = |n: f64| format!("{n:.6}");
+        let (name, ty) = (format!("out{i}{name}"), row.ty.clone());
+        table.row(vec![name, ty, number(row.smallest), number(row.largest), number(row.mean)]);
+    }
+    table
 }
 
 const TYPES: &[(DType, Dtype)] = &[
@@ -105,7 +153,7 @@ fn load(path: &Path, names: &[Option<String>], inputs: &mut [HostArray]) -> Resu
     Ok(())
 }
 
-fn save(path: &Path, outputs: &[HostArray]) -> Result<()> {
+fn serialized(outputs: &[HostArray]) -> Result<Vec<u8>> {
     let mut tensors = BTreeMap::new();
     for (i, array) in outputs.iter().enumerate() {
         let Some((_, dtype)) = TYPES.iter().find(|(d, _)| *d == array.dtype) else {
@@ -113,6 +161,5 @@ fn save(path: &Path, outputs: &[HostArray]) -> Result<()> {
         };
         tensors.insert(format!("out{i}"), TensorView::new(*dtype, array.shape.clone(), &array.data)?);
     }
-    let bytes = safetensors::serialize(tensors, None)?;
-    io::write(path, &bytes)
+    Ok(safetensors::serialize(tensors, None)?)
 }

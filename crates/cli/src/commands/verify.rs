@@ -3,21 +3,34 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::exec;
+use serde_json::{Value, json};
+use shardc::exec::{self, OutputCheck};
 
 use super::cpu_client;
 use crate::args::VerifyArgs;
-use crate::io;
-use crate::table::Table;
+use crate::job;
+use crate::output::Outputs;
+use crate::ui::Ui;
+use crate::ui::table::Table;
 
-pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
-    let mut job = io::partition(&args.input, &args.how)?;
+pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
+    let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
+    let mut job = job::partition(&args.input, &args.how, ui)?;
     let devices = job.output.manifest.num_devices;
     let client = cpu_client(&args.device, devices)?;
     job.progress.stage("compile and run");
     let checks = exec::verify(&client, &job.original, &job.output, args.device.seed)
         .map_err(|e| job.source.explain(&e))?;
-    job.progress.finish(args.how.timings.as_deref())?;
+    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
+    outputs.commit()?;
+    let wrong = checks.iter().filter(|c| !c.ok()).count();
+    ui.result(|| text(&checks, devices, ui), || json(&checks, devices))?;
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The outputs that differ, and how many there are.
+fn text(checks: &[OutputCheck], devices: usize, ui: &Ui) -> String {
+    let mut out = String::new();
     let wrong: Vec<_> = checks.iter().filter(|c| !c.ok()).collect();
     if !wrong.is_empty() {
         let mut table = Table::new(&["output", "type", ">error", ">tolerance", ">mismatches"]);
@@ -31,12 +44,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
                 c.difference.mismatches.to_string(),
             ]);
         }
-        io::print(&table)?;
+        out.push_str(&ui.table(&table));
     }
     let worst = checks.iter().map(|c| c.difference.max_rel_to_scale).fold(0.0, f64::max);
     let rounding = checks.iter().filter(|c| c.is_rounding()).count();
     let finite = checks.iter().map(|c| c.difference.finite_share).fold(1.0, f64::min);
-    io::print(format_args!(
+    out.push_str(&format!(
         "{}: {} of {} outputs equal on {devices} devices and on one; largest difference {worst:.3e} of the largest value{}{}\n",
         if wrong.is_empty() { "ok" } else { "WRONG" },
         checks.len() - wrong.len(),
@@ -50,6 +63,28 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<ExitCode> {
         } else {
             String::new()
         },
-    ))?;
-    Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    ));
+    out
+}
+
+fn json(checks: &[OutputCheck], devices: usize) -> Value {
+    let outputs = checks.iter().map(|c| {
+        json!({
+            "output": c.index,
+            "name": c.name,
+            "type": c.ty.to_string(),
+            "ok": c.ok(),
+            "error": c.difference.max_rel_to_scale,
+            "tolerance": c.tolerance,
+            "mismatches": c.difference.mismatches,
+            "rounding": c.is_rounding(),
+            "finite_share": c.difference.finite_share,
+        })
+    });
+    json!({
+        "version": 1,
+        "ok": checks.iter().all(|c| c.ok()),
+        "devices": devices,
+        "outputs": outputs.collect::<Vec<_>>(),
+    })
 }

@@ -1,12 +1,13 @@
 //! Stages of long work: a spinner on a terminal, silence otherwise, and how long each took.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output::Outputs;
 
 /// The stages so far.
 pub(crate) struct Progress {
@@ -16,8 +17,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn start() -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
+    pub(super) fn start(visible: bool) -> Progress {
+        let bar = visible.then(|| {
             let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = style {
@@ -53,8 +54,8 @@ impl Progress {
         }
     }
 
-    /// All is done; writes the times where the user wants them.
-    pub(crate) fn finish(mut self, timings: Option<&Path>) -> Result<()> {
+    /// All is done; the times go where the user wants them.
+    pub(crate) fn finish(mut self, outputs: &mut Outputs, timings: Option<&Path>) -> Result<()> {
         self.end();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -65,7 +66,7 @@ impl Progress {
             for (name, time) in &self.stages {
                 *times.entry(name).or_default() += time.as_secs_f64();
             }
-            crate::io::write(path, format!("{}\n", serde_json::to_string(&times)?).as_bytes())?;
+            outputs.put(path, format!("{}\n", serde_json::to_string(&times)?))?;
         }
         Ok(())
     }

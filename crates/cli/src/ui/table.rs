@@ -21,22 +21,84 @@ impl Table {
     }
 }
 
+/// A column is not made narrower than this.
+const NARROWEST: usize = 16;
+
+impl Table {
+    /// The table as text. Where it is wider than `width`, the widest column of words is wrapped.
+    pub(crate) fn to_text(&self, width: Option<usize>) -> String {
+        let natural = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max();
+        let mut widths: Vec<usize> = (0..self.right.len()).map(|c| natural(c).unwrap_or(0)).collect();
+        let all: usize = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        let words = (0..widths.len()).filter(|&c| !self.right[c]).max_by_key(|&c| widths[c]);
+        if let (Some(c), Some(over)) = (words, width.and_then(|width| all.checked_sub(width))) {
+            widths[c] = widths[c].saturating_sub(over).max(NARROWEST.min(widths[c]));
+        }
+        let mut out = String::new();
+        for row in &self.rows {
+            let cells: Vec<Vec<String>> =
+                row.iter().zip(&widths).map(|(cell, &width)| wrapped(cell, width)).collect();
+            for i in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                let mut line = String::new();
+                for (c, lines) in cells.iter().enumerate() {
+                    let cell = lines.get(i).map_or("", String::as_str);
+                    let pad = " ".repeat(widths[c].saturating_sub(cell.chars().count()));
+                    let (before, after) = if self.right[c] { (&*pad, "") } else { ("", &*pad) };
+                    line.push_str(if c == 0 { "" } else { "  " });
+                    line.push_str(before);
+                    line.push_str(cell);
+                    line.push_str(after);
+                }
+                out.push_str(line.trim_end());
+                out.push('\n');
+            }
+        }
+        out
+    }
+}
+
+/// The text in lines of at most `width` characters, between words where that is possible; at least one line.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let count = |text: &str| text.chars().count();
+    if count(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        for (i, piece) in letters.chunks(width.max(1)).enumerate() {
+            let space = if i == 0 && !line.is_empty() { " " } else { "" };
+            if !line.is_empty() && count(&line) + space.len() + piece.len() > width {
+                lines.push(std::mem::take(&mut line));
+            } else {
+                line.push_str(space);
+            }
+            line.extend(piece);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = |c: usize| self.rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max();
-        let widths: Vec<usize> = (0..self.right.len()).map(|c| width(c).unwrap_or(0)).collect();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (c, cell) in row.iter().enumerate() {
-                let pad = " ".repeat(widths[c].saturating_sub(cell.chars().count()));
-                let (before, after) = if self.right[c] { (pad.as_str(), "") } else { ("", pad.as_str()) };
-                line.push_str(if c == 0 { "" } else { "  " });
-                line.push_str(before);
-                line.push_str(cell);
-                line.push_str(after);
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
-        Ok(())
+        f.write_str(&self.to_text(None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_as_wide_as_it_may_be() {
+        let mut table = Table::new(&["rule", ">n", "what it warns of"]);
+        table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that splits nothing".into()]);
+        let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that splits nothing\n";
+        assert_eq!(table.to_string(), wide);
+        assert_eq!(table.to_text(Some(51)), wide);
+        let narrow = "rule     n  what it warns of\nunused  12  an axis of the mesh\n            that splits nothing\n";
+        assert_eq!(table.to_text(Some(32)), narrow);
+        assert_eq!(wrapped("abcdef gh", 4), ["abcd", "ef", "gh"]);
     }
 }

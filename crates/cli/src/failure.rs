@@ -1,0 +1,81 @@
+//! Why a command failed, as data. Only [`Ui`](crate::ui::Ui) makes text of it.
+
+use std::fmt;
+
+use shardc::runtime::RuntimeError;
+use shardc::{Diagnostic, Error};
+
+/// A failure of which more is known than a sentence. It travels in an [`anyhow::Error`].
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What the compiler says of a program, or of what the options say about it.
+    Refused {
+        diagnostics: Vec<Diagnostic>,
+        /// What the program is called.
+        name: String,
+        /// Its text; empty where it is not text.
+        text: String,
+        /// Whether the command line is at fault.
+        usage: bool,
+    },
+    /// What the runtime says.
+    Runtime { code: String, message: String, hint: Option<String> },
+    /// A mistake in the command line, as opposed to one in the program.
+    Usage { message: String, hint: Option<String> },
+}
+
+impl Failure {
+    pub(crate) fn of(error: &Error, name: &str, text: &str) -> Failure {
+        match error {
+            Error::Diagnostics(diagnostics) => Failure::Refused {
+                diagnostics: diagnostics.clone(),
+                name: name.to_owned(),
+                text: text.to_owned(),
+                usage: diagnostics.iter().all(is_about_options),
+            },
+            Error::Runtime(error) => Failure::runtime(error),
+        }
+    }
+
+    pub(crate) fn runtime(error: &RuntimeError) -> Failure {
+        Failure::Runtime { code: error.code().to_owned(), message: error.to_string(), hint: error.hint() }
+    }
+
+    /// Whether the command line is at fault: exit code 2.
+    pub(crate) fn is_usage(&self) -> bool {
+        match self {
+            Failure::Refused { usage, .. } => *usage,
+            Failure::Runtime { .. } => false,
+            Failure::Usage { .. } => true,
+        }
+    }
+}
+
+/// One line each; what a person reads is made by the user interface.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused { diagnostics, .. } => {
+                for (i, diagnostic) in diagnostics.iter().enumerate() {
+                    write!(f, "{}{diagnostic}", if i > 0 { "\n" } else { "" })?;
+                }
+                Ok(())
+            }
+            Failure::Runtime { message, .. } | Failure::Usage { message, .. } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A mistake in the command line: exit code 2.
+pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
+    Failure::Usage { message: message.into(), hint: None }.into()
+}
+
+/// Whether an error is about what --mesh and --spec say.
+fn is_about_options(diagnostic: &Diagnostic) -> bool {
+    const CODES: &[&str] =
+        &["SH0306", "SH0307", "SH0331", "SH0333", "SH0334", "SH0335", "SH0336", "SH0337", "SH0338", "SH0339"];
+    diagnostic.quote.is_some() || CODES.contains(&diagnostic.code)
+}

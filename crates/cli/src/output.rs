@@ -1,0 +1,321 @@
+//! What a command writes: every file of it, or none.
+//!
+//! A file is written beside its place under another name, and all take their places at the end. So a reader never sees
+//! half a file, a failure leaves what was there before, and a program always has the manifest of the same run.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use shardc::runtime::scratch::{self, Scratch};
+use tempfile::NamedTempFile;
+
+use crate::failure::usage;
+
+/// The outputs of one command, none of which is in its place before [`Outputs::commit`].
+#[derive(Default)]
+pub(crate) struct Outputs {
+    staged: Vec<Staged>,
+}
+
+enum Staged {
+    /// A file beside the place that it takes.
+    Beside { temporary: Scratch<NamedTempFile>, target: PathBuf },
+    /// What is no regular file, and what lies in a folder where nothing can be made.
+    Direct { target: PathBuf, bytes: Vec<u8> },
+    /// The standard output.
+    Standard { bytes: Vec<u8> },
+}
+
+/// An option and the file that it names.
+pub(crate) type Named<'a> = (&'a str, &'a Path);
+
+impl Outputs {
+    /// Checks, before any work is done, that the files can be written and are different ones.
+    ///
+    /// Files are the same if the system says so, whatever their spelling: links are followed.
+    ///
+    /// # Errors
+    /// Wrong usage, where an output is an input or another output; a place that cannot be written.
+    pub(crate) fn plan(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<Outputs> {
+        let places: Vec<Place> = outputs.iter().map(|(_, path)| Place::of(path)).collect();
+        for (i, (place, (option, path))) in places.iter().zip(outputs).enumerate() {
+            if let Some(j) = places[..i].iter().position(|other| place.is_same(other)) {
+                let other = outputs[j].0;
+                return Err(usage(if *place == Place::Standard {
+                    format!("{other} and {option} both are the standard output: name a file for one of them")
+                } else {
+                    format!("{other} and {option} are the same file, {}", path.display())
+                }));
+            }
+            let input = inputs.iter().find(|(_, input)| place.is_same(&Place::of(input)));
+            if let Some((what, _)) = input
+                && *place != Place::Standard
+            {
+                return Err(usage(format!(
+                    "{option} {} is {what}, which would be lost: write to another file",
+                    path.display()
+                )));
+            }
+            place.check().with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(Outputs::default())
+    }
+
+    /// Writes `bytes` for `path`; `-` is the standard output.
+    pub(crate) fn put(&mut self, path: &Path, bytes: impl Into<Vec<u8>>) -> Result<()> {
+        let staged = match Place::of(path) {
+            Place::Standard => Staged::Standard { bytes: bytes.into() },
+            Place::Special(target) => Staged::Direct { target, bytes: bytes.into() },
+            Place::File { target, .. } => match beside(&target).and_then(|temporary| {
+                let bytes = bytes.into();
+                match temporary {
+                    Some(temporary) => {
+                        temporary.as_file().write_all(&bytes)?;
+                        Ok(Staged::Beside { temporary, target })
+                    }
+                    None => Ok(Staged::Direct { target, bytes }),
+                }
+            }) {
+                Ok(staged) => staged,
+                Err(error) => return Err(error).with_context(|| format!("cannot write {}", path.display())),
+            },
+        };
+        self.staged.push(staged);
+        Ok(())
+    }
+
+    /// Where another process is to write what belongs at `path`.
+    pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
+        if let Place::File { target, .. } = Place::of(path)
+            && let Some(temporary) =
+                beside(&target).with_context(|| format!("cannot write {}", path.display()))?
+        {
+            let place = temporary.path().to_owned();
+            self.staged.push(Staged::Beside { temporary, target });
+            return Ok(place);
+        }
+        Ok(path.to_owned())
+    }
+
+    /// Puts everything where it belongs. Streams come first: what they do not take leaves no file.
+    pub(crate) fn commit(self) -> Result<()> {
+        for staged in &self.staged {
+            match staged {
+                Staged::Standard { bytes } => write_stdout(bytes)?,
+                Staged::Direct { target, bytes } => File::create(target)
+                    .and_then(|mut file| file.write_all(bytes))
+                    .or_else(unless_closed)
+                    .with_context(|| format!("cannot write {}", target.display()))?,
+                Staged::Beside { .. } => {}
+            }
+        }
+        let files: Vec<(&Path, &Path)> = self
+            .staged
+            .iter()
+            .filter_map(|staged| match staged {
+                Staged::Beside { temporary, target } => Some((temporary.path(), target.as_path())),
+                Staged::Direct { .. } | Staged::Standard { .. } => None,
+            })
+            .collect();
+        // A signal comes before or after all of them.
+        let _undisturbed = scratch::undisturbed();
+        rename_all(&files).map_err(|(target, error)| {
+            anyhow::Error::from(error).context(format!("cannot write {}", target.display()))
+        })
+    }
+}
+
+/// Moves each file to its place. If one cannot be moved, those before it are taken back.
+fn rename_all<'a>(files: &[(&Path, &'a Path)]) -> Result<(), (&'a Path, io::Error)> {
+    let mut done: Vec<(&Path, Option<PathBuf>)> = Vec::new();
+    let mut failed = None;
+    for &(from, to) in files {
+        // A second name for what was there. A file system that knows none cannot take it back.
+        let old =
+            Some(from.with_extension("old")).filter(|old| files.len() > 1 && fs::hard_link(to, old).is_ok());
+        let existed = to.exists();
+        if let Err(error) = keep_permissions(from, to).and_then(|()| fs::rename(from, to)) {
+            old.map(fs::remove_file);
+            failed = Some((to, error));
+            break;
+        }
+        if old.is_some() || !existed {
+            done.push((to, old));
+        }
+    }
+    for (to, old) in done.into_iter().rev() {
+        // Best effort: the first error is the one to tell.
+        let _ = match (&failed, old) {
+            (None, Some(old)) => fs::remove_file(old),
+            (None, None) => Ok(()),
+            (Some(_), Some(old)) => fs::rename(old, to),
+            (Some(_), None) => fs::remove_file(to),
+        };
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// A file that is replaced keeps its permissions.
+fn keep_permissions(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::metadata(to) {
+        Ok(old) => fs::set_permissions(from, old.permissions()),
+        Err(_) => Ok(()),
+    }
+}
+
+/// An empty file beside `target`; `None` where only `target` itself can be written.
+fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
+    let folder = folder_of(target);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".shardc-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file: the process's mask takes away what it wants.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    match Scratch::new(|| builder.tempfile_in(folder)) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && target.exists() => Ok(None),
+        made => made.map(Some),
+    }
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// `-`.
+    Standard,
+    /// A pipe, a device, or a stream by the name that the system gives it.
+    Special(PathBuf),
+    /// A file that is there, or could be. Two are the same if their `identity` is, or else their path.
+    File { target: PathBuf, identity: Option<(u64, u64)> },
+}
+
+impl Place {
+    fn of(path: &Path) -> Place {
+        if path == Path::new("-") {
+            return Place::Standard;
+        }
+        let is_stream = ["/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd", "/proc"];
+        let metadata = fs::metadata(path);
+        let is_file = metadata.as_ref().map_or(true, |m| m.is_file() || m.is_dir());
+        if !is_file || is_stream.iter().any(|stream| path.starts_with(stream)) {
+            return Place::Special(path.to_owned());
+        }
+        let target = resolved(path);
+        Place::File { target, identity: metadata.ok().and_then(|m| identity(&m)) }
+    }
+
+    fn is_same(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::File { target: a, identity: x }, Place::File { target: b, identity: y }) => {
+                a == b || (x.is_some() && x == y)
+            }
+            (Place::Standard, Place::Standard) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it can be written, as far as that is known before.
+    fn check(&self) -> io::Result<()> {
+        let Place::File { target, .. } = self else { return Ok(()) };
+        if target.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if target.exists() {
+            return OpenOptions::new().write(true).open(target).map(|_| ());
+        }
+        fs::metadata(folder_of(target)).map(|_| ())
+    }
+}
+
+/// The path with links followed, the last one too: a link stays, and what it leads to is replaced.
+fn resolved(path: &Path) -> PathBuf {
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        if let Ok(whole) = path.canonicalize() {
+            return whole;
+        }
+        match fs::read_link(&path) {
+            Ok(next) => path = folder_of(&path).join(next),
+            Err(_) => break,
+        }
+    }
+    match (folder_of(&path).canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+/// Writes to the standard output. A reader that has seen enough, as `head` has, is no error.
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .or_else(unless_closed)
+        .context("cannot write the standard output")
+}
+
+fn unless_closed(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_file_refuses_no_file_keeps() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("old"), "before").unwrap();
+        let mut outputs = Outputs::default();
+        for name in ["old", "new", "late"] {
+            outputs.put(&path(name), "after").unwrap();
+        }
+        // A folder that came into being meanwhile.
+        fs::create_dir(path("late")).unwrap();
+        let error = outputs.commit().unwrap_err();
+        assert!(format!("{error:#}").starts_with(&format!("cannot write {}", path("late").display())));
+        assert_eq!(fs::read_to_string(path("old")).unwrap(), "before");
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["late", "old"]);
+    }
+
+    #[test]
+    fn files_are_the_same_whatever_their_spelling() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "").unwrap();
+        fs::create_dir(path("d")).unwrap();
+        let same = |a: &str, b: &str| Place::of(&path(a)).is_same(&Place::of(&path(b)));
+        assert!(same("a", "./a") && same("a", "d/../a") && same("new", "d/../new"));
+        assert!(!same("a", "b"));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
+            std::os::unix::fs::symlink(path("new"), path("dangling")).unwrap();
+            fs::hard_link(path("a"), path("hard")).unwrap();
+            assert!(same("a", "link") && same("a", "hard") && same("new", "dangling"));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Diagnostics for machines.
+
+use serde_json::{Value, json};
+use shardc::ir::{Class, Span};
+use shardc::{Diagnostic, Severity};
+
+use crate::words;
+
+/// A diagnostic as one line of the standard error.
+pub(crate) fn line(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
+    let mut object = self::diagnostic(diagnostic, file, text);
+    object["type"] = json!("diagnostic");
+    object
+}
+
+/// An error that has no place in a program.
+pub(crate) fn error(code: Option<&str>, message: &str, hint: Option<&str>) -> Value {
+    json!({
+        "type": "diagnostic",
+        "code": code,
+        "severity": "error",
+        "message": message,
+        "file": null,
+        "line": null,
+        "column": null,
+        "user_location": null,
+        "hint": hint.filter(|hint| !hint.is_empty()),
+        "notes": [],
+    })
+}
+
+/// A diagnostic with the file, line and column that it is about; null what there is not.
+///
+/// What is wrong with an option is in that: its text is there as `option`, and the column counts in it.
+pub(crate) fn diagnostic(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
+    let (file, (line, column)) = match &diagnostic.quote {
+        Some(quote) => {
+            let (option, span) = words::option(quote);
+            (json!(words::COMMAND_LINE), place(span, &option))
+        }
+        None => (json!(Some(file).filter(|file| !file.is_empty())), place(diagnostic.span, text)),
+    };
+    let notes = diagnostic.notes.iter().map(|(span, note)| {
+        let (line, column) = place(*span, text);
+        json!({ "message": note, "line": line, "column": column })
+    });
+    json!({
+        "code": diagnostic.code,
+        "severity": match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        "class": match diagnostic.class {
+            Class::InvalidInput => "invalid-input",
+            Class::Unsupported => "unsupported",
+            Class::Internal => "internal",
+        },
+        "message": diagnostic.message,
+        "file": file,
+        "line": line,
+        "column": column,
+        "option": diagnostic.quote.as_ref().map(|quote| words::option(quote).0),
+        "user_location": diagnostic.user_loc,
+        "hint": diagnostic.hint.as_deref().map(words::hint),
+        "notes": notes.collect::<Vec<_>>(),
+    })
+}
+
+/// Line and column, from 1; null where there is no place, or no text.
+fn place(span: Span, text: &str) -> (Value, Value) {
+    let before = usize::try_from(span.start).ok().filter(|_| span.is_some()).and_then(|at| text.get(..at));
+    let Some(before) = before.filter(|_| !text.is_empty()) else { return (Value::Null, Value::Null) };
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
+    (json!(line), json!(before[line_start..].chars().count() + 1))
+}

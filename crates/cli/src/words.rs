@@ -1,0 +1,65 @@
+//! The library's words about its interface as those of the command line.
+//!
+//! A hint of the library names what a caller of the library writes: `Compiler::mesh("data=4")`. Who runs this program
+//! writes `--mesh data=4`.
+
+use std::borrow::Cow;
+
+use shardc::ir::{Quote, Span};
+use shardc::{Diagnostic, RenderOptions};
+
+/// What the place of an option is called.
+pub(crate) const COMMAND_LINE: &str = "<command line>";
+
+/// The library's words, and this program's.
+const WORDS: &[(&str, &str)] = &[
+    ("`Compiler::mesh(\"data=4,model=2\")`", "--mesh \"data=4,model=2\""),
+    ("`Compiler::spec(\"ARG\", \"data,-\")`", "--spec ARG=data,-"),
+    ("`Compiler::mesh`", "--mesh"),
+    ("`Compiler::spec`", "--spec"),
+];
+
+/// A hint in the words of the command line.
+pub(crate) fn hint(text: &str) -> Cow<'_, str> {
+    WORDS.iter().fold(Cow::Borrowed(text), |text, (library, program)| {
+        if text.contains(library) { Cow::Owned(text.replace(library, program)) } else { text }
+    })
+}
+
+/// The option that is quoted, as it is written, and the part of it that is wrong.
+pub(crate) fn option(quote: &Quote) -> (String, Span) {
+    let option = format!("--{} ", quote.origin);
+    let (start, end) = (quote.span.start as usize, quote.span.end as usize);
+    (format!("{option}{}", quote.text), Span::new(option.len() + start, option.len() + end))
+}
+
+/// Diagnostics for people, each in the words of the command line.
+pub(crate) fn render(diagnostics: &[Diagnostic], name: &str, text: &str, options: RenderOptions) -> String {
+    let diagnostics: Vec<Diagnostic> = diagnostics
+        .iter()
+        .map(|diagnostic| {
+            let mut diagnostic = diagnostic.clone();
+            diagnostic.hint = diagnostic.hint.map(|text| hint(&text).into_owned());
+            if let Some(quote) = &mut diagnostic.quote {
+                (quote.text, quote.span) = option(quote);
+                quote.origin = COMMAND_LINE;
+            }
+            diagnostic
+        })
+        .collect();
+    shardc::render_with(&diagnostics, name, text, &options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_speak_of_options() {
+        assert_eq!(
+            hint("leave out `Compiler::mesh`, or add `Compiler::spec(\"ARG\", \"data,-\")`"),
+            "leave out --mesh, or add --spec ARG=data,-"
+        );
+        assert_eq!(hint("did you mean `stablehlo.add`?"), "did you mean `stablehlo.add`?");
+    }
+}

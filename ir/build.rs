@@ -1,8 +1,9 @@
-//! Says what to install and what to set where LLVM is missing, before the build scripts of MLIR's bindings fail with
-//! words about whichever LLVM they find.
+//! With the feature `mlir`: says what to install and what to set where LLVM is missing, before the build scripts of MLIR's
+//! bindings fail with words about whichever LLVM they find.
 //!
 //! Those need LLVM 22 with MLIR, by `MLIR_SYS_220_PREFIX` and `TABLEGEN_220_PREFIX` or as the `llvm-config` on the path,
-//! and libclang. This script has no dependencies, so that cargo builds and runs it while it still compiles theirs.
+//! and libclang. Cargo builds first what most waits for, so a check in `shardc-mlir` itself would come after theirs; this
+//! crate is under all others of shardc.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,9 @@ const DEBIAN: &str = "/usr/lib/llvm-22";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var_os("CARGO_FEATURE_MLIR").is_none() {
+        return;
+    }
     for variable in PREFIXES {
         println!("cargo::rerun-if-env-changed={variable}");
     }

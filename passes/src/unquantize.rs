@@ -201,7 +201,7 @@ impl Pass {
             Works::Stored => out.push(op),
             Works::StoredIfAlike | Works::Real => {
                 if in_real_numbers(module, op, &mut self.forward, out).is_none() {
-                    let kind = module.ops[op].kind.name();
+                    let kind = module.ops[op].kind.title();
                     let message = format!("{kind} on quantized numbers whose type says too little");
                     self.errors.push(
                         Diagnostic::unsupported("SH0371", message).at(module.ops[op].span).hint(
@@ -212,7 +212,7 @@ impl Pass {
             }
             Works::Unknown => {
                 let message =
-                    format!("what {} does with quantized numbers is not known", module.ops[op].kind.name());
+                    format!("what {} does with quantized numbers is not known", module.ops[op].kind.title());
                 self.errors.push(
                     Diagnostic::unsupported("SH0370", message)
                         .at(module.ops[op].span)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shardc_ir::{Attr, Module};
-use shardc_passes::rules::registry::RuleRegistry;
+use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
 use shardc_passes::rules::{SHARDING_RULE_ATTR, parse_rule, rule_of};
 
 fn parse(text: &str) -> Module {
@@ -114,22 +114,145 @@ fn a_front_end_can_say_the_rule_of_its_calls() {
     let own = "#sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>";
     let text = CALL.replace("@mine(%a)", &format!("@mine(%a) {{sdy.sharding_rule = {own}}}"));
     assert_eq!(resolved(&text, &registry), Some(Attr::Raw(own.into())));
-    // Letters that do not fit the shapes say nothing.
-    registry.register("mine", |call| call.letters("b->b"));
+    // That nothing is known is said on purpose.
+    registry.register("mine", |_| Ok(CallRule::Unknown));
     assert_eq!(resolved(CALL, &registry), None);
+}
+
+/// What is said of a call whose rule does not fit.
+fn fault(
+    signature: &str,
+    rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,
+) -> String {
+    let (operands, result) = signature.split_once("->").unwrap();
+    let types: Vec<&str> = operands.split(';').map(str::trim).filter(|ty| !ty.is_empty()).collect();
+    let args: Vec<String> = types.iter().enumerate().map(|(i, ty)| format!("%a{i}: {ty}")).collect();
+    let names: Vec<String> = (0..types.len()).map(|i| format!("%a{i}")).collect();
+    let text = format!(
+        "func.func @main({}) -> {result} {{\n  %0 = stablehlo.custom_call @mine({}) : ({}) -> {result}\n  return %0 : {result}\n}}",
+        args.join(", "),
+        names.join(", "),
+        types.join(", ")
+    );
+    let mut registry = RuleRegistry::new();
+    registry.register("mine", rule);
+    let mut module = parse(&text);
+    match registry.resolve(&mut module) {
+        Ok(()) => "fits".to_owned(),
+        Err(errors) => {
+            assert_eq!(errors.len(), 1, "{errors:?}");
+            let error = &errors[0];
+            assert_eq!((error.code, error.class), ("SH0807", shardc_ir::Class::InvalidInput));
+            let at = &text[error.span.start as usize..error.span.end as usize];
+            assert!(at.starts_with("stablehlo.custom_call"), "{at}");
+            let whose = "the rule that is registered for stablehlo.custom_call @mine ";
+            error.message.strip_prefix(whose).expect(&error.message).to_owned()
+        }
+    }
+}
+
+#[test]
+fn letters_that_do_not_fit_a_call_are_an_error_that_says_what_does_not() {
+    let call = "tensor<8x4xf32>; tensor<4x2xf32> -> tensor<8x2xf32>";
+    let of = |letters: &'static str| fault(call, move |call| call.letters(letters));
+    assert_eq!(of("ik,kj->ij"), "fits");
+    assert_eq!(of(" i k , k j -> i j "), "fits");
+    assert_eq!(
+        of("ik,kj"),
+        "does not fit: `ik,kj` has no `->` between the letters of the operands and those of the results"
+    );
+    assert_eq!(of("ik,k2->ij"), "does not fit: `ik,k2->ij` has `2`, which is no letter, in operand 1");
+    assert_eq!(of("ik,kj->...j"), "does not fit: `ik,kj->...j` has `.`, which is no letter, in result 0");
+    assert_eq!(of("ik->ij"), "does not fit: `ik->ij` has letters of 1 operand, the call has 2");
+    assert_eq!(of("ik,kj->ij,i"), "does not fit: `ik,kj->ij,i` has letters of 2 results, the call has 1");
+    assert_eq!(
+        of("ik,k->ij"),
+        "does not fit: `ik,k->ij` has 1 letter, `k`, for the 2 dimensions of operand 1, which is tensor<4x2xf32>"
+    );
+    assert_eq!(
+        of("ik,kk->ij"),
+        "does not fit: `ik,kk->ij` has the letter `k` twice in operand 1, `kk`: a diagonal cannot be split"
+    );
+    assert_eq!(
+        of("ik,ij->ij"),
+        "does not fit: `ik,ij->ij` gives the letter `i` two sizes: 8 along dimension 0 of result 0, which is \
+         tensor<8x2xf32>, and 4 along dimension 0 of operand 1, which is tensor<4x2xf32>"
+    );
+}
+
+#[test]
+fn a_call_without_operands_or_with_a_scalar_has_letters_too() {
+    assert_eq!(fault("-> tensor<8xf32>", |call| call.letters("->i")), "fits");
+    assert_eq!(fault("tensor<f32> -> tensor<8xf32>", |call| call.letters("->i")), "fits");
+    assert_eq!(
+        fault("tensor<8x!quant.uniform<i8:f32, 0.1>> -> tensor<8xf32>", |call| call.letters("i->i")),
+        "fits"
+    );
+}
+
+#[test]
+fn a_call_that_is_not_pointwise_is_not_taken_for_one() {
+    let pointwise = |call: &CustomCall<'_>| call.pointwise();
+    assert_eq!(fault("tensor<8x4xf32>; tensor<f32> -> tensor<8x4xbf16>", pointwise), "fits");
+    assert_eq!(
+        fault("tensor<8x4xf32>; tensor<4xf32> -> tensor<8x4xf32>", pointwise),
+        "does not fit: works on each element by itself, but operand 1 is tensor<4xf32> and result 0 is tensor<8x4xf32>"
+    );
+}
+
+#[test]
+fn a_front_end_can_say_itself_what_is_wrong_with_a_call() {
+    let rule = |_: &CustomCall<'_>| Err(RuleError::Other("heads must be even".to_owned()));
+    assert_eq!(fault("tensor<8xf32> -> tensor<8xf32>", rule), "does not fit: heads must be even");
+}
+
+#[test]
+fn every_call_with_a_wrong_rule_is_told() {
+    let text = r#"
+func.func @main(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.custom_call @mine(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.custom_call @other(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.custom_call @mine(%1) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+"#;
+    let mut registry = RuleRegistry::new();
+    registry.register("mine", |call| call.letters("b->b"));
+    registry.register("other", |call| call.letters("bi->ib"));
+    let errors = registry.resolve(&mut parse(text)).expect_err("none fits");
+    let targets: Vec<bool> = errors.iter().map(|e| e.message.contains("@mine")).collect();
+    assert_eq!(targets, [true, false, true]);
+}
+
+#[test]
+fn a_text_that_is_no_rule_is_a_fault_of_the_operation() {
+    let module = parse(CALL);
+    let call = module.walk(module.bodies().next().unwrap())[0];
+    for text in ["", "([i])->([i])", "([i, j])->([i, j]) {i=8, j=4}"] {
+        let text = format!("#sdy.op_sharding_rule<{text}");
+        let fault = shardc_ir::sharding_rule_fault(&module, call, &text).expect(&text);
+        assert!(fault.starts_with("is no rule of the form"), "{text}: {fault}");
+    }
 }
 
 #[test]
 fn a_registered_rule_that_does_not_fit_is_an_error() {
-    let mut registry = RuleRegistry::new();
-    registry.register("mine", |call| {
-        let mut rule = call.pointwise()?;
+    let without_last = |call: &CustomCall<'_>| {
+        let CallRule::Known(mut rule) = call.pointwise()? else { return Ok(CallRule::Unknown) };
         rule.factors.pop();
-        Some(rule)
-    });
-    let errors = registry.resolve(&mut parse(CALL)).expect_err("a factor has no size");
+        Ok(CallRule::Known(rule))
+    };
     assert_eq!(
-        errors[0].message,
-        "the rule that is registered for @mine has the factor j of operand 0, which has no size"
+        fault("tensor<8x4xf32> -> tensor<8x4xf32>", without_last),
+        "has the factor j of operand 0, which has no size"
+    );
+    let of_other_size = |call: &CustomCall<'_>| {
+        let CallRule::Known(mut rule) = call.pointwise()? else { return Ok(CallRule::Unknown) };
+        rule.factors[1].size = 16;
+        Ok(CallRule::Known(rule))
+    };
+    assert_eq!(
+        fault("tensor<8x4xf32> -> tensor<8x4xf32>", of_other_size),
+        "has j=16 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>"
     );
 }

@@ -11,9 +11,8 @@ use shardc_passes::memory::lacking;
 use shardc_passes::partition::{Interface, PartitionOptions, partition, refuse_if_strict};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::remesh::replace_mesh;
-use shardc_passes::rule::ShardingRule;
 use shardc_passes::rules::RuleSet;
-use shardc_passes::rules::registry::{CustomCall, RuleRegistry};
+use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
 use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -158,11 +157,12 @@ impl Compiler {
     }
 
     /// Says how the dimensions of a custom call hang together, for calls that bring no `sdy.sharding_rule` along. The
-    /// function gets the call with its shapes; `None` from it leaves the call unknown: nothing propagates through it,
-    /// and it sees whole values.
+    /// function gets the call with its shapes; [`CallRule::Unknown`] from it leaves the call unknown: nothing propagates
+    /// through it, and it sees whole values. A rule that does not fit the call is an error of compilation (SH0807), which
+    /// names the target, the rule, and what does not fit.
     ///
     /// ```
-    /// use shardc::Compiler;
+    /// use shardc::{CallRule, Compiler};
     ///
     /// # fn main() -> Result<(), shardc::Error> {
     /// let source = br#"
@@ -179,6 +179,13 @@ impl Compiler {
     /// let output = compiler.partition(source)?;
     /// assert_eq!(output.manifest.inputs[1].spec, [vec!["data"], vec![], vec![]]);
     /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
+    ///
+    /// // Only of calls of rank 3 something is known.
+    /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| match call.operand(0) {
+    ///     Some([_, _, _]) => call.letters("bqd,bkd->bqe"),
+    ///     _ => Ok(CallRule::Unknown),
+    /// });
+    /// assert!(compiler.partition(source).is_ok());
     /// # Ok(())
     /// # }
     /// ```
@@ -186,7 +193,7 @@ impl Compiler {
     pub fn custom_call_rule(
         mut self,
         target: &str,
-        rule: impl Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync + 'static,
+        rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,
     ) -> Self {
         self.rules.register(target, rule);
         self

@@ -29,7 +29,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
     if let Some(ty) = foreign
         && computes(&data.kind)
     {
-        return Err(InferError(format!("{} does not take or give {ty}", data.kind.name())));
+        return Err(InferError(format!("{} does not take or give {ty}", data.kind.title())));
     }
     let stand_ins: Vec<Option<TensorType>> =
         if quantized { types().map(|ty| quant::stand_in(module, ty)).collect() } else { Vec::new() };

@@ -1,5 +1,7 @@
 //! Names of operations, and what their kind alone tells.
 
+use std::borrow::Cow;
+
 use super::{BatchNormKind, BroadcastingOp, CollectiveSpec, DynamicOp, OpKind};
 
 impl OpKind {
@@ -106,6 +108,18 @@ impl OpKind {
             K::FuncDataFlowEdge => "sdy.func_data_flow_edge",
             K::NamedComputation(_) => "sdy.named_computation",
             K::Opaque(op) => &op.name,
+        }
+    }
+
+    /// The name for messages: that of what is called or stands for something else too, where one name is that of many
+    /// operations (`stablehlo.custom_call @my_attention`).
+    #[must_use]
+    pub fn title(&self) -> Cow<'_, str> {
+        match self {
+            OpKind::CustomCall(spec) => format!("{} @{}", self.name(), spec.target).into(),
+            OpKind::Call { callee } => format!("{} @{callee}", self.name()).into(),
+            OpKind::Composite(spec) => format!("{} \"{}\"", self.name(), spec.name).into(),
+            _ => self.name().into(),
         }
     }
 

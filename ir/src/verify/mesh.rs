@@ -208,7 +208,7 @@ impl Users<'_, '_> {
     fn op(&mut self, id: OpId) {
         let module: &Module = self.report.module;
         let op = &module.ops[id];
-        let name = op.kind.name();
+        let name = op.kind.title();
         for (i, &result) in op.results.iter().enumerate() {
             self.value(result, op.span, Some(id), || format!("result {i} of {name}"));
         }
@@ -238,7 +238,7 @@ impl Users<'_, '_> {
         let module = self.report.module;
         let data = &module.ops[op];
         for (i, (&sharding, &value)) in shardings.iter().zip(values).enumerate() {
-            let what = || format!("sharding {i} of {}", data.kind.name());
+            let what = || format!("sharding {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
     }

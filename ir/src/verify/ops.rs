@@ -121,7 +121,7 @@ fn arity(kind: &OpKind) -> (Count, Count) {
 pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let module = report.module;
     let op = &module.ops[id];
-    let name = op.kind.name();
+    let name = op.kind.title();
     let (operands, regions) = arity(&op.kind);
     for (what, want, have) in
         [("operands", operands, op.operands.len()), ("regions", regions, op.regions.len())]

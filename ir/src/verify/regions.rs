@@ -238,7 +238,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         | K::ShardingGroup { .. } => {}
     }
     for (i, (&region, (args, yields))) in op.regions.iter().zip(&expected).enumerate() {
-        let what = format!("region {i} of {}", op.kind.name());
+        let what = format!("region {i} of {}", op.kind.title());
         check_values(report, id, &what, "argument", &module.regions[region].args, args);
         check_values(report, id, &what, "returned value", yielded(module, region), yields);
     }

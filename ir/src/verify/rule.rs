@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 
 use super::scan::Scan;
-use crate::{Module, Op, TensorType, Type, ValueId};
+use crate::{Module, Op, OpKind, TensorType, Type, ValueId};
 
 /// The factors of one tensor, per dimension.
 type Mapping = Vec<SmallVec<[usize; 2]>>;
@@ -22,10 +22,12 @@ struct Rule {
 
 const KINDS: [&str; 4] = ["reduction", "need_replication", "permutation", "blocked_propagation"];
 
-/// What is wrong with a rule; `None` also where the text is none that is understood.
+/// What is wrong with a rule, as part of a sentence.
 pub(super) fn fault(module: &Module, op: &Op, text: &str) -> Option<String> {
-    let rule = read(text)?;
-    check(module, op, &rule).err()
+    match read(text) {
+        Some(rule) => check(module, op, &rule).err(),
+        None => Some("is no rule of the form `([i, k], [k, j])->([i, j]) {i=8, j=4, k=2}`".to_owned()),
+    }
 }
 
 /// Factors are `i` to `z`, then `z_1`, `z_2`, ...
@@ -104,7 +106,11 @@ fn read(text: &str) -> Option<Rule> {
         }
         rule.special.push((kind, factors));
     }
-    Some(rule)
+    if scan.eat(",").is_some() {
+        scan.eat("custom")?;
+    }
+    scan.eat(">")?;
+    scan.rest().is_empty().then_some(rule)
 }
 
 fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
@@ -113,6 +119,12 @@ fn check(module: &Module, op: &Op, rule: &Rule) -> Result<(), String> {
     let mut in_results = vec![false; count];
     tensors(module, "operand", &op.operands, &rule.operands, &rule.sizes, &mut in_operands)?;
     tensors(module, "result", &op.results, &rule.results, &rule.sizes, &mut in_results)?;
+    // Passes write rules on operations that change sizes along a factor. Of a call nothing else is known, so that a
+    // device's part would be of another size than the call makes of it.
+    if matches!(op.kind, OpKind::CustomCall(_)) {
+        sizes_fit(module, "operand", &op.operands, &rule.operands, rule)?;
+        sizes_fit(module, "result", &op.results, &rule.results, rule)?;
+    }
     if let Some(factor) = (0..count).find(|&f| !in_operands[f] && !in_results[f]) {
         return Err(format!("has the factor {} that no operand and no result has", name(factor)));
     }
@@ -156,11 +168,12 @@ fn tensors(
         return Err(format!("has factors of {} {what}s, the operation has {}", mappings.len(), values.len()));
     }
     for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
-        let rank = match module.types.get(module.values[value].ty) {
-            Type::Tensor(tensor) if TensorType::is_static(tensor) => tensor.rank(),
-            Type::Other(text) if !text.contains(['*', '?']) => mapping.len(),
+        let ty = module.values[value].ty;
+        let rank = match (module.types.get(ty), module.types.stored(ty)) {
+            (_, Some(tensor)) if TensorType::is_static(tensor) => tensor.rank(),
+            (Type::Other(text), None) if !text.contains(['*', '?']) => mapping.len(),
             _ => {
-                let ty = module.types.display(module.values[value].ty);
+                let ty = module.types.display(ty);
                 return Err(format!("is for tensors of known shape, {what} {i} is {ty}"));
             }
         };
@@ -187,6 +200,38 @@ fn tensors(
                 }
                 seen[factor] = true;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Whether each dimension has as many elements as its factors have together. A dimension with a factor that is never split,
+/// or of one element, may have another size.
+fn sizes_fit(
+    module: &Module,
+    what: &str,
+    values: &[ValueId],
+    mappings: &[Mapping],
+    rule: &Rule,
+) -> Result<(), String> {
+    let is_special = |factor: &usize| {
+        rule.special.iter().any(|(kind, factors)| *kind != "reduction" && factors.contains(factor))
+    };
+    for (i, (&value, mapping)) in values.iter().zip(mappings).enumerate() {
+        let ty = module.values[value].ty;
+        let Some(tensor) = module.types.stored(ty) else { continue };
+        for (d, (factors, &size)) in mapping.iter().zip(&tensor.shape).enumerate() {
+            let elements = factors.iter().try_fold(1i64, |n, &f| n.checked_mul(rule.sizes[f]));
+            if elements == Some(size) || elements == Some(1) || factors.iter().any(is_special) {
+                continue;
+            }
+            let names: Vec<String> =
+                factors.iter().map(|&f| format!("{}={}", name(f), rule.sizes[f])).collect();
+            let ty = module.types.display(ty);
+            return Err(format!(
+                "has {} for dimension {d} of {what} {i}, which has {size} elements: {ty}",
+                names.join(" * ")
+            ));
         }
     }
     Ok(())

@@ -45,14 +45,19 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         _ => Ok(()),
     };
     if let Err(message) = found {
-        report.at_op(CODE, id, format!("{} {message}", op.kind.name()));
+        report.at_op(CODE, id, format!("{} {message}", op.kind.title()));
     }
     if op.attrs.is_empty() {
         return;
     }
     for (attr, value) in op.attrs.iter() {
         if let Some(message) = attribute(module, id, attr, value) {
-            report.at_op(CODE, id, format!("{attr} of {} {message}", op.kind.name()));
+            // Where it stands in the text is not known of an attribute.
+            let hint = match value {
+                Attr::Raw(text) if attr == "sdy.sharding_rule" => Some(format!("it is {text}")),
+                _ => None,
+            };
+            report.hinted(CODE, id, format!("{attr} of {} {message}", op.kind.title()), hint.as_deref());
         }
     }
 }

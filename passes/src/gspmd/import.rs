@@ -415,7 +415,7 @@ impl Import<'_> {
         let Some(text) = text else { return };
         let Some(sharding) = self.texts.get(text).map(|found| found.sharding.clone()) else { return };
         let (results, span) = (self.module.ops[op].results.clone(), self.module.ops[op].span);
-        let name = self.module.ops[op].kind.name().to_owned();
+        let name = self.module.ops[op].kind.title().into_owned();
         let leaves = match sharding {
             HloSharding::Single(leaf) => vec![leaf; results.len()],
             HloSharding::Tuple(leaves) if leaves.len() == results.len() => leaves,

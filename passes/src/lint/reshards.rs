@@ -1,5 +1,7 @@
 //! Data that moves between devices: what constraints force, and what the program does not ask for.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
@@ -149,10 +151,10 @@ pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
 /// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of
 /// operation.
 pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
-    let mut places: IndexMap<&str, (&Gather, usize, u64)> = IndexMap::new();
+    let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();
     for gather in plan.gathers.iter().filter(|gather| gather.bytes >= subject.options.min_bytes) {
-        let kind = subject.module.ops[gather.op].kind.name();
-        let place = gather.warning.user_loc.as_deref().unwrap_or(kind);
+        let kind = || subject.module.ops[gather.op].kind.title();
+        let place = gather.warning.user_loc.as_deref().map_or_else(kind, Cow::Borrowed);
         let (largest, times, bytes) = places.entry(place).or_insert((gather, 0, 0));
         if gather.bytes > largest.bytes {
             *largest = gather;

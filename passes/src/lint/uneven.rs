@@ -87,7 +87,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
         let Some(ty) = module.stored(value) else { continue };
         let message = format!(
             "dimension {dim} of the result of {}, {ty}, is split {}: {}, {} of padding per device here",
-            data.kind.name(),
+            data.kind.title(),
             axes_text(mesh, axes),
             blocks_text(n, mesh.axes_size(axes)),
             bytes_text(bytes),

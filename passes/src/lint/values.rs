@@ -78,7 +78,7 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     let data = &module.ops[root.op];
     let bytes = whole_bytes(ty);
     let message =
-        format!("the result of {}, {ty}, is whole on every device: {}", data.kind.name(), bytes_text(bytes));
+        format!("the result of {}, {ty}, is whole on every device: {}", data.kind.title(), bytes_text(bytes));
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     let split = root.split_operand.and_then(|i| Some((i, module.shardings.sharding_of(data.operands[i])?)));
     if let Some((i, sharding)) = split {

@@ -34,7 +34,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
     for op in program_ops(module, body) {
         let op = &module.ops[op];
         for &result in &op.results {
-            let what = || format!("the result of {}", op.kind.name());
+            let what = || format!("the result of {}", op.kind.title());
             check(module.values[result].ty, module.shardings.of(result), op.span, &what);
         }
     }

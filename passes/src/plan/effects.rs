@@ -35,11 +35,10 @@ impl Pass<'_> {
         if !has_effect || self.scope.is_some() {
             return;
         }
-        let what = match &data.kind {
-            OpKind::CustomCall(spec) => format!("the call of @{}", spec.target),
-            kind => kind.name().to_owned(),
-        };
-        let message = format!("{what} has an effect, which is that of every device, each with whole values");
+        let message = format!(
+            "{} has an effect, which is that of every device, each with whole values",
+            data.kind.title()
+        );
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
             "let a device do it alone, or each with its part, in an sdy.manual_computation (jax.shard_map)",
         );

@@ -1,5 +1,7 @@
 //! Values that become whole on every device though nobody asks for it: shardings that meet in an operation contradict.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -105,7 +107,7 @@ pub(crate) fn gathered(
     }
     let uses = module.uses();
     let known: FxHashSet<OpId> = plan.gathers.iter().map(|gather| gather.op).collect();
-    let mut kinds: IndexMap<(TypeId, &str), Kind> = IndexMap::new();
+    let mut kinds: IndexMap<(TypeId, Cow<'_, str>), Kind> = IndexMap::new();
     for op in whole {
         let data = &module.ops[op];
         let readers = uses.of(data.results[0]);
@@ -117,7 +119,7 @@ pub(crate) fn gathered(
         if known.contains(&reader) {
             continue;
         }
-        let name = module.ops[reader].kind.name();
+        let name = module.ops[reader].kind.title();
         let ty = module.values[data.operands[0]].ty;
         kinds.entry((ty, name)).or_insert(Kind { reshard: op, reader, times: 0 }).times += 1;
     }
@@ -160,13 +162,13 @@ impl Kind {
         let operand = *module.ops[self.reshard].operands.first()?;
         let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
         let bytes = bytes_of(module, operand)?;
-        let maker = module.def_op(operand).map(|op| format!("the result of {}", module.ops[op].kind.name()));
+        let maker = module.def_op(operand).map(|op| format!("the result of {}", module.ops[op].kind.title()));
         let what = maker.unwrap_or_else(|| "an argument".to_owned());
         let reader = &module.ops[self.reader];
         let message = format!(
             "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
             from.display(&module.meshes[from.mesh]),
-            reader.kind.name(),
+            reader.kind.title(),
             bytes_text(bytes)
         );
         let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message).at(reader.span);

@@ -56,7 +56,7 @@ use crate::collectives::clean::CleanOptions;
 use crate::manual::{Scope, is_manual_op};
 use crate::reshard::Planner;
 use crate::rule::{FactorIndex, ShardingRule};
-use crate::rules::rule_of;
+use crate::rules::{is_kernel, is_known_target, rule_of};
 use crate::structure::{program_ops, program_regions};
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
@@ -577,7 +577,7 @@ impl Pass<'_> {
                 "SH0310",
                 format!(
                     "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {bytes} bytes",
-                    data.kind.name(),
+                    data.kind.title(),
                     self.module.types.display(self.module.values[value].ty),
                     from.display(self.mesh)
                 ),
@@ -587,8 +587,10 @@ impl Pass<'_> {
                 "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
             } else if could(dim) {
                 "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
-            } else if matches!(data.kind, OpKind::CustomCall(_)) {
-                "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (RuleRegistry)"
+            } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {
+                "its code is made for the shapes that it was written with; call it with the part of each device in an sdy.manual_computation (jax.shard_map)"
+            } else if matches!(&data.kind, OpKind::CustomCall(spec) if !is_known_target(&spec.target)) {
+                "if the target can work on parts, say so: an sdy.sharding_rule on the call, or one registered for the target (Compiler::custom_call_rule)"
             } else {
                 "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
             });

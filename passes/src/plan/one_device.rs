@@ -37,7 +37,7 @@ pub(super) fn notes(module: &Module, func: FuncId, body: RegionId) -> Vec<Diagno
             _ => None,
         };
         let mut ids = asked.into_iter().chain(op.results.iter().filter_map(|&r| module.shardings.of(r)));
-        ids.find_map(|id| note(id, op.span, format!("the result of {}", op.kind.name())))
+        ids.find_map(|id| note(id, op.span, format!("the result of {}", op.kind.title())))
     });
     args.chain(results).chain(ops).collect()
 }

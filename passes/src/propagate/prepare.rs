@@ -153,7 +153,7 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
                     "SH0805",
                     format!(
                         "{} makes {what}, and nothing propagates through such",
-                        module.ops[op].kind.name()
+                        module.ops[op].kind.title()
                     ),
                 )
                 .at(module.ops[op].span)

@@ -119,6 +119,11 @@ pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
 }
 
+/// Whether the code behind a target is made for the shapes that it was written with, so that no rule makes it work on parts.
+pub(crate) fn is_kernel(target: &str) -> bool {
+    known(target) == Some(Known::Nothing)
+}
+
 /// Whether a call does its work on each part of dimension `dim` of operand `operand` alone, where its rule says that the
 /// dimension passes through. Propagation may carry a sharding further than that: the matrices of a decomposition are
 /// needed whole all the same.

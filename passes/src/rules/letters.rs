@@ -1,72 +1,237 @@
 //! Products of sums as letters say them: `ab,bc->ac`.
 
-use shardc_ir::{Module, OpId};
+use std::fmt;
 
-use super::builder::{RuleBuilder, operand_shape, result_shape};
+use shardc_ir::{Module, OpId, ValueId};
+
+use super::builder::RuleBuilder;
 use crate::rule::{FactorKind, ShardingRule};
 
-/// The rule of an operation each of whose dimensions is a letter. A letter of operands alone is a factor of the kind
-/// `inner`; one of results alone has nothing to do with the operands. `None` where the letters do not fit the shapes,
-/// or leave dimensions out (`...`), or one tensor has a letter twice.
-pub(super) fn rule(module: &Module, op: OpId, letters: &str, inner: FactorKind) -> Option<ShardingRule> {
-    let (operands, results) = letters.split_once("->")?;
-    let operands = tensors(operands)?;
-    let results = tensors(results)?;
-    let data = &module.ops[op];
-    if operands.len() != data.operands.len() || results.len() != data.results.len() {
-        return None;
+/// Why letters are no rule of an operation, as the end of a sentence about them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LettersFault {
+    /// Nothing tells operands from results.
+    #[error("has no `->` between the letters of the operands and those of the results")]
+    NoArrow,
+    /// Something else than letters, commas and blanks.
+    #[error("has `{found}`, which is no letter, in {tensor}")]
+    NoLetter {
+        /// The character.
+        found: char,
+        /// The operand or result that it stands for.
+        tensor: TensorRef,
+    },
+    /// Letters of more or fewer tensors than there are.
+    #[error("has letters of {}, the call has {actual}", plural(*.letters, .side))]
+    Count {
+        /// Whether of operands or of results.
+        side: Side,
+        /// How many the letters are of.
+        letters: usize,
+        /// How many there are.
+        actual: usize,
+    },
+    /// Letters of something without dimensions that could be split.
+    #[error("has letters of {tensor}, which is {ty} and no tensor of known rank")]
+    NoTensor {
+        /// The operand or result.
+        tensor: TensorRef,
+        /// Its type.
+        ty: String,
+    },
+    /// More or fewer letters than dimensions.
+    #[error("has {}, `{letters}`, for the {} of {tensor}, which is {ty}", plural(.letters.chars().count(), &"letter"), plural(*.rank, &"dimension"))]
+    Rank {
+        /// The operand or result.
+        tensor: TensorRef,
+        /// Its type.
+        ty: String,
+        /// Its number of dimensions.
+        rank: usize,
+        /// Its letters.
+        letters: String,
+    },
+    /// One tensor has a letter twice.
+    #[error("has the letter `{letter}` twice in {tensor}, `{letters}`: a diagonal cannot be split")]
+    Repeated {
+        /// The operand or result.
+        tensor: TensorRef,
+        /// Its letters.
+        letters: String,
+        /// The letter.
+        letter: char,
+    },
+    /// One letter stands for dimensions of different sizes.
+    #[error(
+        "gives the letter `{letter}` two sizes: {} along dimension {} of {}, which is {}, and {} along dimension {} of {}, which is {}",
+        first.size, first.dim, first.tensor, first.ty, second.size, second.dim, second.tensor, second.ty
+    )]
+    Sizes {
+        /// The letter.
+        letter: char,
+        /// Where it has the one size.
+        first: Box<LetterPlace>,
+        /// Where it has the other.
+        second: Box<LetterPlace>,
+    },
+}
+
+/// Operands or results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Side {
+    Operand,
+    Result,
+}
+
+/// An operand or a result by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorRef {
+    /// Whether it is an operand or a result.
+    pub side: Side,
+    /// Its number.
+    pub index: usize,
+}
+
+/// A dimension that a letter stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LetterPlace {
+    /// The operand or result.
+    pub tensor: TensorRef,
+    /// Its type.
+    pub ty: String,
+    /// The dimension.
+    pub dim: usize,
+    /// Its number of elements.
+    pub size: i64,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::Operand => "operand",
+            Side::Result => "result",
+        })
     }
-    let shapes: Vec<&[i64]> = (0..operands.len())
-        .map(|i| operand_shape(module, op, i))
-        .chain((0..results.len()).map(|i| result_shape(module, op, i)))
-        .collect::<Option<_>>()?;
-    let all = || operands.iter().chain(&results).zip(&shapes);
-    let mut order: Vec<(char, i64)> = Vec::new();
+}
+
+impl fmt::Display for TensorRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.side, self.index)
+    }
+}
+
+fn plural(count: usize, what: &impl fmt::Display) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A tensor and its letters.
+struct Lettered<'a> {
+    tensor: TensorRef,
+    value: ValueId,
+    letters: Vec<char>,
+    shape: &'a [i64],
+}
+
+impl Lettered<'_> {
+    fn dim(&self, letter: char) -> Option<usize> {
+        self.letters.iter().position(|&l| l == letter)
+    }
+
+    fn place(&self, module: &Module, dim: usize) -> Box<LetterPlace> {
+        let ty = module.types.display(module.values[self.value].ty).to_string();
+        Box::new(LetterPlace { tensor: self.tensor, ty, dim, size: self.shape[dim] })
+    }
+}
+
+/// The rule of an operation each of whose dimensions is a letter. A letter of operands alone is a factor of the kind
+/// `inner`; one of results alone has nothing to do with the operands.
+///
+/// # Errors
+/// The letters do not fit the shapes, or leave dimensions out (`...`), or one tensor has a letter twice.
+pub(super) fn rule(
+    module: &Module,
+    op: OpId,
+    letters: &str,
+    inner: FactorKind,
+) -> Result<ShardingRule, LettersFault> {
+    let (operands, results) = letters.split_once("->").ok_or(LettersFault::NoArrow)?;
+    let data = &module.ops[op];
+    let operands = tensors(module, Side::Operand, &data.operands, operands)?;
+    let results = tensors(module, Side::Result, &data.results, results)?;
+    let mut order: Vec<(char, i64, &Lettered<'_>, usize)> = Vec::new();
     // Results first, so that factors are in the order of their dimensions.
-    for (tensor, shape) in all().skip(operands.len()).chain(all().take(operands.len())) {
-        if tensor.len() != shape.len() {
-            return None;
-        }
-        for (i, (&letter, &n)) in tensor.iter().zip(*shape).enumerate() {
-            if tensor[..i].contains(&letter) {
-                return None;
-            }
-            match order.iter().find(|(known, _)| *known == letter) {
-                Some(&(_, size)) if size != n => return None,
+    for tensor in results.iter().chain(&operands) {
+        for (dim, (&letter, &size)) in tensor.letters.iter().zip(tensor.shape).enumerate() {
+            match order.iter().find(|(known, ..)| *known == letter) {
+                Some(&(_, other, first, at)) if other != size => {
+                    let (first, second) = (first.place(module, at), tensor.place(module, dim));
+                    return Err(LettersFault::Sizes { letter, first, second });
+                }
                 Some(_) => {}
-                None => order.push((letter, n)),
+                None => order.push((letter, size, tensor, dim)),
             }
         }
     }
     let mut rule = RuleBuilder::new(module, op);
-    for (letter, n) in order {
-        let in_results = results.iter().any(|tensor| tensor.contains(&letter));
-        let in_operands = operands.iter().any(|tensor| tensor.contains(&letter));
-        let kind = match (in_operands, in_results) {
+    for (letter, size, ..) in order {
+        let has = |tensors: &[Lettered<'_>]| tensors.iter().any(|tensor| tensor.dim(letter).is_some());
+        let kind = match (has(&operands), has(&results)) {
             (true, true) => FactorKind::PassThrough,
             (true, false) => inner,
             (false, _) => FactorKind::NeedReplication,
         };
-        let factor = rule.factor(n, kind);
-        let dim = |tensor: &[char]| tensor.iter().position(|&l| l == letter);
-        for (i, tensor) in operands.iter().enumerate() {
-            if let Some(dim) = dim(tensor) {
-                rule.operand(i, dim, factor);
-            }
-        }
-        for (i, tensor) in results.iter().enumerate() {
-            if let Some(dim) = dim(tensor) {
-                rule.result(i, dim, factor);
-            }
+        let factor = rule.factor(size, kind);
+        for tensor in operands.iter().chain(&results) {
+            let Some(dim) = tensor.dim(letter) else { continue };
+            match tensor.tensor {
+                TensorRef { side: Side::Operand, index } => rule.operand(index, dim, factor),
+                TensorRef { side: Side::Result, index } => rule.result(index, dim, factor),
+            };
         }
     }
-    Some(rule.finish())
+    Ok(rule.finish())
 }
 
-/// The letters of each tensor; blanks do not count.
-fn tensors(text: &str) -> Option<Vec<Vec<char>>> {
-    let letters = |tensor: &str| -> Option<Vec<char>> {
-        tensor.chars().filter(|c| !c.is_whitespace()).map(|c| c.is_ascii_alphabetic().then_some(c)).collect()
-    };
-    text.split(',').map(letters).collect()
+/// The letters of each tensor of one side; blanks do not count.
+fn tensors<'m>(
+    module: &'m Module,
+    side: Side,
+    values: &[ValueId],
+    text: &str,
+) -> Result<Vec<Lettered<'m>>, LettersFault> {
+    // No letters at all are those of one scalar, or of nothing where nothing is there.
+    let parts: Vec<&str> =
+        if values.is_empty() && text.trim().is_empty() { Vec::new() } else { text.split(',').collect() };
+    let tensor = |index| TensorRef { side, index };
+    let mut spelt: Vec<Vec<char>> = Vec::with_capacity(parts.len());
+    for (i, part) in parts.iter().enumerate() {
+        let letters: Vec<char> = part.chars().filter(|c| !c.is_whitespace()).collect();
+        if let Some(&found) = letters.iter().find(|c| !c.is_ascii_alphabetic()) {
+            return Err(LettersFault::NoLetter { found, tensor: tensor(i) });
+        }
+        spelt.push(letters);
+    }
+    if spelt.len() != values.len() {
+        return Err(LettersFault::Count { side, letters: spelt.len(), actual: values.len() });
+    }
+    let mut out = Vec::with_capacity(values.len());
+    for (i, (letters, &value)) in spelt.into_iter().zip(values).enumerate() {
+        let ty = || module.types.display(module.values[value].ty).to_string();
+        let text = || letters.iter().collect::<String>();
+        let Some(stored) = module.stored(value) else {
+            return Err(LettersFault::NoTensor { tensor: tensor(i), ty: ty() });
+        };
+        let shape = stored.shape.as_slice();
+        if letters.len() != shape.len() {
+            let (ty, rank) = (ty(), shape.len());
+            return Err(LettersFault::Rank { tensor: tensor(i), ty, rank, letters: text() });
+        }
+        if let Some((_, &letter)) = letters.iter().enumerate().find(|&(at, l)| letters[..at].contains(l)) {
+            return Err(LettersFault::Repeated { tensor: tensor(i), letters: text(), letter });
+        }
+        out.push(Lettered { tensor: tensor(i), value, letters, shape });
+    }
+    Ok(out)
 }

@@ -26,7 +26,8 @@ mod shape;
 mod text;
 
 pub use custom_call::is_known_target;
-pub(crate) use custom_call::works_on_parts;
+pub(crate) use custom_call::{is_kernel, works_on_parts};
+pub use letters::{LetterPlace, LettersFault, Side, TensorRef};
 pub use text::{RuleParseError, parse_rule};
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RegionId};
@@ -114,7 +115,7 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         OpKind::TriangularSolve(spec) => linalg::triangular_solve(module, op, spec),
         OpKind::BatchNorm(kind, spec) => norm::batch_norm(module, op, *kind, *spec),
         OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => {
-            letters::rule(module, op, config, FactorKind::Reduction)
+            letters::rule(module, op, config, FactorKind::Reduction).ok()
         }
         OpKind::RaggedDot(spec) => contract::ragged_dot(module, op, spec),
         OpKind::TorchIndexSelect { dim, batch_dims } => {

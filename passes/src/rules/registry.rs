@@ -4,16 +4,64 @@
 //! [`RuleRegistry::resolve`] asks it for each call in a module and writes the answer on the call as
 //! `sdy.sharding_rule`, which is what propagation and planning go by. So there is no second way for a rule to be known,
 //! and the program says by itself what it was compiled with.
+//!
+//! A rule that does not fit its call is a mistake of the front end, and an error; that nothing is known of a call is
+//! something that it says on purpose ([`CallRule::Unknown`]).
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use shardc_ir::{Attr, CustomCallSpec, Diagnostic, Module, OpId, OpKind, sharding_rule_fault};
 
+use super::SHARDING_RULE_ATTR;
 use super::builder::{operand_shape, pointwise, result_shape};
-use super::{SHARDING_RULE_ATTR, letters};
+use super::letters::{self, LettersFault, Side, TensorRef};
 use crate::rule::{FactorKind, ShardingRule};
 
-type Rule = dyn Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync;
+type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
+
+/// What a front end says of one of its calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallRule {
+    /// How its dimensions hang together.
+    Known(Box<ShardingRule>),
+    /// Nothing. Unless shardc knows the target itself, nothing propagates through the call, and it sees whole values.
+    Unknown,
+}
+
+impl From<ShardingRule> for CallRule {
+    fn from(rule: ShardingRule) -> Self {
+        CallRule::Known(Box::new(rule))
+    }
+}
+
+/// Why a rule does not fit the call that it is for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleError {
+    /// The letters do not fit the operands and results.
+    #[error("`{letters}` {fault}")]
+    Letters {
+        /// The rule as it was given.
+        letters: Box<str>,
+        /// What does not fit.
+        fault: LettersFault,
+    },
+    /// The operands and results are not of one shape.
+    #[error("works on each element by itself, but {tensor} is {ty} and {reference} is {reference_ty}")]
+    Pointwise {
+        /// The operand or result.
+        tensor: TensorRef,
+        /// Its type.
+        ty: String,
+        /// The one that it differs from.
+        reference: TensorRef,
+        /// Its type.
+        reference_ty: String,
+    },
+    /// Something that the front end found wrong with the call.
+    #[error("{0}")]
+    Other(String),
+}
 
 /// The rules of a front end, by target.
 #[derive(Clone, Default)]
@@ -55,16 +103,44 @@ impl CustomCall<'_> {
     }
 
     /// The rule by which each dimension is a letter: `bmk,bkn->bmn`. Letters that operands and results share pass
-    /// through; the call needs the dimensions of all others whole. `None` where the letters do not fit the shapes.
-    #[must_use]
-    pub fn letters(&self, letters: &str) -> Option<ShardingRule> {
-        letters::rule(self.module, self.op, letters, FactorKind::NeedReplication)
+    /// through; the call needs the dimensions of all others whole.
+    ///
+    /// # Errors
+    /// The text is not of that form, has letters of more or fewer tensors or dimensions than the call has, or gives
+    /// one letter two sizes.
+    pub fn letters(&self, letters: &str) -> Result<CallRule, RuleError> {
+        match letters::rule(self.module, self.op, letters, FactorKind::NeedReplication) {
+            Ok(rule) => Ok(rule.into()),
+            Err(fault) => Err(RuleError::Letters { letters: letters.into(), fault }),
+        }
     }
 
     /// The rule of a call whose operands and results have one shape, and which works on each element by itself.
-    #[must_use]
-    pub fn pointwise(&self) -> Option<ShardingRule> {
-        pointwise(self.module, self.op)
+    /// Scalar operands are for all elements alike.
+    ///
+    /// # Errors
+    /// The shapes are not one.
+    pub fn pointwise(&self) -> Result<CallRule, RuleError> {
+        let data = &self.module.ops[self.op];
+        let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
+        let results = data.results.iter().enumerate().map(|(index, &v)| (Side::Result, index, v));
+        let shape = self.result(0);
+        for (side, index, value) in results.chain(operands) {
+            let own = self.module.stored(value).map(|t| t.shape.as_slice());
+            let is_scalar = side == Side::Operand && own.is_some_and(<[i64]>::is_empty);
+            if own.is_none() || (own != shape && !is_scalar) {
+                let display = |value| self.module.types.display(self.module.values[value].ty).to_string();
+                return Err(RuleError::Pointwise {
+                    tensor: TensorRef { side, index },
+                    ty: display(value),
+                    reference: TensorRef { side: Side::Result, index: 0 },
+                    reference_ty: display(data.results[0]),
+                });
+            }
+        }
+        pointwise(self.module, self.op).map(CallRule::from).ok_or_else(|| {
+            RuleError::Other("is that of each element of a result, the call has none".to_owned())
+        })
     }
 }
 
@@ -75,12 +151,12 @@ impl RuleRegistry {
         RuleRegistry::default()
     }
 
-    /// Sets the function that gives the rule of each call of `target`; `None` from it is what an unknown call has. A
-    /// second function for one target replaces the first.
+    /// Sets the function that gives the rule of each call of `target`. A second function for one target replaces the
+    /// first.
     pub fn register(
         &mut self,
         target: &str,
-        rule: impl Fn(&CustomCall<'_>) -> Option<ShardingRule> + Send + Sync + 'static,
+        rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,
     ) {
         self.rules.insert(target.into(), Arc::new(rule));
     }
@@ -103,26 +179,42 @@ impl RuleRegistry {
         let mut errors = Vec::new();
         let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
         for op in ops {
-            let data = &module.ops[op];
-            let OpKind::CustomCall(spec) = &data.kind else { continue };
-            let Some(rule) = self.rules.get(&spec.target) else { continue };
-            if data.attrs.get(SHARDING_RULE_ATTR).or_else(|| spec.props.get(SHARDING_RULE_ATTR)).is_some() {
-                continue;
+            match self.rule_text(module, op) {
+                Ok(Some(text)) => module.ops[op].attrs.set(SHARDING_RULE_ATTR, Attr::Raw(text.into())),
+                Ok(None) => {}
+                Err(error) => errors.push(*error),
             }
-            let Some(rule) = rule(&CustomCall { module, op, spec }) else { continue };
-            let text = format!("#sdy.op_sharding_rule<{}>", ShardingRule { custom: true, ..rule });
-            if let Some(fault) = sharding_rule_fault(module, op, &text) {
-                let message = format!("the rule that is registered for @{} {fault}", spec.target);
-                errors.push(
-                    Diagnostic::invalid("SH0807", message)
-                        .at(data.span)
-                        .hint(format!("it is {}", &text["#sdy.op_sharding_rule<".len()..text.len() - 1])),
-                );
-                continue;
-            }
-            module.ops[op].attrs.set(SHARDING_RULE_ATTR, Attr::Raw(text.into()));
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// The rule that is to be written on an operation.
+    fn rule_text(&self, module: &Module, op: OpId) -> Result<Option<String>, Box<Diagnostic>> {
+        let data = &module.ops[op];
+        let OpKind::CustomCall(spec) = &data.kind else { return Ok(None) };
+        let Some(rule) = self.rules.get(&spec.target) else { return Ok(None) };
+        if data.attrs.get(SHARDING_RULE_ATTR).or_else(|| spec.props.get(SHARDING_RULE_ATTR)).is_some() {
+            return Ok(None);
+        }
+        let wrong = |what: String, hint: String| {
+            let message = format!("the rule that is registered for {} {what}", data.kind.title());
+            let mut error = Diagnostic::invalid("SH0807", message).at(data.span).hint(hint);
+            error.user_loc = module.user_loc(op);
+            Box::new(error)
+        };
+        let rule = match rule(&CustomCall { module, op, spec }) {
+            Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
+            Ok(CallRule::Unknown) => return Ok(None),
+            Err(error) => {
+                let hint = "give a rule that fits, or say CallRule::Unknown of a call that has none";
+                return Err(wrong(format!("does not fit: {error}"), hint.to_owned()));
+            }
+        };
+        let text = format!("#sdy.op_sharding_rule<{rule}>");
+        match sharding_rule_fault(module, op, &text) {
+            Some(fault) => Err(wrong(fault, format!("it is {rule}"))),
+            None => Ok(Some(text)),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 sdy.mesh @mesh = <["x"=4]>
 // CHECK: warning[SH0316]: stablehlo.infeed has an effect, which is that of every device, each with whole values
 // CHECK: warning[SH0316]: stablehlo.outfeed has an effect
-// CHECK: warning[SH0316]: the call of @print has an effect
+// CHECK: warning[SH0316]: stablehlo.custom_call @print has an effect
 // CHECK-NOT: warning[SH0316]
 func.func @main(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x6xf32> {
   %t = stablehlo.create_token : !stablehlo.token

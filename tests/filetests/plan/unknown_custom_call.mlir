@@ -5,7 +5,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// WARN: warning[SH0310]: stablehlo.custom_call needs dimension 0 of operand 0 whole on every device
+// WARN: warning[SH0310]: stablehlo.custom_call @unknown needs dimension 0 of operand 0 whole on every device
 // WARN: = help: if the target can work on parts, say so: an sdy.sharding_rule on the call
 // WARN-NOT: warning
 // CHECK: %[[WHOLE:.*]] = sdy.reshard %arg0 <@mesh, [{}, {}]>

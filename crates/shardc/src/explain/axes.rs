@@ -83,7 +83,7 @@ impl Explainer<'_> {
             Cause::Carried { op, tensors: (from, to), .. } => {
                 let data = &self.module.ops[op];
                 let operands = data.operands.len() as u32;
-                let name = data.kind.name();
+                let name = data.kind.title();
                 let how = match (from < operands, to < operands) {
                     _ if self.is_flow(op) => self.flow(op, arrival.subject),
                     (true, false) => format!("through {name}"),
@@ -133,7 +133,7 @@ impl Explainer<'_> {
             Some(ValueDef::Arg(region, _)) if data.regions.contains(&region) => "into",
             _ => "back through",
         };
-        format!("{way} {}", data.kind.name())
+        format!("{way} {}", data.kind.title())
     }
 
     fn return_place(&self) -> Place {
@@ -162,7 +162,7 @@ impl Explainer<'_> {
                 format!("result {i} of the manual computation{}", self.at_line(op))
             }
             Annotation::Operation(op, i) => {
-                let name = self.module.ops[op].kind.name();
+                let name = self.module.ops[op].kind.title();
                 format!("result {i} of {name}{}", self.at_line(op))
             }
         }

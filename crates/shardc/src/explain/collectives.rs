@@ -176,7 +176,7 @@ impl Explainer<'_> {
                 };
                 format!(
                     "{} of {} gives {}: no device can do its part with only what it holds",
-                    kind.name(),
+                    kind.title(),
                     shardings(operands),
                     shardings(results)
                 )

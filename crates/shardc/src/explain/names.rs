@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
             ValueDef::Arg(region, i) => self.arg_name(region, i),
         };
         found.unwrap_or_else(|| match self.module.values[value].def {
-            ValueDef::Result(op, _) => format!("a {}", self.module.ops[op].kind.name()),
+            ValueDef::Result(op, _) => format!("a {}", self.module.ops[op].kind.title()),
             ValueDef::Arg(_, i) => format!("argument {i}"),
         })
     }

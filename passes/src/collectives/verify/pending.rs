@@ -42,7 +42,7 @@ fn pending(module: &Module, value: ValueId) -> Option<&TensorSharding> {
 
 fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
-    let name = data.kind.name();
+    let name = data.kind.title();
     match &data.kind {
         // What becomes what is in the shardings; the way there is searched for, and refused where there is none.
         OpKind::Reshard(_) | OpKind::ShardingConstraint(_) => return None,
@@ -132,13 +132,13 @@ fn made(module: &Module, op: OpId) -> Option<String> {
             let axis = module.meshes[sharding.mesh].axis_text(axis);
             return Some(format!(
                 "result {i} of {} is pending along \"{axis}\", which splits none of its operands",
-                data.kind.name()
+                data.kind.title()
             ));
         }
         if sharding.split_axes().any(|split| sharding.unreduced.contains(&split)) {
             return Some(format!(
                 "result {i} of {} is split along an axis that it is pending along",
-                data.kind.name()
+                data.kind.title()
             ));
         }
     }
@@ -158,7 +158,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
             let axis = module.meshes[from.mesh].axis_text(axis);
             return Some(format!(
                 "result {i} of {} is whole along \"{axis}\", an operand is a pending sum",
-                data.kind.name()
+                data.kind.title()
             ));
         }
     }

@@ -1,0 +1,20 @@
+// A rule that a program gives a custom call fits the call in number, rank and size; all that do not are told at once.
+// RUN: not shardc opt %s 2>&1 | FileCheck %s
+
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @rank has factors of 1 dimensions of operand 0, it has 2
+// CHECK: = help: it is #sdy.op_sharding_rule<([i])->([i, j]) {i=8, j=4}, custom>
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @count has factors of 2 operands, the operation has 1
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @size has j=8 for dimension 1 of operand 0, which has 4 elements: tensor<8x4xf32>
+// CHECK: error[SH0218]: sdy.sharding_rule of stablehlo.custom_call @two_sizes has j=4 for dimension 0 of result 0, which has 8 elements: tensor<8x4xf32>
+// CHECK-NOT: error[
+func.func @main(%a: tensor<8x4xf32>, %q: tensor<8x!quant.uniform<i8:f32, 5.000000e-01>>) -> tensor<8x4xf32> {
+  %0 = stablehlo.custom_call @rank(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.custom_call @count(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.custom_call @size(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.custom_call @two_sizes(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([j, i]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // What is never split may change its size; several factors may make a dimension; quantized elements do not matter.
+  %4 = stablehlo.custom_call @whole(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=2} need_replication={j}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %5 = stablehlo.custom_call @product(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([ij, k])->([i, jk]) {i=2, j=4, k=4}, custom>} : (tensor<8x4xf32>) -> tensor<2x16xf32>
+  %6 = stablehlo.custom_call @quantized(%q) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}, custom>} : (tensor<8x!quant.uniform<i8:f32, 5.000000e-01>>) -> tensor<8xf32>
+  return %3 : tensor<8x4xf32>
+}

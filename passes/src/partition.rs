@@ -142,19 +142,34 @@ fn lost_aliases(
     let mut warnings = Vec::new();
     for (i, (alias, input)) in aliases.iter().zip(&interface.inputs).enumerate() {
         let (&Some(result), None) = (alias, input.donated_to) else { continue };
+        let Some(output) = interface.outputs.get(result) else { continue };
         let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
         let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
-        let other = interface.outputs.get(result).map_or_else(String::new, |o| {
-            format!(", sharded {} where the parameter is {}", sharding(o), sharding(input))
-        });
+        let (why, hint) = if output.global.dtype != input.global.dtype {
+            let (theirs, own) = (output.global.dtype, input.global.dtype);
+            (
+                format!("of element type {theirs} where the parameter has {own}"),
+                "convert the one that is to have the other's element type, or do not donate the parameter",
+            )
+        } else if output.global.shape != input.global.shape {
+            (
+                format!("{} where the parameter is {}", output.global, input.global),
+                "donate the parameter to a result of its shape",
+            )
+        } else {
+            (
+                format!("sharded {} where the parameter is {}", sharding(output), sharding(input)),
+                "shard the two alike",
+            )
+        };
         let message = format!(
-            "parameter {i} cannot give its memory to result {result}{other}: {} bytes more on each device",
+            "parameter {i} cannot give its memory to result {result}, {why}: {} bytes more on each device",
             local.num_bytes().unwrap_or(0)
         );
         warnings.push(
             Diagnostic::warning(Class::InvalidInput, "SH0317", message)
                 .at(module.funcs[func].arg_span(i))
-                .hint("shard the two alike"),
+                .hint(hint),
         );
     }
     warnings

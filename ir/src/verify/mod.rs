@@ -42,7 +42,10 @@
 //!   of tensors.
 //! * **I18** (SH0218) Shardy. Sharding rules fit the operation that brings them; pending values are completed as
 //!   what they are; attributes of Shardy's are of the kind that their name says.
+//! * **I19** (SH0219) Donations. A parameter gives its memory (`tf.aliasing_output`) to a result that there is, and no two
+//!   to one.
 
+mod aliases;
 mod attrs;
 mod custom_call;
 mod edges;
@@ -98,6 +101,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     {
         types::check(&mut report, &program.order);
         funcs::check(&mut report, &program.order);
+        aliases::check(&mut report);
         let meshes_ok = mesh::check(&mut report, &program.order);
         for &op in &program.order {
             ops::check(&mut report, op);

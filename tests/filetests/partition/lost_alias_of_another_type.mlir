@@ -1,0 +1,15 @@
+// A parameter of another element type or shape than the result that takes its memory keeps it: the warning says which it is.
+// RUN: shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
+
+sdy.mesh @mesh = <["x"=4]>
+
+// CHECK: warning[SH0317]: parameter 0 cannot give its memory to result 0, of element type bf16 where the parameter has f32: 64 bytes more on each device
+// CHECK: = help: convert the one that is to have the other's element type, or do not donate the parameter
+// CHECK: warning[SH0317]: parameter 1 cannot give its memory to result 1, tensor<64xf32> where the parameter is tensor<8x8xf32>: 64 bytes more on each device
+// CHECK: = help: donate the parameter to a result of its shape
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>, tf.aliasing_output = 0 : i32},
+                %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>, tf.aliasing_output = 1 : i32}) -> (tensor<8x8xbf16>, tensor<64xf32>) {
+  %0 = stablehlo.convert %a : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %1 = stablehlo.reshape %b : (tensor<8x8xf32>) -> tensor<64xf32>
+  return %0, %1 : tensor<8x8xbf16>, tensor<64xf32>
+}

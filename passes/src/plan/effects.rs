@@ -7,6 +7,7 @@
 use shardc_ir::{Attr, Class, Diagnostic, OpId, OpKind};
 
 use super::Pass;
+use crate::rules::is_identity;
 
 /// What `send` and `recv` have as type of a channel between devices.
 const BETWEEN_DEVICES: i64 = 1;
@@ -28,7 +29,8 @@ impl Pass<'_> {
             }
             OpKind::Send(_) | OpKind::Recv(_) => true,
             OpKind::CustomCall(spec) => {
-                matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
+                !is_identity(&spec.target)
+                    && matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
             }
             _ => false,
         };

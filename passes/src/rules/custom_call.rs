@@ -9,6 +9,8 @@ use crate::rule::{FactorKind, ShardingRule};
 /// What a custom call does, as far as its dimensions go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
+    /// The operand itself, of which the call says where it is to be or how it is to lie.
+    Identity,
     /// Each element of the results comes from the same place of the operands.
     Elementwise,
     /// Something on the matrices in the last two dimensions, whose results have the shape of the operands.
@@ -32,12 +34,9 @@ enum Known {
 /// What the call of this name does; `None` for one that shardc does not know.
 fn known(target: &str) -> Option<Known> {
     Some(match target {
-        "annotate_device_placement"
-        | "InspectSharding"
-        | "LayoutConstraint"
+        "annotate_device_placement" | "LayoutConstraint" | "MoveToDevice" | "MoveToHost" => Known::Identity,
+        "InspectSharding"
         | "mhlo.erf"
-        | "MoveToDevice"
-        | "MoveToHost"
         | "X64SplitHigh"
         | "X64SplitLow"
         | "xla.megascale.provide_metadata"
@@ -94,7 +93,7 @@ fn is_linear_algebra(target: &str) -> bool {
 pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<ShardingRule> {
     let stated = stated_batch(&module.ops[op].attrs);
     match known(target) {
-        Some(Known::Elementwise | Known::Matrix | Known::Exchange) => pointwise(module, op),
+        Some(Known::Identity | Known::Elementwise | Known::Matrix | Known::Exchange) => pointwise(module, op),
         Some(Known::Eigh) => eigh(module, op),
         Some(Known::Qr) => qr(module, op),
         Some(Known::HouseholderProduct) => householder_product(module, op),
@@ -119,6 +118,11 @@ pub fn is_known_target(target: &str) -> bool {
     known(target).is_some()
 }
 
+/// Whether a call gives its operand as it is. One that says it has an effect says so in order to stay where it is.
+pub(crate) fn is_identity(target: &str) -> bool {
+    known(target) == Some(Known::Identity)
+}
+
 /// Whether the code behind a target is made for the shapes that it was written with, so that no rule makes it work on parts.
 pub(crate) fn is_kernel(target: &str) -> bool {
     known(target) == Some(Known::Nothing)
@@ -131,7 +135,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
     let shape = operand_shape(module, op, operand).unwrap_or(&[]);
     let output = result_shape(module, op, 0).unwrap_or(&[]);
     match known(target) {
-        Some(Known::Elementwise | Known::X64Combine | Known::Batch { .. }) => true,
+        Some(Known::Identity | Known::Elementwise | Known::X64Combine | Known::Batch { .. }) => true,
         Some(Known::Matrix | Known::Eigh | Known::Qr | Known::HouseholderProduct) => dim + 2 < shape.len(),
         Some(Known::TopK) => dim + 1 < shape.len(),
         // The dimension that is searched is the one whose size changes; where none does, any may be.

@@ -26,7 +26,7 @@ mod shape;
 mod text;
 
 pub use custom_call::is_known_target;
-pub(crate) use custom_call::{is_kernel, works_on_parts};
+pub(crate) use custom_call::{is_identity, is_kernel, works_on_parts};
 pub use letters::{LetterPlace, LettersFault, Side, TensorRef};
 pub use text::{RuleParseError, parse_rule};
 

@@ -1,8 +1,8 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, AttrDict, Class, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId, SpmdMode,
-    TensorSharding, TensorType, TypeId,
+    Attr, AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId,
+    SpmdMode, TensorSharding, TensorType, Type, TypeId,
 };
 
 use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
@@ -31,6 +31,9 @@ pub struct PartitionOptions {
 pub struct InterfaceTensor {
     /// Name, where the program gives one.
     pub name: Option<String>,
+    /// Whether it is a token (`!stablehlo.token`): it orders effects and holds no data. It has no dimensions and is not
+    /// split; what [`InterfaceTensor::global`] says of its element type means nothing.
+    pub is_token: bool,
     /// Type of the whole tensor.
     pub global: TensorType,
     /// What each device holds: `ceil(n / k)` per dimension.
@@ -145,6 +148,9 @@ fn lost_aliases(
         let Some(output) = interface.outputs.get(result) else { continue };
         let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
         let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
+        if input.is_token || output.is_token {
+            continue;
+        }
         let (why, hint) = if output.global.dtype != input.global.dtype {
             let (theirs, own) = (output.global.dtype, input.global.dtype);
             (
@@ -223,19 +229,36 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
 fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface, Vec<Diagnostic>> {
     let f = &module.funcs[func];
     let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
+    let sharded = args.iter().filter_map(|&arg| module.shardings.of(arg));
+    let sharded = sharded.chain(f.res_shardings.iter().filter_map(|id| id.expand()));
+    let first = || sharded.clone().next().map(|id| module.shardings.get(id).mesh);
+    let main = f.body.and_then(|body| planned_mesh(module, body)).or_else(first);
+    let token_mesh = main.or_else(|| module.meshes.keys().next());
     let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
+        if let (Type::Token, Some(mesh)) = (module.types.get(ty), token_mesh) {
+            return Ok(InterfaceTensor {
+                name: None,
+                is_token: true,
+                global: TensorType::new(&[], DType::I1),
+                local_shape: Shape::new(),
+                sharding: TensorSharding::replicated(mesh, 0),
+                mesh: None,
+                donated_to: None,
+            });
+        }
         let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
             let message = format!("a parameter or result of type {}", module.types.display(ty));
             return Err(vec![
                 Diagnostic::unsupported("SH0305", message)
                     .at(f.span)
-                    .hint("pass tensors in and out of the entry function"),
+                    .hint("pass tensors and tokens in and out of the entry function"),
             ]);
         };
         let sharding = module.shardings.get(sharding).clone();
         let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
         Ok(InterfaceTensor {
             name: None,
+            is_token: false,
             global: global.clone(),
             local_shape,
             sharding,
@@ -263,13 +286,13 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     }
     for input in &mut inputs {
         input.donated_to = input.donated_to.filter(|&r| {
-            outputs
-                .get(r)
-                .is_some_and(|o| o.local_shape == input.local_shape && o.global.dtype == input.global.dtype)
+            outputs.get(r).is_some_and(|o| {
+                o.local_shape == input.local_shape
+                    && o.global.dtype == input.global.dtype
+                    && o.is_token == input.is_token
+            })
         });
     }
-    let first = || inputs.first().or(outputs.first()).map(|t| t.sharding.mesh);
-    let main = f.body.and_then(|body| planned_mesh(module, body)).or_else(first);
     let mesh = match main {
         Some(id) => module.meshes[id].clone(),
         None => module.meshes.values().next().cloned().unwrap_or_default(),

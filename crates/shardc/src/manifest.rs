@@ -55,7 +55,8 @@ pub struct TensorInfo {
     /// Name, where the program gives one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// Element type, as MLIR names it.
+    /// Element type, as MLIR names it; `token` for a token (`!stablehlo.token`), which orders effects, holds no data and
+    /// has no dimensions.
     pub dtype: String,
     /// Sizes of the whole tensor.
     pub global_shape: Vec<i64>,
@@ -82,7 +83,7 @@ impl From<&Interface> for Manifest {
     fn from(interface: &Interface) -> Self {
         let tensor = |t: &InterfaceTensor| TensorInfo {
             name: t.name.clone(),
-            dtype: t.global.dtype.as_str().to_owned(),
+            dtype: if t.is_token { "token" } else { t.global.dtype.as_str() }.to_owned(),
             global_shape: t.global.shape.to_vec(),
             local_shape: t.local_shape.to_vec(),
             spec: t

@@ -20,8 +20,9 @@ pub use self::check::{InDouble, OutputCheck, verify, verify_against};
 /// Which block of an array each device holds.
 ///
 /// # Errors
-/// A dimension is not known at compile time.
+/// A dimension is not known at compile time (SH0701), or it is a token (SH0702).
 pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLayout, Error> {
+    no_token(tensor)?;
     let mesh = interface.mesh_of(tensor);
     let devices = mesh.num_devices();
     let shape = static_shape(&tensor.global)?;
@@ -35,6 +36,17 @@ pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLa
         }
     }
     Ok(ShardLayout::new(&shape, &shards, blocks)?)
+}
+
+/// Refuses what no array of the host can stand for.
+fn no_token(tensor: &InterfaceTensor) -> Result<(), Error> {
+    if !tensor.is_token {
+        return Ok(());
+    }
+    let message = "the program takes or gives a token, which no array of the host can stand for";
+    Err(shardc_ir::Diagnostic::unsupported("SH0702", message)
+        .hint("partition it for the front end that made it, or make the callback unordered to run it here")
+        .into())
 }
 
 fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
@@ -166,13 +178,14 @@ pub fn compile_options(mode: SpmdMode, devices: usize) -> CompileOptions {
 /// Seeded inputs for the parameters of a program: floats from 0.25 to 0.75, integers from 0 to 3, both truth values.
 ///
 /// # Errors
-/// A size that is not known, or too large for this machine.
+/// A size that is not known, or too large for this machine; a token (SH0702).
 pub fn random_inputs(interface: &Interface, seed: u64) -> Result<Vec<HostArray>, Error> {
     interface
         .inputs
         .iter()
         .enumerate()
         .map(|(i, t)| {
+            no_token(t)?;
             let shape = static_shape(&t.global)?;
             Ok(HostArray::random(seed.wrapping_add(i as u64), t.global.dtype, &shape)?)
         })

@@ -1,6 +1,6 @@
 //! C5: what the program takes and gives is what its interface says.
 
-use shardc_ir::{Diagnostic, FuncId, Module, Span, TypeId};
+use shardc_ir::{Diagnostic, FuncId, Module, Span, Type, TypeId};
 
 use crate::partition::{Interface, InterfaceTensor};
 
@@ -43,6 +43,9 @@ pub(super) fn check(
 /// What is wrong with a parameter or result of type `ty`.
 fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: TypeId) -> Option<String> {
     let InterfaceTensor { global, local_shape, sharding, .. } = tensor;
+    if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
+        return Some(format!("it is {}", module.types.display(ty)));
+    }
     let local = module.types.as_tensor(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
         return Some(format!("a device has {local}, which the interface does not say of {global}"));

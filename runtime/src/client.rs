@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use shardc_ir::DType;
 
+use crate::array_type::ArrayType;
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
-use crate::ffi::{RawBuffer, RawClient, RawDevice};
+use crate::ffi::{RawBuffer, RawClient, RawDevice, RawProgram};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::Plugin;
 
-/// The most virtual devices that a client takes: each costs threads and memory, and the plugin has no limit of its
-/// own but the machine's end.
-const MAX_CPU_DEVICES: usize = 4096;
+/// The most virtual devices of the CPU plugin that one program can run on: the plugin takes devices of higher numbers for
+/// those of another process, and refuses programs for them.
+pub const MAX_CPU_DEVICES: usize = 2048;
 
 /// What a client is created with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,14 +72,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// No devices are asked for or found, or the plugin does not know an option.
+    /// No devices are asked for or found, more than [`MAX_CPU_DEVICES`], or the plugin does not know an option.
     pub fn new(plugin: &Plugin, options: ClientOptions) -> Result<Client> {
         let mut values = Vec::new();
         if let Some(count) = options.cpu_device_count {
             if count == 0 || count > MAX_CPU_DEVICES {
-                return Err(RuntimeError::Argument(format!(
-                    "{count} virtual devices: a client takes 1 to {MAX_CPU_DEVICES}"
-                )));
+                return Err(RuntimeError::DeviceLimit { wanted: count, limit: MAX_CPU_DEVICES });
             }
             values.push(("cpu_device_count", count as i64));
         }
@@ -123,17 +122,13 @@ impl Client {
             None => self.devices.iter().take(wanted).map(Device::id).collect(),
         };
         if wanted == 0 || ids.len() != wanted {
-            return Err(RuntimeError::Argument(format!(
-                "the program is for {wanted} devices and {} are given (the client has {})",
-                ids.len(),
-                self.devices.len()
-            )));
+            return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
         }
         if let Some(unknown) = ids.iter().find(|id| !self.devices.iter().any(|device| device.id() == **id)) {
             return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
         }
-        let raw = self.raw.compile(program, &options.encode(&ids)).map_err(as_compile_error)?;
-        LoadedExecutable::new(raw)
+        let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids)).map_err(as_compile_error)?;
+        Ok(LoadedExecutable::new(raw))
     }
 
     /// Copies an array to a device.
@@ -144,18 +139,8 @@ impl Client {
     /// or the device is out of memory.
     pub fn buffer_from_host(&self, array: &HostArray, device: &Device) -> Result<Buffer> {
         array.check()?;
-        let dims: Vec<i64> = array
-            .shape
-            .iter()
-            .map(|&n| i64::try_from(n).map_err(|_| RuntimeError::Argument(format!("a dimension of {n}"))))
-            .collect::<Result<_>>()?;
-        let raw = self.raw.buffer(
-            &array.data,
-            buffer_type(array.dtype, self.raw.api().version().1)?,
-            &dims,
-            &device.raw,
-        )?;
-        Buffer::new(raw)
+        let raw = self.raw.buffer(&array.data, array.dtype, &array.shape, &device.raw)?;
+        Buffer::new(raw, device.id())
     }
 }
 
@@ -165,6 +150,7 @@ pub struct Buffer {
     raw: Arc<RawBuffer>,
     dtype: DType,
     shape: Vec<usize>,
+    device: i32,
 }
 
 impl std::fmt::Debug for Buffer {
@@ -174,23 +160,19 @@ impl std::fmt::Debug for Buffer {
 }
 
 impl Buffer {
-    pub(crate) fn new(raw: RawBuffer) -> Result<Buffer> {
-        let dtype = dtype_of(raw.element_type()?)?;
-        let shape = raw
-            .dims()?
-            .into_iter()
-            .map(|n| {
-                usize::try_from(n).map_err(|_| RuntimeError::Protocol {
-                    call: "PJRT_Buffer_Dimensions",
-                    what: format!("a dimension of {n}"),
-                })
-            })
-            .collect::<Result<_>>()?;
-        Ok(Buffer { raw: Arc::new(raw), dtype, shape })
+    pub(crate) fn new(raw: RawBuffer, device: i32) -> Result<Buffer> {
+        let (dtype, shape) = (raw.dtype()?, raw.shape()?);
+        Ok(Buffer { raw: Arc::new(raw), dtype, shape, device })
     }
 
-    pub(crate) fn raw(&self) -> &RawBuffer {
-        &self.raw
+    pub(crate) fn into_raw(self) -> Arc<RawBuffer> {
+        self.raw
+    }
+
+    /// The number of the device that has it, as [`Device::id`].
+    #[must_use]
+    pub fn device_id(&self) -> i32 {
+        self.device
     }
 
     /// The element type.
@@ -203,6 +185,12 @@ impl Buffer {
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
+    }
+
+    /// Element type and sizes together.
+    #[must_use]
+    pub fn ty(&self) -> ArrayType {
+        ArrayType { dtype: self.dtype, shape: self.shape.clone() }
     }
 
     /// Waits until the content is there.
@@ -220,8 +208,7 @@ impl Buffer {
     ///
     /// What should have made the content failed.
     pub fn to_host(&self) -> Result<HostArray> {
-        let size = HostArray::byte_size(self.dtype, &self.shape)?;
-        let data = self.raw.to_host(self.shape.len(), size)?;
+        let data = self.raw.to_host(self.dtype, &self.shape)?;
         Ok(HostArray { dtype: self.dtype, shape: self.shape.clone(), data })
     }
 }
@@ -232,55 +219,4 @@ pub(crate) fn as_compile_error(error: RuntimeError) -> RuntimeError {
         RuntimeError::Pjrt { code, message, .. } => RuntimeError::Compile { code, message },
         other => other,
     }
-}
-
-/// Element types, their numbers in `PJRT_Buffer_Type`, and the minor version of the C API that surely has the number.
-/// A plugin that is older may crash when it meets it.
-const BUFFER_TYPES: &[(DType, i32, i32)] = &[
-    (DType::I1, 1, 0),
-    (DType::I8, 2, 0),
-    (DType::I16, 3, 0),
-    (DType::I32, 4, 0),
-    (DType::I64, 5, 0),
-    (DType::UI8, 6, 0),
-    (DType::UI16, 7, 0),
-    (DType::UI32, 8, 0),
-    (DType::UI64, 9, 0),
-    (DType::F16, 10, 0),
-    (DType::F32, 11, 0),
-    (DType::F64, 12, 0),
-    (DType::BF16, 13, 0),
-    (DType::C64, 14, 0),
-    (DType::C128, 15, 0),
-    (DType::F8E5M2, 16, 0),
-    (DType::F8E4M3FN, 17, 0),
-    (DType::F8E4M3B11FNUZ, 18, 0),
-    (DType::F8E5M2FNUZ, 19, 0),
-    (DType::F8E4M3FNUZ, 20, 0),
-    (DType::I4, 21, 0),
-    (DType::UI4, 22, 0),
-    (DType::I2, 24, 55),
-    (DType::UI2, 25, 55),
-    (DType::F8E4M3, 26, 55),
-    (DType::F8E3M4, 27, 55),
-    (DType::F8E8M0FNU, 28, 63),
-    (DType::F4E2M1FN, 29, 63),
-    (DType::F6E2M3FN, 32, 117),
-    (DType::F6E3M2FN, 33, 117),
-];
-
-fn buffer_type(dtype: DType, api_minor: i32) -> Result<i32> {
-    BUFFER_TYPES
-        .iter()
-        .find(|(known, _, since)| *known == dtype && *since <= api_minor)
-        .map(|(_, number, _)| *number)
-        .ok_or(RuntimeError::ElementType { what: "this plugin's device", dtype: dtype.to_string() })
-}
-
-fn dtype_of(number: i32) -> Result<DType> {
-    BUFFER_TYPES
-        .iter()
-        .find(|(_, known, _)| *known == number)
-        .map(|(dtype, _, _)| *dtype)
-        .ok_or(RuntimeError::ElementType { what: "shardc", dtype: format!("{number} (PJRT's number)") })
 }

@@ -6,8 +6,13 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::mismatch::{self, Mismatch};
+
+use crate::memory::Shortage;
 
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
@@ -90,7 +95,7 @@ impl PjrtCode {
 #[non_exhaustive]
 pub enum RuntimeError {
     /// No plugin of this kind is installed where shardc looks.
-    #[error("no PJRT plugin for {kind} was found (looked in: {})", .looked.join(", "))]
+    #[error("no PJRT plugin for {kind} was found")]
     PluginNotFound {
         /// `cpu`, `tpu` or `cuda`.
         kind: String,
@@ -167,9 +172,52 @@ pub enum RuntimeError {
         /// What it answered.
         what: String,
     },
+    /// A run took longer than it may.
+    #[error("the program did not finish within {}: {}", seconds(*.limit), progress(.done, .waiting))]
+    TimeLimit {
+        /// How long it might take.
+        limit: Duration,
+        /// The devices that are done, by number.
+        done: Vec<i32>,
+        /// The devices that run or wait for others.
+        waiting: Vec<i32>,
+    },
+    /// Devices of the client wait for ever, so that nothing can run on it any more.
+    #[error("nothing can run on this client any more: {reason}")]
+    ClientLost {
+        /// What happened before.
+        reason: String,
+    },
     /// Arguments do not fit together.
     #[error("{0}")]
     Argument(String),
+    /// A program for another number of devices than there are.
+    #[error("the program is for {program} devices, and there are {available}")]
+    Devices {
+        /// How many devices the program runs on.
+        program: usize,
+        /// How many there are.
+        available: usize,
+    },
+    /// More virtual devices than one process can have, or none.
+    #[error("{wanted} virtual devices: the CPU plugin runs programs on 1 to {limit}")]
+    DeviceLimit {
+        /// How many are asked for.
+        wanted: usize,
+        /// The most that there can be.
+        limit: usize,
+    },
+    /// Inputs that are not what the program takes.
+    #[error("{}", mismatch::describe(.mismatches, *.parameters))]
+    Inputs {
+        /// Everything that is wrong, by number of the input.
+        mismatches: Vec<Mismatch>,
+        /// How many inputs the program takes.
+        parameters: usize,
+    },
+    /// More memory is needed than this machine has.
+    #[error("{0}")]
+    Memory(Box<Shortage>),
     /// An element type that the runtime or the device does not know.
     #[error("{what} does not take elements of type {dtype}")]
     ElementType {
@@ -233,7 +281,13 @@ impl RuntimeError {
             | RuntimeError::PluginLoad { .. }
             | RuntimeError::Install { .. }
             | RuntimeError::Digest { .. }
+            | RuntimeError::TimeLimit { .. }
+            | RuntimeError::ClientLost { .. }
             | RuntimeError::Argument(_)
+            | RuntimeError::Devices { .. }
+            | RuntimeError::DeviceLimit { .. }
+            | RuntimeError::Inputs { .. }
+            | RuntimeError::Memory(_)
             | RuntimeError::Layout(_)
             | RuntimeError::Target { .. }
             | RuntimeError::Io { .. } => ErrorClass::InvalidInput,
@@ -251,6 +305,7 @@ impl RuntimeError {
             RuntimeError::Compile { message, .. } if message.contains("hlo_verifier") => {
                 ErrorClass::InvalidInput
             }
+            RuntimeError::Pjrt { message, .. } if is_out_of_memory(message) => ErrorClass::InvalidInput,
             RuntimeError::Pjrt { code, .. } | RuntimeError::Compile { code, .. } => code.class(),
             RuntimeError::Protocol { .. } | RuntimeError::ChildDied { .. } => ErrorClass::Internal,
             RuntimeError::Child { class, .. } => *class,
@@ -270,8 +325,14 @@ impl RuntimeError {
             RuntimeError::Pjrt { .. } => "RT0201",
             RuntimeError::Compile { .. } => "RT0202",
             RuntimeError::Protocol { .. } => "RT0203",
-            RuntimeError::Argument(_) => "RT0301",
+            RuntimeError::TimeLimit { .. } => "RT0204",
+            RuntimeError::ClientLost { .. } => "RT0205",
+            RuntimeError::Argument(_) | RuntimeError::Devices { .. } | RuntimeError::DeviceLimit { .. } => {
+                "RT0301"
+            }
             RuntimeError::ElementType { .. } => "RT0302",
+            RuntimeError::Inputs { .. } => "RT0303",
+            RuntimeError::Memory(_) => "RT0304",
             RuntimeError::Layout(_) => "RT0401",
             RuntimeError::Target { .. } => "RT0501",
             RuntimeError::ChildDied { .. } => "RT0502",
@@ -315,11 +376,33 @@ impl RuntimeError {
                         .to_owned(),
                 )
             }
-            RuntimeError::Pjrt { code, .. } | RuntimeError::Compile { code, .. }
-                if *code == PjrtCode::RESOURCE_EXHAUSTED =>
+            RuntimeError::Pjrt { code, message, .. } | RuntimeError::Compile { code, message }
+                if *code == PjrtCode::RESOURCE_EXHAUSTED || is_out_of_memory(message) =>
             {
                 Some("the program does not fit in the device's memory: shard more, or use more devices".to_owned())
             }
+            RuntimeError::TimeLimit { .. } => Some(
+                "give it more time, if the program is that slow; a device that waits for ever is in a collective that \
+                 another one never comes to"
+                    .to_owned(),
+            ),
+            RuntimeError::ClientLost { .. } => Some("create another client".to_owned()),
+            RuntimeError::Devices { program, .. } => Some(format!(
+                "use a target or a client of {program} devices, or partition the program for as many as there are"
+            )),
+            RuntimeError::DeviceLimit { limit, .. } => Some(format!(
+                "run it on a mesh of at most {limit} devices with the same axes; partitioning has no such limit, nor has \
+                 compiling for a TPU"
+            )),
+            RuntimeError::Inputs { .. } => Some(
+                "give the inputs in the program's order, with its element types and shapes: nothing is converted"
+                    .to_owned(),
+            ),
+            RuntimeError::Memory(_) => Some(
+                "try it with smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
+                 without running anything; if the estimate is too high here, raise the limit"
+                    .to_owned(),
+            ),
             RuntimeError::Target { .. } => {
                 Some("targets are `cpu`, `cuda`, and `tpu:TOPOLOGY` such as `tpu:v5e:4x4`".to_owned())
             }
@@ -336,6 +419,48 @@ impl RuntimeError {
             | RuntimeError::Layout(_)
             | RuntimeError::Io { .. } => None,
         }
+    }
+    /// Facts that belong to the error and would make its message long, one a line: the places that were searched.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            RuntimeError::PluginNotFound { looked, .. } => {
+                looked.iter().map(|place| format!("looked in {place}")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether the CPU plugin, which calls it an internal error, says that memory could not be had.
+fn is_out_of_memory(message: &str) -> bool {
+    message.contains("Out of memory allocating")
+}
+
+fn seconds(limit: Duration) -> String {
+    let seconds = limit.as_secs_f64();
+    if seconds == seconds.trunc() { format!("{seconds:.0} s") } else { format!("{seconds:.1} s") }
+}
+
+/// Which devices are done and which are not.
+fn progress(done: &[i32], waiting: &[i32]) -> String {
+    if done.is_empty() {
+        return format!("none is done, {} running or waiting for others", devices(waiting));
+    }
+    format!("{} done, {} running or waiting for others", devices(done), devices(waiting))
+}
+
+/// Numbers of devices for a message; a long list is cut.
+fn devices(ids: &[i32]) -> String {
+    const SHOWN: usize = 16;
+    let mut list: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
+    if ids.len() > SHOWN {
+        list.push(format!("and {} more", ids.len() - SHOWN));
+    }
+    match ids {
+        [] => "no device is".to_owned(),
+        [only] => format!("device {only} is"),
+        _ => format!("devices {} are", list.join(", ")),
     }
 }
 

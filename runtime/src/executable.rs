@@ -1,12 +1,16 @@
 //! Compiled programs: running them, and what the compiler says of them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use crate::array_type::ArrayType;
 use crate::client::{Buffer, Device};
-use crate::error::{Result, RuntimeError};
-use crate::ffi::{RawExecutable, RawLoadedExecutable};
+use crate::error::Result;
+use crate::ffi::{self, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
+use crate::mismatch::{self, Mismatch};
+use crate::signature;
 
 /// What the compiler says of a program's memory: bytes on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,30 +40,48 @@ pub struct Cost {
     pub properties: BTreeMap<String, f64>,
 }
 
+/// How a program is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecuteOptions {
+    /// How long the run may take; `None` waits for ever.
+    pub time_limit: Option<Duration>,
+    /// Arguments, by number, whose memory the program may take for its results, where it says so (donation). What else
+    /// has a clone of such a buffer keeps it: then the program copies.
+    pub donate: Vec<usize>,
+}
+
+impl Default for ExecuteOptions {
+    /// Half an hour, and nothing is donated.
+    fn default() -> Self {
+        ExecuteOptions { time_limit: Some(Duration::from_secs(30 * 60)), donate: Vec::new() }
+    }
+}
+
 /// A program that is compiled and ready on its devices. Cheap to clone; usable from any thread.
+///
+/// A run starts on all devices or on none: what the plugin would refuse is looked for first. Runs on one client start
+/// one after the other. See [`LoadedExecutable::execute_with`] for what ends a run that does not end by itself.
 #[derive(Clone)]
 pub struct LoadedExecutable {
-    raw: Arc<RawLoadedExecutable>,
-    info: Arc<RawExecutable>,
+    raw: Arc<RawProgram>,
     devices: Vec<Device>,
-    num_outputs: usize,
+    /// What the program takes; `None` inside where the plugin does not say.
+    parameters: Arc<OnceLock<Option<Vec<ArrayType>>>>,
 }
 
 impl std::fmt::Debug for LoadedExecutable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LoadedExecutable")
             .field("devices", &self.devices)
-            .field("num_outputs", &self.num_outputs)
+            .field("num_outputs", &self.num_outputs())
             .finish()
     }
 }
 
 impl LoadedExecutable {
-    pub(crate) fn new(raw: RawLoadedExecutable) -> Result<LoadedExecutable> {
-        let info = raw.executable()?;
-        let num_outputs = info.num_outputs()?;
-        let devices = raw.devices()?.into_iter().map(|raw| Device { raw }).collect();
-        Ok(LoadedExecutable { raw: Arc::new(raw), info: Arc::new(info), devices, num_outputs })
+    pub(crate) fn new(raw: RawProgram) -> LoadedExecutable {
+        let devices = raw.devices().iter().map(|raw| Device { raw: raw.clone() }).collect();
+        LoadedExecutable { raw: Arc::new(raw), devices, parameters: Arc::default() }
     }
 
     /// The devices it runs on, in the order of [`LoadedExecutable::execute`]'s lists.
@@ -71,33 +93,80 @@ impl LoadedExecutable {
     /// How many results the program has.
     #[must_use]
     pub fn num_outputs(&self) -> usize {
-        self.num_outputs
+        self.raw.num_outputs()
     }
 
-    /// Runs the program on all its devices at once and waits until all are done.
+    /// What the program takes on each device, by the optimised program; `None` where the plugin does not give that, or
+    /// in a form that shardc cannot read. Found out once.
+    #[must_use]
+    pub fn parameters(&self) -> Option<&[ArrayType]> {
+        let look = || {
+            let (format, program) = self.info().optimized_program().ok()?;
+            signature::parameters(&format, &program)
+        };
+        self.parameters.get_or_init(look).as_deref()
+    }
+
+    /// Says what the program takes on each device, where that is known without asking the plugin.
+    pub fn set_parameters(&self, parameters: Vec<ArrayType>) {
+        let _ = self.parameters.set(Some(parameters));
+    }
+
+    /// Runs the program on all its devices at once and waits until all are done, half an hour at most.
     ///
     /// `arguments[d][i]` is argument `i` of the `d`-th of [`LoadedExecutable::devices`], on that device; the answer
     /// is laid out in the same way. Arguments stay valid, whatever the program says about donation.
     ///
     /// # Errors
     ///
-    /// Lists of the wrong length, arguments of the wrong size or on the wrong device, or a failure while running. The
-    /// CPU plugin compares sizes in bytes, not shapes and element types: those are the caller's to get right.
+    /// As for [`LoadedExecutable::execute_with`].
     pub fn execute(&self, arguments: &[Vec<Buffer>]) -> Result<Vec<Vec<Buffer>>> {
-        if arguments.len() != self.devices.len() {
-            return Err(RuntimeError::Argument(format!(
-                "the program runs on {} devices and got arguments for {}",
-                self.devices.len(),
-                arguments.len()
-            )));
+        self.execute_with(arguments.to_vec(), &ExecuteOptions::default())
+    }
+
+    /// Runs the program on all its devices at once and waits until all are done; `arguments` as for
+    /// [`LoadedExecutable::execute`].
+    ///
+    /// # Errors
+    ///
+    /// - [`RuntimeError::Inputs`](crate::RuntimeError::Inputs) with every argument that is missing, too many, of another
+    ///   type or on another device; nothing is started then.
+    /// - What a device reports, as soon as the other devices are done too. Devices that wait for the one that failed are
+    ///   not waited for longer than a few seconds.
+    /// - [`RuntimeError::TimeLimit`](crate::RuntimeError::TimeLimit) with the devices that are done and those that are
+    ///   not.
+    ///
+    /// After the last, and where devices wait for one that failed, the client is given up, because PJRT has no way to
+    /// end a program: each later run on it is [`RuntimeError::ClientLost`](crate::RuntimeError::ClientLost), and its
+    /// memory and threads stay with the process. The CPU plugin ends the process, after 40 s, in which a device waits
+    /// for others; [`crate::plugin::quiet_plugin_logs`] turns that off.
+    pub fn execute_with(
+        &self,
+        arguments: Vec<Vec<Buffer>>,
+        options: &ExecuteOptions,
+    ) -> Result<Vec<Vec<Buffer>>> {
+        self.check(&arguments)?;
+        let lists = arguments.into_iter().map(|list| list.into_iter().map(Buffer::into_raw).collect());
+        let results = ffi::run(&self.raw, lists.collect(), &options.donate, options.time_limit)?;
+        let owned = |(list, device): (Vec<_>, &Device)| {
+            list.into_iter().map(|raw| Buffer::new(raw, device.id())).collect::<Result<Vec<_>>>()
+        };
+        results.into_iter().zip(&self.devices).map(owned).collect()
+    }
+
+    /// Compares arguments with what the program takes.
+    fn check(&self, arguments: &[Vec<Buffer>]) -> Result<()> {
+        let Some(parameters) = self.parameters() else { return Ok(()) };
+        let mut wrong: Vec<Mismatch> = Vec::new();
+        for (device, list) in self.devices.iter().zip(arguments) {
+            let given: Vec<ArrayType> = list.iter().map(Buffer::ty).collect();
+            let on_device = mismatch::compare(parameters, &given).into_iter();
+            wrong.extend(on_device.map(|found| found.on_device(device.id())));
+            let elsewhere = list.iter().enumerate().filter(|(_, b)| b.device_id() != device.id());
+            wrong
+                .extend(elsewhere.map(|(i, buffer)| Mismatch::elsewhere(i, device.id(), buffer.device_id())));
         }
-        let lists: Vec<Vec<_>> =
-            arguments.iter().map(|list| list.iter().map(Buffer::raw).collect()).collect();
-        self.raw
-            .execute(&lists, self.num_outputs)?
-            .into_iter()
-            .map(|list| list.into_iter().map(Buffer::new).collect())
-            .collect()
+        mismatch::none(wrong, parameters.len())
     }
 
     /// What the compiler says of the program's memory.
@@ -106,7 +175,7 @@ impl LoadedExecutable {
     ///
     /// The plugin does not say.
     pub fn memory_stats(&self) -> Result<MemoryStats> {
-        memory_stats(&self.info)
+        memory_stats(self.info())
     }
 
     /// The compiler's estimate of the program's work.
@@ -115,7 +184,7 @@ impl LoadedExecutable {
     ///
     /// The plugin does not say.
     pub fn cost(&self) -> Result<Cost> {
-        cost(&self.info)
+        cost(self.info())
     }
 
     /// The collectives of the optimised program.
@@ -124,7 +193,7 @@ impl LoadedExecutable {
     ///
     /// The plugin does not give the program, or gives it in a form that shardc cannot read.
     pub fn optimized_hlo_collectives(&self) -> Result<Collectives> {
-        collectives(&self.info, self.devices.len())
+        collectives(self.info(), self.devices.len())
     }
 
     /// The executable as bytes that the same plugin can load again.
@@ -133,11 +202,11 @@ impl LoadedExecutable {
     ///
     /// The plugin cannot write this executable.
     pub fn serialize(&self) -> Result<Vec<u8>> {
-        self.info.serialize()
+        self.info().serialize()
     }
 
     pub(crate) fn info(&self) -> &RawExecutable {
-        &self.info
+        self.raw.info()
     }
 }
 

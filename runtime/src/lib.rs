@@ -9,6 +9,8 @@
 //! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
 //! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
+//! | [`memory`] | this machine's memory, and what a run needs of it |
+//! | [`mismatch`] | how inputs differ from what a program takes |
 //! | [`hlo`] | the collectives of an optimised program, with the bytes that one device sends |
 //!
 //! # Invariants
@@ -47,6 +49,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod aot;
+mod array_type;
 mod client;
 mod error;
 mod executable;
@@ -54,16 +57,21 @@ mod ffi;
 pub mod hlo;
 mod host;
 mod layout;
+pub mod memory;
+pub mod mismatch;
 mod options;
 pub mod plugin;
 pub mod scratch;
 mod sharded;
+mod signature;
 
-pub use client::{Buffer, Client, ClientOptions, Device};
+pub use array_type::ArrayType;
+pub use client::{Buffer, Client, ClientOptions, Device, MAX_CPU_DEVICES};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
-pub use executable::{Cost, LoadedExecutable, MemoryStats};
+pub use executable::{Cost, ExecuteOptions, LoadedExecutable, MemoryStats};
 pub use host::{Difference, HostArray};
 pub use layout::{LOUD_PADDING, ReplicaDisagreement, ShardLayout};
+pub use memory::{MemoryLimit, MemoryNeed};
 pub use options::{CompileOptions, OptionValue};
 pub use plugin::{Environment, Plugin, PluginKind};
 pub use sharded::ShardedArray;

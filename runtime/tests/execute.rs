@@ -2,22 +2,12 @@
 
 mod common;
 
-use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, cpu_client};
+use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, cpu_client, place};
 use shardc_ir::DType;
 use shardc_runtime::{
-    Buffer, Client, ClientOptions, CompileOptions, ErrorClass, HostArray, LoadedExecutable, OptionValue,
-    Plugin, PluginKind, RuntimeError, ShardLayout, ShardedArray,
+    Buffer, Client, ClientOptions, CompileOptions, ErrorClass, HostArray, OptionValue, Plugin, PluginKind,
+    RuntimeError, ShardLayout, ShardedArray,
 };
-
-/// Puts `arrays[device][i]` on the devices of a program.
-fn place(client: &Client, program: &LoadedExecutable, arrays: &[Vec<HostArray>]) -> Vec<Vec<Buffer>> {
-    program
-        .devices()
-        .iter()
-        .zip(arrays)
-        .map(|(device, list)| list.iter().map(|a| client.buffer_from_host(a, device).unwrap()).collect())
-        .collect()
-}
 
 fn fetch(results: &[Vec<Buffer>], output: usize) -> Vec<HostArray> {
     results.iter().map(|list| list[output].to_host().unwrap()).collect()

@@ -81,8 +81,9 @@ impl Error {
             Error::Diagnostics(list) => shardc_stablehlo::render(list, source_name, source, color),
             #[cfg(feature = "runtime")]
             Error::Runtime(error) => {
+                let notes: String = error.notes().iter().map(|n| format!("  = note: {n}\n")).collect();
                 let hint = error.hint().map(|h| format!("  = help: {h}\n")).unwrap_or_default();
-                format!("error[{}]: {error}\n{hint}", error.code())
+                format!("error[{}]: {error}\n{notes}{hint}", error.code())
             }
         }
     }

@@ -8,6 +8,7 @@ mod child;
 mod target;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +86,8 @@ pub fn device_count(target: &Target, plugin: &Path) -> Result<Option<usize>> {
 }
 
 /// The devices of a target that need not be there, and their numbers.
-fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(RawTopology, Vec<i32>)> {
-    let topology = RawTopology::create(plugin.api(), name).map_err(|error| match error {
+fn topology(target: &Target, name: &str, plugin: &Plugin) -> Result<(Arc<RawTopology>, Vec<i32>)> {
+    let topology = RawTopology::create(plugin.api(), name).map(Arc::new).map_err(|error| match error {
         RuntimeError::Pjrt { message, .. } => {
             RuntimeError::Target { text: target.to_string(), reason: message }
         }
@@ -121,11 +122,7 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             let chosen = request.options.device_ids.clone().unwrap_or(ids.clone());
             // The compiler wants every device of a v5e slice, and a partial one of any kind is hardly meant.
             if chosen.len() != wanted || ids.len() != wanted {
-                return Err(RuntimeError::Argument(format!(
-                    "the program is for {wanted} devices, and {} has {}",
-                    request.target,
-                    ids.len()
-                )));
+                return Err(RuntimeError::Devices { program: wanted, available: ids.len() });
             }
             let executable = topology
                 .compile(&request.program, &request.options.encode(&chosen))

@@ -162,6 +162,9 @@ pub(super) const LAYOUT_TILED: c_int = 0;
 /// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`: the plugin copies before it returns.
 pub(super) const COPY_DURING_CALL: c_int = 0;
 
+/// What `PJRT_Event_OnReady` calls: with an error that the callee owns, or null, and with the caller's pointer.
+pub(super) type EventCallback = unsafe extern "C" fn(*mut Error, *mut c_void);
+
 calls! {
     0 "PJRT_Error_Destroy" ErrorDestroy { error: *mut Error, }
     1 "PJRT_Error_Message" ErrorMessage { error: *const Error, message: *const c_char, message_size: usize, }
@@ -169,6 +172,11 @@ calls! {
     3 "PJRT_Plugin_Initialize" PluginInitialize { }
     5 "PJRT_Event_Destroy" EventDestroy { event: *mut Event, }
     8 "PJRT_Event_Await" EventAwait { event: *mut Event, }
+    9 "PJRT_Event_OnReady" EventOnReady {
+        event: *mut Event,
+        callback: Option<EventCallback>,
+        user_arg: *mut c_void,
+    }
     10 "PJRT_Client_Create" ClientCreate {
         create_options: *const NamedValue,
         num_options: usize,

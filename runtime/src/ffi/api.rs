@@ -26,6 +26,16 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
+/// What every plugin must have: without these an error cannot be read, and nobody can wait for what a device does.
+const REQUIRED: &[(usize, &str)] = &[
+    (abi::ErrorDestroy::SLOT, abi::ErrorDestroy::NAME),
+    (abi::ErrorMessage::SLOT, abi::ErrorMessage::NAME),
+    (abi::ErrorGetCode::SLOT, abi::ErrorGetCode::NAME),
+    (abi::EventDestroy::SLOT, abi::EventDestroy::NAME),
+    (abi::EventAwait::SLOT, abi::EventAwait::NAME),
+    (abi::EventOnReady::SLOT, abi::EventOnReady::NAME),
+];
+
 /// The signature that every function of the table but two has.
 type Function = unsafe extern "C" fn(*mut c_void) -> *mut abi::Error;
 /// The signature of `PJRT_Error_Destroy` and `PJRT_Error_Message`.
@@ -37,17 +47,37 @@ impl Api {
         let fail = |reason: String| RuntimeError::PluginLoad { path: path.to_owned(), reason };
         // SAFETY: loading runs the library's initialisers. The file is one that the user named or that a look-up
         // found under a plugin's well-known name; running it is what the user asks for.
-        let library = unsafe { Library::new(path) }.map_err(|e| fail(e.to_string()))?;
+        let library = unsafe { Library::new(path) }.map_err(|e| fail(with_source(&e)))?;
         // SAFETY: every PJRT plugin exports this function with this signature.
         let entry: Symbol<'_, unsafe extern "C" fn() -> *const ApiTable> =
             unsafe { library.get(b"GetPjrtApi\0") }
-                .map_err(|e| fail(format!("it is no PJRT plugin: {e}")))?;
+                .map_err(|e| fail(format!("it is no PJRT plugin: {}", with_source(&e))))?;
         // SAFETY: the function takes nothing and returns a table that lives as long as the library.
         let table = unsafe { entry() };
-        let table =
-            NonNull::new(table.cast_mut()).ok_or_else(|| fail("its GetPjrtApi returned null".to_owned()))?;
         // The plugin starts threads that nothing joins: unloading it would pull their code away.
         std::mem::forget(library);
+        // SAFETY: the plugin says that this is its table, which lives as long as the library, for good.
+        let api = unsafe { Api::of(table, path) }?;
+        // SAFETY: no pointers are passed.
+        unsafe { api.call(&mut abi::PluginInitialize::empty()) }.map_err(|e| fail(e.to_string()))?;
+        Ok(api)
+    }
+
+    /// The plugin with this table, if the table has what every use of it needs.
+    ///
+    /// # Safety
+    ///
+    /// The pointer must be null or point to a table as long as its first field says, which lives as long as the
+    /// plugin is used.
+    unsafe fn of(table: *const ApiTable, path: &Path) -> Result<Api> {
+        let fail = |reason: String| RuntimeError::PluginLoad { path: path.to_owned(), reason };
+        let table =
+            NonNull::new(table.cast_mut()).ok_or_else(|| fail("its GetPjrtApi returned null".to_owned()))?;
+        // SAFETY: the table begins with its size, whatever else it has.
+        let size = unsafe { *table.as_ptr().cast::<usize>() };
+        if size < size_of::<ApiTable>() {
+            return Err(fail(format!("its table of functions has {size} bytes")));
+        }
         let api = Api { table, path: path.to_owned() };
         let (major, minor) = api.version();
         if major != MAJOR_VERSION {
@@ -55,13 +85,11 @@ impl Api {
                 "its C API has version {major}.{minor}, and shardc knows {MAJOR_VERSION}.x"
             )));
         }
-        for required in [abi::ErrorDestroy::SLOT, abi::ErrorMessage::SLOT, abi::ErrorGetCode::SLOT] {
-            if !api.has(required) {
-                return Err(fail("it has no functions to report errors with".to_owned()));
-            }
+        let lacking: Vec<&str> =
+            REQUIRED.iter().filter(|(slot, _)| !api.has(*slot)).map(|(_, name)| *name).collect();
+        if !lacking.is_empty() {
+            return Err(fail(format!("its C API {major}.{minor} has no {}", lacking.join(", "))));
         }
-        // SAFETY: no pointers are passed.
-        unsafe { api.call(&mut abi::PluginInitialize::empty()) }.map_err(|e| fail(e.to_string()))?;
         Ok(api)
     }
 
@@ -119,7 +147,8 @@ impl Api {
         let error = unsafe { function(ptr::from_mut(arguments).cast()) };
         match NonNull::new(error) {
             None => Ok(()),
-            Some(error) => Err(self.take_error(C::NAME, error)),
+            // SAFETY: the call has just made this error for its caller.
+            Some(error) => Err(unsafe { self.take_error(C::NAME, error) }),
         }
     }
 
@@ -138,8 +167,12 @@ impl Api {
         }
     }
 
-    /// Turns a C error into ours and frees it.
-    fn take_error(&self, call: &'static str, error: NonNull<abi::Error>) -> RuntimeError {
+    /// Turns the C error of a call into ours and frees it.
+    ///
+    /// # Safety
+    ///
+    /// The error must be one that this plugin gave to the caller, who gives it up.
+    pub(super) unsafe fn take_error(&self, call: &'static str, error: NonNull<abi::Error>) -> RuntimeError {
         let mut message = abi::ErrorMessage { error: error.as_ptr(), ..abi::ErrorMessage::empty() };
         let mut code = abi::ErrorGetCode { error: error.as_ptr(), code: 2, ..abi::ErrorGetCode::empty() };
         // SAFETY: the error is alive until it is destroyed below, and the message belongs to it.
@@ -147,13 +180,11 @@ impl Api {
             self.call_void(&mut message);
             text(message.message, message.message_size)
         };
-        let code_known = self.slot(abi::ErrorGetCode::SLOT);
-        if !code_known.is_null() {
-            // SAFETY: `PJRT_Error_GetCode` has the common signature; a failure of its own is ignored, because an
-            // error about an error helps nobody.
-            let function: Function = unsafe { std::mem::transmute(code_known) };
-            // SAFETY: the error is alive.
-            unsafe { function(ptr::from_mut(&mut code).cast()) };
+        // SAFETY: every loaded plugin has `PJRT_Error_GetCode`, which has the common signature; a failure of its own
+        // is ignored, because an error about an error helps nobody. The error is alive.
+        unsafe {
+            let function: Function = std::mem::transmute(self.slot(abi::ErrorGetCode::SLOT));
+            function(ptr::from_mut(&mut code).cast());
         }
         let mut destroy = abi::ErrorDestroy { error: error.as_ptr(), ..abi::ErrorDestroy::empty() };
         // SAFETY: the error came from the plugin, is destroyed once, and is not used after.
@@ -179,6 +210,12 @@ impl Api {
     }
 }
 
+/// What the dynamic loader says of an error: its own words where it has some.
+fn with_source(error: &libloading::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
 /// Copies a C string of known length, replacing what is not UTF-8.
 ///
 /// # Safety
@@ -200,4 +237,47 @@ pub(super) unsafe fn slice<'a, T>(start: *const T, size: usize) -> &'a [T] {
     }
     // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts(start, size) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of functions with `slots` entries, none null but `missing`.
+    fn table(slots: usize, missing: Option<usize>) -> Vec<usize> {
+        let head = size_of::<ApiTable>() / size_of::<usize>();
+        let mut words = vec![0usize; head + slots];
+        words[0] = words.len() * size_of::<usize>();
+        for slot in (0..slots).filter(|slot| Some(*slot) != missing) {
+            words[head + slot] = 1;
+        }
+        words
+    }
+
+    fn refused(words: &[usize]) -> String {
+        // SAFETY: the words are a table of the length that the first of them says, and outlive the call.
+        match unsafe { Api::of(words.as_ptr().cast(), Path::new("x.so")) } {
+            Ok(_) => String::new(),
+            Err(error) => {
+                assert_eq!(error.code(), "RT0102");
+                error.to_string()
+            }
+        }
+    }
+
+    #[test]
+    fn a_plugin_without_events_is_refused() {
+        assert_eq!(refused(&table(10, None)), "");
+        assert!(refused(&table(10, Some(8))).ends_with("has no PJRT_Event_Await"));
+        assert!(refused(&table(8, None)).ends_with("has no PJRT_Event_Await, PJRT_Event_OnReady"));
+        assert!(refused(&table(10, Some(2))).contains("PJRT_Error_GetCode"));
+    }
+
+    #[test]
+    fn a_table_that_is_too_short_is_not_read() {
+        assert!(refused(&[8]).contains("8 bytes"), "{}", refused(&[8]));
+        // SAFETY: null is allowed.
+        let null = unsafe { Api::of(ptr::null(), Path::new("x.so")) };
+        assert!(null.is_err_and(|e| e.to_string().contains("null")));
+    }
 }

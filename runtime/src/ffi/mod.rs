@@ -2,16 +2,24 @@
 //!
 //! - `abi`: the layout of the C structures and the numbers of the functions, for what shardc calls and no more.
 //! - `api`: a loaded plugin: the checked call, and errors.
-//! - `handles`: owning, `Send + Sync` wrappers whose methods are safe.
+//! - `element_types`: element types and their numbers.
+//! - `handles`: owning, `Send + Sync` wrappers of a client and what lives on it, whose methods are safe.
+//! - `executables`: the same for executables.
+//! - `launch`: how a program is started on all its devices and waited for.
 //! - `process`: the two things about this process that Rust rates unsafe.
 //!
 //! Nothing outside this directory sees a raw pointer.
 
 mod abi;
 mod api;
+mod element_types;
+mod executables;
 mod handles;
+mod launch;
 mod process;
 
 pub(crate) use api::{Api, FUNCTIONS};
-pub(crate) use handles::{RawBuffer, RawClient, RawDevice, RawExecutable, RawLoadedExecutable, RawTopology};
-pub(crate) use process::set_environment_defaults;
+pub(crate) use executables::{RawExecutable, RawProgram, RawTopology};
+pub(crate) use handles::{RawBuffer, RawClient, RawDevice};
+pub(crate) use launch::run;
+pub(crate) use process::{add_option_to_environment, set_environment_defaults};

@@ -70,7 +70,7 @@ pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> 
         }
         return Ok(FoundPlugin { kind, path, source });
     }
-    let mut looked = vec![kind.variable().to_owned()];
+    let mut looked = vec![format!("{}, which is not set", kind.variable())];
     let found = candidates(kind, environment, &mut looked).into_iter().next();
     found.ok_or(RuntimeError::PluginNotFound { kind: kind.to_string(), looked })
 }
@@ -181,7 +181,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         match find(PluginKind::Cuda, &empty(root.path())) {
             Err(error @ RuntimeError::PluginNotFound { .. }) => {
-                assert!(error.to_string().contains("SHARDC_PJRT_CUDA"));
+                assert_eq!(error.to_string(), "no PJRT plugin for cuda was found");
+                assert_eq!(error.notes()[0], "looked in SHARDC_PJRT_CUDA, which is not set");
+                assert!(error.notes().iter().all(|note| !note.contains(", /")));
                 assert!(error.hint().is_some());
             }
             // A machine may have one in /usr.

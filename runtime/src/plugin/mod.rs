@@ -153,14 +153,21 @@ fn has_tpu() -> bool {
     ["/dev/accel0", "/dev/vfio/0"].iter().any(|file| Path::new(file).exists())
 }
 
-/// Keeps plugins from writing their logs to the standard error, and the TPU plugin from asking the network about a
-/// TPU where the machine has none, by giving the variables that they read a value where they have none. Call it first
-/// thing in `main`; says whether it took effect.
+/// XLA's option after how many seconds a device that waits for others ends the process, on the CPU.
+const TERMINATE: &str = "--xla_cpu_collective_call_terminate_timeout_seconds";
+
+/// Prepares this process for plugins, by giving the variables that they read a value where they have none. Plugins do
+/// not write their logs to the standard error; the TPU plugin does not ask the network about a TPU where the machine has
+/// none; and the CPU plugin does not end the process when a device has waited for others for 40 s (`XLA_FLAGS`): on a busy
+/// machine it may have to, and a run has its own [time limit](crate::ExecuteOptions::time_limit). Call it first thing in
+/// `main`; says whether it took effect.
 ///
 /// A process's environment may be written only while no other thread can read it. This function finds out whether it
 /// runs in the process's only thread, and changes nothing and returns false where it does not (or where that cannot
 /// be known, as outside Linux): so it is safe to call anywhere, and useful only early.
 pub fn quiet_plugin_logs() -> bool {
     let tpu = if has_tpu() { &[] } else { NO_TPU };
-    ffi::set_environment_defaults(QUIET) && ffi::set_environment_defaults(tpu)
+    ffi::set_environment_defaults(QUIET)
+        && ffi::set_environment_defaults(tpu)
+        && ffi::add_option_to_environment("XLA_FLAGS", TERMINATE, "1000000000")
 }

@@ -6,7 +6,9 @@
 use std::io::Write;
 
 use shardc_runtime::plugin::FoundPlugin;
-use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+use shardc_runtime::{
+    Buffer, Client, ClientOptions, Environment, HostArray, LoadedExecutable, Plugin, PluginKind, plugin,
+};
 
 /// The plugin of a kind, or `None` after saying why the test is skipped.
 pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
@@ -30,6 +32,40 @@ pub(crate) fn cpu_client(devices: usize) -> Option<Client> {
     let found = found(PluginKind::Cpu)?;
     let plugin = Plugin::load(&found.path).unwrap();
     Some(Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).unwrap())
+}
+
+/// Puts `arrays[device][i]` on the devices of a program.
+pub(crate) fn place(
+    client: &Client,
+    program: &LoadedExecutable,
+    arrays: &[Vec<HostArray>],
+) -> Vec<Vec<Buffer>> {
+    program
+        .devices()
+        .iter()
+        .zip(arrays)
+        .map(|(device, list)| list.iter().map(|a| client.buffer_from_host(a, device).unwrap()).collect())
+        .collect()
+}
+
+/// Ends the process where a test takes too long, so that what hangs fails.
+pub(crate) struct Watchdog(
+    #[expect(dead_code, reason = "dropped with the guard")] std::sync::mpsc::Sender<()>,
+);
+
+impl Watchdog {
+    pub(crate) fn start(seconds: u64) -> Watchdog {
+        let (alive, ended) = std::sync::mpsc::channel();
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        std::thread::spawn(move || {
+            let timeout = std::time::Duration::from_secs(seconds);
+            if ended.recv_timeout(timeout) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = std::io::stderr().write_all(format!("{test} hangs\n").as_bytes());
+                std::process::exit(101);
+            }
+        });
+        Watchdog(alive)
+    }
 }
 
 /// Sums a vector of four over eight devices, in replica mode.

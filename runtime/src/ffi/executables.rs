@@ -1,0 +1,348 @@
+//! Executables: what compiles them, what they are asked, and programs that are ready to run.
+
+use std::sync::Arc;
+
+use super::abi::{self, Call, Structure, named_value};
+use super::api::{Api, slice, text};
+use super::handles::{Owner, RawClient, RawDevice, describe, handle, non_null};
+use crate::error::{Result, RuntimeError};
+
+/// Format of the programs that shardc hands over: MLIR text or bytecode.
+const FORMAT: &[u8] = b"mlir";
+
+handle! {
+    /// An executable that is loaded on a client's devices.
+    RawLoadedExecutable(abi::LoadedExecutable), keeps client: Arc<RawClient>, via LoadedExecutableDestroy.executable
+}
+handle! {
+    /// An executable, loaded or not.
+    RawExecutable(abi::Executable), keeps origin: Origin, via ExecutableDestroy.executable
+}
+handle! {
+    /// Devices that need not be there.
+    RawTopology(abi::TopologyDescription), keeps api: Arc<Api>, via TopologyDestroy.topology
+}
+
+/// What an executable was compiled for, which must not go before it.
+pub(super) enum Origin {
+    /// A client, and the loaded form of the executable.
+    Loaded(Arc<RawLoadedExecutable>),
+    /// Devices that need not be there.
+    Topology(Arc<RawTopology>),
+}
+
+impl Owner for Origin {
+    fn api(&self) -> &Api {
+        match self {
+            Origin::Loaded(loaded) => loaded.client.api(),
+            Origin::Topology(topology) => &topology.api,
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        match self {
+            Origin::Loaded(loaded) => loaded.client.is_lost(),
+            Origin::Topology(_) => false,
+        }
+    }
+}
+
+/// A program that is ready to run on devices of a client, with what a launch must know of it.
+pub(crate) struct RawProgram {
+    pub(super) loaded: Arc<RawLoadedExecutable>,
+    info: RawExecutable,
+    devices: Vec<RawDevice>,
+    num_outputs: usize,
+}
+
+/// What the compiler says of memory, in bytes on one device.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RawMemoryStats {
+    pub(crate) generated_code: i64,
+    pub(crate) argument: i64,
+    pub(crate) output: i64,
+    pub(crate) alias: i64,
+    pub(crate) temp: i64,
+    pub(crate) peak: i64,
+}
+
+/// The program structure for MLIR in `code`, which must outlive it.
+fn program(code: &[u8]) -> abi::Program {
+    abi::Program {
+        // The API's field is not const because other functions write through it; compilation reads.
+        code: code.as_ptr().cast_mut().cast(),
+        code_size: code.len(),
+        format: FORMAT.as_ptr().cast(),
+        format_size: FORMAT.len(),
+        ..abi::Program::empty()
+    }
+}
+
+impl RawProgram {
+    /// Compiles MLIR for a client's devices; `options` is an encoded `CompileOptionsProto`.
+    pub(crate) fn compile(client: &Arc<RawClient>, code: &[u8], options: &[u8]) -> Result<RawProgram> {
+        let program = program(code);
+        let mut arguments = abi::ClientCompile {
+            client: client.ptr,
+            program: &raw const program,
+            compile_options: options.as_ptr().cast(),
+            compile_options_size: options.len(),
+            ..abi::ClientCompile::empty()
+        };
+        // SAFETY: the client is alive; program and options outlive the call, which keeps neither.
+        unsafe { client.api().call(&mut arguments) }?;
+        let ptr = non_null(abi::ClientCompile::NAME, arguments.executable)?;
+        let loaded = Arc::new(RawLoadedExecutable { ptr, client: client.clone() });
+        let info = loaded.executable()?;
+        let num_outputs = info.num_outputs()?;
+        let devices = loaded.devices()?;
+        Ok(RawProgram { loaded, info, devices, num_outputs })
+    }
+
+    /// The client that it runs on.
+    pub(crate) fn client(&self) -> &Arc<RawClient> {
+        &self.loaded.client
+    }
+
+    /// The executable, for questions.
+    pub(crate) fn info(&self) -> &RawExecutable {
+        &self.info
+    }
+
+    /// The devices that it runs on, in the order of argument lists.
+    pub(crate) fn devices(&self) -> &[RawDevice] {
+        &self.devices
+    }
+
+    /// How many results it has.
+    pub(crate) fn num_outputs(&self) -> usize {
+        self.num_outputs
+    }
+}
+
+impl RawLoadedExecutable {
+    /// The executable behind it, for questions.
+    fn executable(self: &Arc<Self>) -> Result<RawExecutable> {
+        let mut arguments = abi::LoadedExecutableGetExecutable {
+            loaded: self.ptr,
+            ..abi::LoadedExecutableGetExecutable::empty()
+        };
+        // SAFETY: the executable is alive; the one returned is owned by the caller.
+        unsafe { self.client.api().call(&mut arguments) }?;
+        let ptr = non_null(abi::LoadedExecutableGetExecutable::NAME, arguments.executable)?;
+        Ok(RawExecutable { ptr, origin: Origin::Loaded(self.clone()) })
+    }
+
+    /// The devices it runs on, in the order of argument lists.
+    fn devices(&self) -> Result<Vec<RawDevice>> {
+        let mut arguments =
+            abi::LoadedExecutableDevices { executable: self.ptr, ..abi::LoadedExecutableDevices::empty() };
+        // SAFETY: the executable is alive, and the list belongs to it.
+        let devices = unsafe {
+            self.client.api().call(&mut arguments)?;
+            slice(arguments.devices, arguments.num_devices)
+        };
+        // SAFETY: an executable runs on devices of its client.
+        devices.iter().map(|&device| unsafe { self.client.device(device) }).collect()
+    }
+}
+
+impl RawExecutable {
+    fn api(&self) -> &Api {
+        self.origin.api()
+    }
+
+    /// How many results the program has.
+    fn num_outputs(&self) -> Result<usize> {
+        let mut arguments =
+            abi::ExecutableNumOutputs { executable: self.ptr, ..abi::ExecutableNumOutputs::empty() };
+        // SAFETY: the executable is alive.
+        unsafe { self.api().call(&mut arguments) }?;
+        Ok(arguments.num_outputs)
+    }
+
+    /// Bytes of machine code.
+    pub(crate) fn code_size(&self) -> Result<i64> {
+        let mut arguments =
+            abi::ExecutableCodeSize { executable: self.ptr, ..abi::ExecutableCodeSize::empty() };
+        // SAFETY: the executable is alive.
+        unsafe { self.api().call(&mut arguments) }?;
+        Ok(arguments.size_in_bytes)
+    }
+
+    /// What the compiler says of memory.
+    pub(crate) fn memory_stats(&self) -> Result<RawMemoryStats> {
+        let mut a =
+            abi::ExecutableMemoryStats { executable: self.ptr, ..abi::ExecutableMemoryStats::empty() };
+        // SAFETY: the executable is alive.
+        unsafe { self.api().call(&mut a) }?;
+        Ok(RawMemoryStats {
+            generated_code: a.generated_code,
+            argument: a.argument,
+            output: a.output,
+            alias: a.alias,
+            temp: a.temp,
+            peak: a.peak_memory,
+        })
+    }
+
+    /// The numbers of the compiler's cost analysis, by name.
+    pub(crate) fn cost_analysis(&self) -> Result<Vec<(String, f64)>> {
+        let mut arguments =
+            abi::ExecutableCostAnalysis { executable: self.ptr, ..abi::ExecutableCostAnalysis::empty() };
+        // SAFETY: the executable is alive, and the properties belong to it.
+        let properties = unsafe {
+            self.api().call(&mut arguments)?;
+            named_values(arguments.properties, arguments.num_properties)?
+        };
+        Ok(properties
+            .into_iter()
+            .filter_map(|property| {
+                // SAFETY: the name belongs to the executable; `kind` says which field of the union is set.
+                unsafe {
+                    let value = match property.kind {
+                        named_value::FLOAT => f64::from(property.value.float),
+                        named_value::INT64 => property.value.int64 as f64,
+                        _ => return None,
+                    };
+                    Some((text(property.name, property.name_size), value))
+                }
+            })
+            .collect())
+    }
+
+    /// The program after optimisation, and the name of its format (`hlo`, `hlo_with_config`, `mlir`).
+    pub(crate) fn optimized_program(&self) -> Result<(String, Vec<u8>)> {
+        let mut program = abi::Program::empty();
+        let mut arguments = abi::ExecutableOptimizedProgram {
+            executable: self.ptr,
+            program: &raw mut program,
+            ..abi::ExecutableOptimizedProgram::empty()
+        };
+        // SAFETY: without `code`, the call fills in the size and the format, which is constant text of the plugin.
+        unsafe { self.api().call(&mut arguments) }?;
+        // SAFETY: the format is text of that length.
+        let format = unsafe { text(program.format, program.format_size) };
+        let mut code = vec![0u8; program.code_size];
+        program.code = code.as_mut_ptr().cast();
+        arguments.program = &raw mut program;
+        // SAFETY: `code` has the size that the plugin asked for.
+        unsafe { self.api().call(&mut arguments) }?;
+        code.truncate(program.code_size);
+        Ok((format, code))
+    }
+
+    /// The executable as bytes that the same plugin can load again.
+    pub(crate) fn serialize(&self) -> Result<Vec<u8>> {
+        let mut arguments =
+            abi::ExecutableSerialize { executable: self.ptr, ..abi::ExecutableSerialize::empty() };
+        // SAFETY: the executable is alive; the bytes live until the deleter is called, after they were copied.
+        unsafe {
+            self.api().call(&mut arguments)?;
+            let bytes = slice(arguments.bytes.cast::<u8>(), arguments.bytes_size).to_vec();
+            if let Some(deleter) = arguments.deleter {
+                deleter(arguments.serialized);
+            }
+            Ok(bytes)
+        }
+    }
+}
+
+/// The named values of a list whose elements may be larger than ours: each says how large it is.
+///
+/// # Errors
+///
+/// An element is smaller than the fields that every version has.
+///
+/// # Safety
+///
+/// `start` must be null or point to `count` named values, each as large as it says, which live for `'a`.
+unsafe fn named_values<'a>(start: *const abi::NamedValue, count: usize) -> Result<Vec<&'a abi::NamedValue>> {
+    if start.is_null() || count == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the first element begins with its size, whatever else it has.
+    let size = unsafe { *start.cast::<usize>() };
+    if size < size_of::<abi::NamedValue>() {
+        return Err(RuntimeError::Protocol {
+            call: abi::ExecutableCostAnalysis::NAME,
+            what: format!("named values of {size} bytes, which take {}", size_of::<abi::NamedValue>()),
+        });
+    }
+    // The size ends with the last field; in a list, C rounds it up to the alignment.
+    let stride = size.next_multiple_of(align_of::<abi::NamedValue>());
+    // SAFETY: each element is `stride` bytes after the one before, and has at least our fields.
+    Ok((0..count).map(|i| unsafe { &*start.byte_add(i * stride) }).collect())
+}
+
+impl RawTopology {
+    /// Devices by the plugin's name for them: `v5e:4x4`.
+    pub(crate) fn create(api: &Arc<Api>, name: &str) -> Result<RawTopology> {
+        let mut arguments = abi::TopologyCreate {
+            name: name.as_ptr().cast(),
+            name_size: name.len(),
+            ..abi::TopologyCreate::empty()
+        };
+        // SAFETY: the name outlives the call, which copies it.
+        unsafe { api.call(&mut arguments) }?;
+        Ok(RawTopology { ptr: non_null(abi::TopologyCreate::NAME, arguments.topology)?, api: api.clone() })
+    }
+
+    /// Number and kind of each device.
+    pub(crate) fn devices(&self) -> Result<Vec<(i32, String)>> {
+        let mut arguments = abi::TopologyDevices { topology: self.ptr, ..abi::TopologyDevices::empty() };
+        // SAFETY: the topology is alive, and list and descriptions belong to it.
+        unsafe {
+            self.api.call(&mut arguments)?;
+            slice(arguments.descriptions, arguments.num_descriptions)
+                .iter()
+                .map(|&description| describe(&self.api, description))
+                .collect()
+        }
+    }
+
+    /// Compiles MLIR for these devices; `options` is an encoded `CompileOptionsProto`.
+    pub(crate) fn compile(self: &Arc<Self>, code: &[u8], options: &[u8]) -> Result<RawExecutable> {
+        let program = program(code);
+        let mut arguments = abi::Compile {
+            topology: self.ptr,
+            program: &raw const program,
+            compile_options: options.as_ptr().cast(),
+            compile_options_size: options.len(),
+            ..abi::Compile::empty()
+        };
+        // SAFETY: the topology is alive; program and options outlive the call, which keeps neither; no client is
+        // needed.
+        unsafe { self.api.call(&mut arguments) }?;
+        let ptr = non_null(abi::Compile::NAME, arguments.executable)?;
+        Ok(RawExecutable { ptr, origin: Origin::Topology(self.clone()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(words: &[usize], count: usize) -> Result<Vec<usize>> {
+        // SAFETY: the callers give `count` elements of the size that the first of them says.
+        let values = unsafe { named_values(words.as_ptr().cast(), count) }?;
+        Ok(values.iter().map(|value| value.value_size).collect())
+    }
+
+    /// A plugin that is newer than these definitions may have larger elements.
+    #[test]
+    fn named_values_are_as_far_apart_as_they_are_large() {
+        let element = |size: usize, words: usize, mark: usize| {
+            let mut element = vec![0; words];
+            (element[0], element[6]) = (size, mark);
+            element
+        };
+        assert_eq!(size_of::<abi::NamedValue>(), 7 * size_of::<usize>());
+        assert_eq!(sizes(&[element(56, 7, 1), element(56, 7, 2)].concat(), 2).unwrap(), [1, 2]);
+        assert_eq!(sizes(&[element(72, 9, 1), element(72, 9, 2)].concat(), 2).unwrap(), [1, 2]);
+        // A last field that is no multiple of the alignment.
+        assert_eq!(sizes(&[element(57, 8, 1), element(57, 8, 2)].concat(), 2).unwrap(), [1, 2]);
+        assert_eq!(sizes(&element(0, 7, 1), 1).unwrap_err().code(), "RT0203");
+        assert_eq!(sizes(&[], 0).unwrap(), Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,322 @@
+//! Launches: how a program is started on all its devices at once, and waited for.
+//!
+//! # What the C API gives
+//!
+//! `PJRT_LoadedExecutable_Execute` starts a program on all devices of a process, and gives an event for each device. It
+//! may return at once, or only after the program has run (as the CPU plugin does for cheap programs on one device). An
+//! event can be waited for, without a limit, or call back. Nothing ends a program that runs: a device that waits for
+//! another one in a collective goes on waiting.
+//!
+//! In the CPU plugin a launch for several devices waits for the launch before it, by an event to which each device of
+//! that launch counts down as it starts. If the plugin refuses the launch on some device (an argument of another size),
+//! that event never comes, and every later launch on the client waits for ever. And a device that waits in a collective
+//! for 40 s (`--xla_cpu_collective_call_terminate_timeout_seconds` in `XLA_FLAGS`) ends the process.
+//!
+//! # What is guaranteed here
+//!
+//! - Nothing is launched before the callers of [`run`] have compared what the plugin would refuse.
+//! - Launches on a client are queued, and made by a thread of its own: the caller can stop waiting, whether the plugin
+//!   is in the call or a device in the program. Each launch has its own number, by which collectives know their peers.
+//! - An error of one device is returned, with the device's number, as soon as the others are done, or [`GRACE`] after it
+//!   where they are not, because they wait for that device.
+//! - After the time limit the error says which devices are done and which are not.
+//! - Where devices are left that may wait for ever, the client is given up: each later run on it is an error at once,
+//!   and nothing of it is destroyed, because the plugin would wait for those devices.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::abi::{self, Call, Structure};
+use super::executables::RawProgram;
+use super::handles::{RawBuffer, RawClient, handle};
+use crate::error::{Result, RuntimeError};
+
+/// How long devices may take after one of them has failed.
+const GRACE: Duration = Duration::from_secs(5);
+
+handle! {
+    /// An event that a launch gave to us.
+    RawEvent(abi::Event), keeps client: Arc<RawClient>, via EventDestroy.event
+}
+
+/// One block for each argument, for each device.
+type Arguments = Vec<Vec<Arc<RawBuffer>>>;
+/// One block for each result, for each device.
+type Results = Vec<Vec<RawBuffer>>;
+
+/// A launch that is queued.
+pub(crate) struct Job {
+    program: Arc<RawProgram>,
+    arguments: Arc<Arguments>,
+    /// The arguments that the program must leave as they are.
+    kept: Vec<i64>,
+    report: Sender<Report>,
+}
+
+/// What becomes of a launch.
+enum Report {
+    /// The call returned.
+    Launched(Result<Results>),
+    /// A device is done. The event is destroyed by whoever gets this, on a thread that is not the plugin's.
+    Finished { device: usize, outcome: Result<()>, _event: Option<RawEvent> },
+}
+
+/// Runs a program on all its devices at once and waits for all of them, `limit` at most.
+///
+/// `arguments[device][i]` is argument `i`, on that device. Of the arguments in `donated`, the program may overwrite those
+/// that nobody else holds.
+///
+/// # Errors
+///
+/// Lists of another length than the program's, arguments of another client; what the plugin or a device says; the time
+/// limit; a client that was given up.
+pub(crate) fn run(
+    program: &Arc<RawProgram>,
+    arguments: Arguments,
+    donated: &[usize],
+    limit: Option<Duration>,
+) -> Result<Results> {
+    let client = program.client();
+    client.check()?;
+    let devices = program.devices().len();
+    if arguments.len() != devices {
+        return Err(RuntimeError::Argument(format!(
+            "the program runs on {devices} devices and got arguments for {}",
+            arguments.len()
+        )));
+    }
+    let count = arguments.first().map_or(0, Vec::len);
+    if arguments.iter().any(|list| list.len() != count) {
+        return Err(RuntimeError::Argument("devices got different numbers of arguments".to_owned()));
+    }
+    if arguments.iter().flatten().any(|buffer| !Arc::ptr_eq(&buffer.client, client)) {
+        return Err(RuntimeError::Argument("an argument belongs to another client".to_owned()));
+    }
+    // The plugin takes the memory of what is donated. Nobody can make a clone of what only this list has.
+    let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
+    let kept = (0..count).filter(|&i| !(donated.contains(&i) && is_ours(i))).map(|i| i as i64).collect();
+    let arguments = Arc::new(arguments);
+    let (report, reports) = channel();
+    let job = Job { program: program.clone(), arguments: arguments.clone(), kept, report };
+    let started = Instant::now();
+    if queue(client)?.send(job).is_err() {
+        return Err(RuntimeError::ClientLost { reason: "its launching thread has ended".to_owned() });
+    }
+    let deadline = limit.and_then(|limit| started.checked_add(limit));
+    let outcome = wait(program, &reports, limit, deadline);
+    if client.check().is_err() {
+        // The plugin still reads and writes them.
+        std::mem::forget(arguments);
+    }
+    outcome
+}
+
+/// Collects the reports of one launch.
+fn wait(
+    program: &RawProgram,
+    reports: &Receiver<Report>,
+    limit: Option<Duration>,
+    deadline: Option<Instant>,
+) -> Result<Results> {
+    let client = program.client();
+    let ids: Vec<i32> = program.devices().iter().map(|device| device.id).collect();
+    let mut done = vec![false; ids.len()];
+    let mut results: Option<Results> = None;
+    let mut failed: Option<RuntimeError> = None;
+    let mut deadline = deadline;
+    while results.is_none() || done.contains(&false) {
+        let report = match deadline {
+            Some(at) => reports.recv_timeout(at.saturating_duration_since(Instant::now())),
+            None => reports.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match report {
+            Ok(Report::Launched(Ok(launched))) => results = Some(launched),
+            Ok(Report::Launched(Err(error))) => {
+                if ids.len() > 1 && client.platform_name().is_ok_and(|name| name == "cpu") {
+                    client.give_up(format!("a launch on its {} devices was refused: {error}", ids.len()));
+                }
+                return Err(error);
+            }
+            Ok(Report::Finished { device, outcome, .. }) => {
+                done[device] = true;
+                if let (Err(error), None) = (outcome, &failed) {
+                    failed = Some(of_device(ids[device], error));
+                    let patience = Instant::now() + GRACE;
+                    deadline = Some(deadline.map_or(patience, |at| at.min(patience)));
+                }
+            }
+            Err(why) => {
+                let (finished, waiting): (Vec<_>, Vec<_>) =
+                    ids.iter().copied().zip(&done).partition(|(_, done)| **done);
+                let list = |list: Vec<(i32, &bool)>| list.into_iter().map(|(id, _)| id).collect();
+                let error = failed.take().unwrap_or_else(|| match why {
+                    RecvTimeoutError::Timeout => RuntimeError::TimeLimit {
+                        limit: limit.unwrap_or_default(),
+                        done: list(finished),
+                        waiting: list(waiting),
+                    },
+                    RecvTimeoutError::Disconnected => RuntimeError::Protocol {
+                        call: abi::LoadedExecutableExecute::NAME,
+                        what: "events that were dropped before they happened".to_owned(),
+                    },
+                });
+                client.give_up(error.to_string());
+                std::mem::forget(results);
+                return Err(error);
+            }
+        }
+    }
+    match (failed, results) {
+        (Some(error), _) => Err(error),
+        (None, Some(results)) => Ok(results),
+        (None, None) => Err(RuntimeError::Protocol {
+            call: abi::LoadedExecutableExecute::NAME,
+            what: "nothing".to_owned(),
+        }),
+    }
+}
+
+/// The error of a device, with the device's number.
+fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
+    match error {
+        RuntimeError::Pjrt { call, code, message } => {
+            RuntimeError::Pjrt { call, code, message: format!("device {id}: {message}") }
+        }
+        other => other,
+    }
+}
+
+/// Where launches on a client are queued; the thread that makes them starts with the first and ends with the client.
+fn queue(client: &Arc<RawClient>) -> Result<&Sender<Job>> {
+    if client.queue.get().is_none() {
+        let (jobs, queue) = channel::<Job>();
+        std::thread::Builder::new()
+            .name("shardc-launch".to_owned())
+            .spawn(move || queue.into_iter().for_each(|job| job.launch()))
+            .map_err(RuntimeError::io(std::path::Path::new("the thread shardc-launch")))?;
+        // Another thread may have been faster: the thread of this one ends as its sender is dropped.
+        let _ = client.queue.set(jobs);
+    }
+    client.queue.get().ok_or_else(|| RuntimeError::ClientLost { reason: "it has no queue".to_owned() })
+}
+
+impl Job {
+    /// Makes the call, and sees to it that the end of each device is reported.
+    fn launch(self) {
+        let (launched, events) = self.execute();
+        let is_launched = launched.is_ok();
+        // The caller may have stopped waiting; then the client is given up, and nothing is destroyed.
+        let _ = self.report.send(Report::Launched(launched));
+        if is_launched {
+            for (device, event) in events.into_iter().enumerate() {
+                self.watch(device, event);
+            }
+        }
+    }
+
+    fn execute(&self) -> (Result<Results>, Vec<Option<RawEvent>>) {
+        let client = self.program.client();
+        let devices = self.arguments.len();
+        let lists: Vec<Vec<*mut abi::Buffer>> =
+            self.arguments.iter().map(|list| list.iter().map(|buffer| buffer.ptr).collect()).collect();
+        let list_ptrs: Vec<*const *mut abi::Buffer> = lists.iter().map(Vec::as_ptr).collect();
+        let outputs = self.program.num_outputs();
+        let mut results: Vec<Vec<*mut abi::Buffer>> = vec![vec![ptr::null_mut(); outputs]; devices];
+        let result_ptrs: Vec<*mut *mut abi::Buffer> = results.iter_mut().map(Vec::as_mut_ptr).collect();
+        let mut events: Vec<*mut abi::Event> = vec![ptr::null_mut(); devices];
+        let mut options = abi::ExecuteOptions {
+            launch_id: client.next_launch(),
+            non_donatable_input_indices: self.kept.as_ptr(),
+            num_non_donatable_input_indices: self.kept.len(),
+            ..abi::ExecuteOptions::empty()
+        };
+        let mut call = abi::LoadedExecutableExecute {
+            executable: self.program.loaded.ptr,
+            options: &raw mut options,
+            argument_lists: list_ptrs.as_ptr(),
+            num_devices: devices,
+            num_args: lists.first().map_or(0, Vec::len),
+            output_lists: result_ptrs.as_ptr(),
+            device_complete_events: events.as_mut_ptr(),
+            ..abi::LoadedExecutableExecute::empty()
+        };
+        // SAFETY: there is one list for each device of the program (`run` compares), each with as many entries as
+        // `num_args` says; result lists have one entry for each of the program's results; all of it outlives the
+        // call. Whatever is donated is held by this job alone.
+        let launched = unsafe { client.api().call(&mut call) };
+        // Wrapped before the outcome is looked at, so that nothing leaks when it is bad.
+        let events = events
+            .into_iter()
+            .map(|ptr| (!ptr.is_null()).then(|| RawEvent { ptr, client: client.clone() }))
+            .collect();
+        let results: Vec<Vec<Option<RawBuffer>>> = results
+            .into_iter()
+            .map(|list| {
+                let wrap = |ptr: *mut abi::Buffer| RawBuffer { ptr, client: client.clone() };
+                list.into_iter().map(|ptr| (!ptr.is_null()).then(|| wrap(ptr))).collect()
+            })
+            .collect();
+        let results = launched.and_then(|()| {
+            let whole = results.into_iter().map(|list| list.into_iter().collect()).collect();
+            let whole: Option<Results> = whole;
+            whole.ok_or_else(|| RuntimeError::Protocol {
+                call: abi::LoadedExecutableExecute::NAME,
+                what: "success and a missing result".to_owned(),
+            })
+        });
+        (results, events)
+    }
+
+    /// Has the end of a device reported; a device without an event is done.
+    fn watch(&self, device: usize, event: Option<RawEvent>) {
+        let Some(event) = event else {
+            let _ = self.report.send(Report::Finished { device, outcome: Ok(()), _event: None });
+            return;
+        };
+        let client = event.client.clone();
+        let ptr = event.ptr;
+        let waiter = Box::into_raw(Box::new(Waiter { device, event, report: self.report.clone() }));
+        let mut arguments = abi::EventOnReady {
+            event: ptr,
+            callback: Some(on_ready),
+            user_arg: waiter.cast(),
+            ..abi::EventOnReady::empty()
+        };
+        // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which
+        // it frees, once.
+        if let Err(error) = unsafe { client.api().call(&mut arguments) } {
+            // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
+            let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter) };
+            let _ = report.send(Report::Finished { device, outcome: Err(error), _event: Some(event) });
+        }
+    }
+}
+
+/// What the callback of an event gets.
+struct Waiter {
+    device: usize,
+    event: RawEvent,
+    report: Sender<Report>,
+}
+
+/// Called by the plugin, on any thread, when an event has happened.
+///
+/// # Safety
+///
+/// `waiter` must be a [`Waiter`] that was boxed for this call, `error` null or an error that the callee owns.
+unsafe extern "C" fn on_ready(error: *mut abi::Error, waiter: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter.cast::<Waiter>()) };
+    let outcome = match NonNull::new(error) {
+        None => Ok(()),
+        Some(error) => {
+            // SAFETY: the plugin gives the error up to its callback.
+            let error = unsafe { event.client.api().take_error(abi::LoadedExecutableExecute::NAME, error) };
+            Err(error)
+        }
+    };
+    let _ = report.send(Report::Finished { device, outcome, _event: Some(event) });
+}

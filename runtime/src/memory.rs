@@ -1,0 +1,259 @@
+//! This machine's memory: how much there is for a run, and the error where that is too little.
+//!
+//! The system gives memory out before it has it, and ends processes when it has none left. So what a run needs is
+//! compared first with what the system says is available (`MemAvailable`), and with what is left of the limit that the
+//! process runs under (a container's, or a batch system's: control groups of version 2 or 1).
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How much of this machine's memory a run may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// What is available when it starts.
+    #[default]
+    Available,
+    /// So many bytes.
+    Bytes(u64),
+    /// Whatever it takes.
+    Unlimited,
+}
+
+impl MemoryLimit {
+    /// The limit in bytes; `None` where there is none, or where the system does not say what is available.
+    #[must_use]
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            MemoryLimit::Available => available(),
+            MemoryLimit::Bytes(bytes) => Some(bytes),
+            MemoryLimit::Unlimited => None,
+        }
+    }
+}
+
+/// What something needs of this machine's memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryNeed {
+    /// Bytes, and what they are for.
+    pub parts: Vec<(String, u64)>,
+}
+
+impl MemoryNeed {
+    /// Adds bytes for something; nothing if they are none.
+    pub fn add(&mut self, what: impl Into<String>, bytes: u64) {
+        if bytes > 0 {
+            self.parts.push((what.into(), bytes));
+        }
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// Compares the need with a limit; `doing` says what needs it, as the subject of a sentence.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Memory`](crate::RuntimeError::Memory) with the figures, where the limit is below the need.
+    pub fn check(self, doing: &str, limit: MemoryLimit) -> crate::Result<()> {
+        match limit.bytes() {
+            Some(bytes) if bytes < self.total() => Err(crate::RuntimeError::Memory(Box::new(Shortage {
+                doing: doing.to_owned(),
+                need: self,
+                limit,
+                bytes,
+            }))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A need that is above a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// What needs the memory.
+    pub doing: String,
+    /// What for.
+    pub need: MemoryNeed,
+    /// What the limit is.
+    pub limit: MemoryLimit,
+    /// The limit in bytes.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has = match self.limit {
+            MemoryLimit::Bytes(_) => "the limit is",
+            MemoryLimit::Available | MemoryLimit::Unlimited => "what is available is",
+        };
+        let (total, bytes) = (Bytes(self.need.total()), Bytes(self.bytes));
+        write!(f, "{} needs about {total} of this machine's memory, and {has} {bytes}:", self.doing)?;
+        for (what, bytes) in &self.need.parts {
+            write!(f, "\n  {} for {what}", Bytes(*bytes))?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of bytes in the largest unit of which there is one.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.into_iter().find(|(shift, _)| self.0 >> shift > 0) {
+            Some((shift, unit)) => write!(f, "{:.1} {unit}", self.0 as f64 / (1u64 << shift) as f64),
+            None => write!(f, "{} B", self.0),
+        }
+    }
+}
+
+/// The bytes that this process can still take, where the system says.
+#[must_use]
+pub fn available() -> Option<u64> {
+    available_in(Path::new("/"))
+}
+
+/// As [`available`], with the system's files under `root`.
+fn available_in(root: &Path) -> Option<u64> {
+    let machine = machine(&root.join("proc/meminfo"));
+    let group = groups(root).into_iter().filter_map(|group| group.left()).min();
+    machine.into_iter().chain(group).min()
+}
+
+/// `MemAvailable`, which the kernel gives in KiB.
+fn machine(meminfo: &Path) -> Option<u64> {
+    let text = fs::read_to_string(meminfo).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The control groups that this process is in, with those that they are in.
+fn groups(root: &Path) -> Vec<Group> {
+    let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let mut groups = Vec::new();
+    for line in text.lines() {
+        // Number of the hierarchy, its controllers, the group's path in it.
+        let mut fields = line.splitn(3, ':');
+        let (Some(number), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let (mount, files) = if number == "0" && controllers.is_empty() {
+            (root.join("sys/fs/cgroup"), VERSION_2)
+        } else if controllers.split(',').any(|name| name == "memory") {
+            (root.join("sys/fs/cgroup/memory"), VERSION_1)
+        } else {
+            continue;
+        };
+        let inside = mount.join(path.trim_start_matches('/'));
+        let to_mount = inside.ancestors().take_while(|directory| directory.starts_with(&mount));
+        groups.extend(to_mount.map(|directory| Group { directory: directory.to_owned(), files }));
+    }
+    groups
+}
+
+/// A control group.
+struct Group {
+    directory: PathBuf,
+    files: Files,
+}
+
+/// What the files of a control group are called.
+#[derive(Clone, Copy)]
+struct Files {
+    limit: &'static str,
+    usage: &'static str,
+    /// What `memory.stat` calls pages of files that the kernel can drop.
+    droppable: &'static str,
+}
+
+const VERSION_2: Files = Files { limit: "memory.max", usage: "memory.current", droppable: "inactive_file" };
+const VERSION_1: Files = Files {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    droppable: "total_inactive_file",
+};
+
+impl Group {
+    /// The bytes that its processes can still take; `None` where it has no limit.
+    fn left(&self) -> Option<u64> {
+        let read = |file: &str| fs::read_to_string(self.directory.join(file)).ok();
+        let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
+        let limit = number(self.files.limit)?;
+        let usage = number(self.files.usage).unwrap_or(0);
+        let droppable = read("memory.stat")
+            .and_then(|text| {
+                let line = text.lines().find_map(|line| line.strip_prefix(self.files.droppable))?;
+                line.trim().parse::<u64>().ok()
+            })
+            .unwrap_or(0);
+        Some(limit.saturating_sub(usage.saturating_sub(droppable)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(files: &[(&str, &str)]) -> Option<u64> {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        available_in(root.path())
+    }
+
+    const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
+
+    #[test]
+    fn the_least_of_machine_and_groups_is_available() {
+        assert_eq!(system(&[]), None);
+        assert_eq!(system(&[MEMINFO]), Some(4000 * 1024));
+        let v2 = |max: &'static str| {
+            [
+                MEMINFO,
+                ("proc/self/cgroup", "1:name=systemd:/x\n0::/job/step\n"),
+                ("sys/fs/cgroup/job/memory.max", max),
+                ("sys/fs/cgroup/job/memory.current", "3000"),
+                ("sys/fs/cgroup/job/memory.stat", "anon 1\ninactive_file 1000\nactive_file 7\n"),
+                ("sys/fs/cgroup/job/step/memory.max", "max"),
+            ]
+        };
+        assert_eq!(system(&v2("10000\n")), Some(8000));
+        assert_eq!(system(&v2("max\n")), Some(4000 * 1024));
+        assert_eq!(system(&v2("1500\n")), Some(0));
+        let v1 = [
+            MEMINFO,
+            ("proc/self/cgroup", "4:cpu:/a\n3:memory:/b\n"),
+            ("sys/fs/cgroup/memory/b/memory.limit_in_bytes", "2000"),
+            ("sys/fs/cgroup/memory/b/memory.usage_in_bytes", "500"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"),
+        ];
+        assert_eq!(system(&v1), Some(1500));
+    }
+
+    #[test]
+    fn a_shortage_says_what_for() {
+        let mut need = MemoryNeed::default();
+        need.add("inputs", 3 << 30);
+        need.add("nothing", 0);
+        need.add("outputs of 8 devices", 512 << 20);
+        need.clone().check("the run", MemoryLimit::Bytes(4 << 30)).unwrap();
+        need.clone().check("the run", MemoryLimit::Unlimited).unwrap();
+        let error = need.check("the run", MemoryLimit::Bytes(1 << 30)).unwrap_err();
+        assert_eq!(error.code(), "RT0304");
+        assert_eq!(
+            error.to_string(),
+            "the run needs about 3.5 GiB of this machine's memory, and the limit is 1.0 GiB:\n  \
+             3.0 GiB for inputs\n  512.0 MiB for outputs of 8 devices"
+        );
+        assert!(error.hint().is_some());
+    }
+}

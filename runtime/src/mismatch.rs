@@ -1,0 +1,214 @@
+//! How inputs differ from what a program takes.
+
+use std::fmt;
+
+use crate::array_type::ArrayType;
+use crate::error::{Result, RuntimeError};
+
+/// How many mismatches a message lists.
+const SHOWN: usize = 20;
+
+/// One input that is not what the program takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Its number, from 0.
+    pub index: usize,
+    /// The program's name of it, where it has one.
+    pub name: Option<String>,
+    /// The device on which it is wrong, where it is not wrong on all.
+    pub device: Option<i32>,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It was not given.
+    Missing {
+        /// What the program takes.
+        expected: ArrayType,
+    },
+    /// The program does not take so many.
+    Extra {
+        /// What was given.
+        given: ArrayType,
+    },
+    /// It has another element type or shape.
+    Type {
+        /// What the program takes.
+        expected: ArrayType,
+        /// What was given.
+        given: ArrayType,
+    },
+    /// It is an array whose data does not have the size that its type asks for.
+    Data {
+        /// The sizes.
+        reason: String,
+    },
+    /// It is on another device.
+    Device {
+        /// The number of the device that the program reads it on.
+        expected: i32,
+        /// The number of the device that has it.
+        given: i32,
+    },
+    /// It is spread over the devices in another way.
+    Layout {
+        /// How the program takes it.
+        expected: String,
+        /// How it was given.
+        given: String,
+    },
+}
+
+impl Mismatch {
+    /// A mismatch on all devices of an input without a name.
+    #[must_use]
+    pub fn new(index: usize, problem: Problem) -> Mismatch {
+        Mismatch { index, name: None, device: None, problem }
+    }
+
+    /// An input on another device.
+    pub(crate) fn elsewhere(index: usize, expected: i32, given: i32) -> Mismatch {
+        Mismatch::new(index, Problem::Device { expected, given })
+    }
+
+    pub(crate) fn on_device(mut self, device: i32) -> Mismatch {
+        self.device = Some(device);
+        self
+    }
+
+    /// Gives the input its name in the program.
+    #[must_use]
+    pub fn named(mut self, name: Option<&str>) -> Mismatch {
+        self.name = name.map(str::to_owned);
+        self
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input {}", self.index)?;
+        if let Some(name) = &self.name {
+            write!(f, " ({name})")?;
+        }
+        if let Some(device) = self.device {
+            write!(f, " on device {device}")?;
+        }
+        match &self.problem {
+            Problem::Missing { expected } => write!(f, ": {expected} is expected, and it is missing"),
+            Problem::Extra { given } => write!(f, ": {given} was given, and the program has no such input"),
+            Problem::Type { expected, given } => write!(f, ": {expected} is expected, and {given} was given"),
+            Problem::Data { reason } => write!(f, ": {reason}"),
+            Problem::Device { expected, given } => {
+                write!(f, ": it is read on device {expected}, and is on device {given}")
+            }
+            Problem::Layout { expected, given } => {
+                write!(f, ": {expected} is expected, and it is {given}")
+            }
+        }
+    }
+}
+
+/// Compares the number and the types of inputs with those that a program takes.
+#[must_use]
+pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
+    let problem = |i: usize| match (expected.get(i), given.get(i)) {
+        (Some(expected), Some(given)) if expected != given => {
+            Some(Problem::Type { expected: expected.clone(), given: given.clone() })
+        }
+        (Some(expected), None) => Some(Problem::Missing { expected: expected.clone() }),
+        (None, Some(given)) => Some(Problem::Extra { given: given.clone() }),
+        (Some(_), Some(_)) | (None, None) => None,
+    };
+    (0..expected.len().max(given.len())).filter_map(|i| Some(Mismatch::new(i, problem(i)?))).collect()
+}
+
+/// An error with all mismatches, if there are any, of a program with so many `parameters`. What is wrong with an input
+/// on several devices in the same way is said once.
+///
+/// # Errors
+///
+/// [`RuntimeError::Inputs`].
+pub fn none(mismatches: Vec<Mismatch>, parameters: usize) -> Result<()> {
+    let mut distinct: Vec<Mismatch> = Vec::new();
+    for mismatch in mismatches {
+        let same = |d: &&mut Mismatch| (d.index, &d.problem) == (mismatch.index, &mismatch.problem);
+        match distinct.iter_mut().find(same) {
+            Some(known) => known.device = None,
+            None => distinct.push(mismatch),
+        }
+    }
+    if distinct.is_empty() {
+        return Ok(());
+    }
+    distinct.sort_by_key(|mismatch| mismatch.index);
+    Err(RuntimeError::Inputs { mismatches: distinct, parameters })
+}
+
+/// The message of [`RuntimeError::Inputs`].
+pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
+    let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
+    inputs.dedup();
+    let mut text = match inputs.len() {
+        1 => format!("one input does not fit the program, which takes {parameters}:"),
+        n => format!("{n} inputs do not fit the program, which takes {parameters}:"),
+    };
+    for mismatch in mismatches.iter().take(SHOWN) {
+        text.push_str(&format!("\n  {mismatch}"));
+    }
+    if mismatches.len() > SHOWN {
+        text.push_str(&format!("\n  and {} more", mismatches.len() - SHOWN));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::DType;
+
+    use super::*;
+
+    fn ty(dtype: DType, shape: &[usize]) -> ArrayType {
+        ArrayType { dtype, shape: shape.to_vec() }
+    }
+
+    #[test]
+    fn all_mismatches_are_said_at_once() {
+        let expected = [ty(DType::F32, &[4, 8]), ty(DType::I32, &[]), ty(DType::F32, &[2])];
+        let given = [ty(DType::I32, &[4, 8]), ty(DType::I32, &[])];
+        let error = none(compare(&expected, &given), 3).unwrap_err();
+        assert_eq!(error.code(), "RT0303");
+        assert_eq!(
+            error.to_string(),
+            "2 inputs do not fit the program, which takes 3:\n  \
+             input 0: tensor<4x8xf32> is expected, and tensor<4x8xi32> was given\n  \
+             input 2: tensor<2xf32> is expected, and it is missing"
+        );
+        let extra = none(compare(&[], &given[..1]), 0).unwrap_err();
+        assert!(extra.to_string().ends_with("tensor<4x8xi32> was given, and the program has no such input"));
+        none(compare(&expected, &expected), 3).unwrap();
+    }
+
+    #[test]
+    fn what_is_wrong_everywhere_is_said_once() {
+        let wrong = |device| {
+            let expected = [ty(DType::F32, &[4]), ty(DType::F32, &[4])];
+            let given = [ty(DType::F32, &[4]), ty(DType::F64, &[4])];
+            compare(&expected, &given).remove(0).on_device(device)
+        };
+        let all = none((0..8).map(wrong).collect(), 2).unwrap_err().to_string();
+        assert_eq!(all.lines().count(), 2, "{all}");
+        assert!(!all.contains("device"), "{all}");
+        assert!(none(vec![wrong(3)], 2).unwrap_err().to_string().contains("input 1 on device 3:"));
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let expected = vec![ty(DType::F32, &[4]); 300];
+        let text = none(compare(&expected, &[]), 300).unwrap_err().to_string();
+        assert!(text.ends_with("and 280 more"), "{text}");
+    }
+}

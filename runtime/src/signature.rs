@@ -1,0 +1,102 @@
+//! What a compiled program takes, by its optimised form.
+
+use prost::Message;
+use shardc_ir::DType;
+
+use crate::array_type::ArrayType;
+
+/// The types of the parameters of a program as `PJRT_Executable_OptimizedProgram` gives it; `None` for a format or an
+/// element type that shardc does not read. Numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto`.
+pub(crate) fn parameters(format: &str, program: &[u8]) -> Option<Vec<ArrayType>> {
+    let module = match format {
+        "hlo" => Module::decode(program).ok()?,
+        "hlo_with_config" => ModuleWithConfig::decode(program).ok()?.module?,
+        _ => return None,
+    };
+    module.host_program_shape?.parameters.iter().map(array_type).collect()
+}
+
+fn array_type(shape: &Shape) -> Option<ArrayType> {
+    let dtype = TYPES.iter().find(|(number, _)| *number == shape.element_type)?.1;
+    let shape = shape.dimensions.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().ok()?;
+    Some(ArrayType { dtype, shape })
+}
+
+/// `xla.PrimitiveType`, which has other numbers than `PJRT_Buffer_Type`.
+const TYPES: &[(i32, DType)] = &[
+    (1, DType::I1),
+    (2, DType::I8),
+    (3, DType::I16),
+    (4, DType::I32),
+    (5, DType::I64),
+    (6, DType::UI8),
+    (7, DType::UI16),
+    (8, DType::UI32),
+    (9, DType::UI64),
+    (10, DType::F16),
+    (11, DType::F32),
+    (12, DType::F64),
+    (15, DType::C64),
+    (16, DType::BF16),
+    (18, DType::C128),
+    (19, DType::F8E5M2),
+    (20, DType::F8E4M3FN),
+    (21, DType::I4),
+    (22, DType::UI4),
+    (23, DType::F8E4M3B11FNUZ),
+    (24, DType::F8E5M2FNUZ),
+    (25, DType::F8E4M3FNUZ),
+    (26, DType::I2),
+    (27, DType::UI2),
+    (28, DType::F8E4M3),
+    (29, DType::F8E3M4),
+    (32, DType::F4E2M1FN),
+    (33, DType::F8E8M0FNU),
+];
+
+#[derive(Clone, PartialEq, Message)]
+struct ModuleWithConfig {
+    #[prost(message, optional, tag = "1")]
+    module: Option<Module>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Module {
+    #[prost(message, optional, tag = "4")]
+    host_program_shape: Option<ProgramShape>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ProgramShape {
+    #[prost(message, repeated, tag = "1")]
+    parameters: Vec<Shape>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Shape {
+    #[prost(int32, tag = "2")]
+    element_type: i32,
+    #[prost(int64, repeated, tag = "3")]
+    dimensions: Vec<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_parameters() {
+        let shape =
+            |element_type, dimensions: &[i64]| Shape { element_type, dimensions: dimensions.to_vec() };
+        let of = |parameters| {
+            let module = Module { host_program_shape: Some(ProgramShape { parameters }) };
+            super::parameters("hlo_with_config", &ModuleWithConfig { module: Some(module) }.encode_to_vec())
+        };
+        let types = of(vec![shape(16, &[2, 3]), shape(1, &[])]).unwrap();
+        let text: Vec<String> = types.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["tensor<2x3xbf16>", "tensor<i1>"]);
+        // A tuple.
+        assert_eq!(of(vec![shape(13, &[])]), None);
+        assert_eq!(super::parameters("mlir", b"module {}"), None);
+    }
+}

@@ -93,7 +93,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
             let shown = error.render("random.mlir", text, false);
             let unsupported = match &error {
                 Error::Diagnostics(all) => all.iter().all(|d| d.class == Class::Unsupported),
-                _ => false,
+                Error::Runtime(_) => false,
             };
             let kind = shown.lines().next().unwrap_or_default().to_owned();
             return if unsupported { Ok(Outcome::Refused(kind)) } else { fails(kind, shown) };

@@ -117,21 +117,21 @@ func.func @manual(%a: tensor<8xf32>) {
 // -----
 
 func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has factors of 1 dimensions of operand 0, it has 2
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors of 1 dimensions of operand 0, it has 2
   %0 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has factors of 2 operands, the operation has 1
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has factors of 2 operands, the operation has 1
   %1 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=4, j=8}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the factor l that no operand and no result has
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor l that no operand and no result has
   %2 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8, l=2}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the reduction factor j in a result
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the reduction factor j in a result
   %3 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} reduction={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has its need_replication factors not in order, each once: j before i
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has its need_replication factors not in order, each once: j before i
   %4 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j, i}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has the factor j in two kinds, one of which is permutation
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor j in two kinds, one of which is permutation
   %5 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j} permutation={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call is for tensors of known shape, operand 0 is tensor<?x8xf32>
   %6 = stablehlo.custom_call @f(%d) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8}>} : (tensor<?x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call has to be a #sdy.op_sharding_rule<...>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has to be a #sdy.op_sharding_rule<...>
   %7 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = 3 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return
 }

@@ -4,13 +4,14 @@
 //! order. A specification is one item per dimension: `-` for not split, an axis, or axes joined by `+` major to
 //! minor; `?` leaves a dimension to propagation, and a last `...` stands for as many `-` as are missing.
 
-use std::fmt;
 use std::str::FromStr;
 
 use shardc_ir::{
-    Attr, AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Loc, Mesh, MeshId, Module, PackedOption,
-    RegionId, SubAxis, TensorSharding,
+    AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, PackedOption, RegionId, Span,
+    SubAxis, TensorSharding,
 };
+
+use crate::names::{Named, Names, edit_distance};
 
 /// A mesh as text gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,58 +24,122 @@ pub struct MeshSpec {
 
 /// Why a mesh, a selector or a specification cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SpecError(String);
+#[error("{message}")]
+pub struct SpecError {
+    message: String,
+    /// The part of the text that is wrong.
+    span: Span,
+}
 
-fn error<T>(message: impl Into<String>) -> Result<T, SpecError> {
-    Err(SpecError(message.into()))
+impl SpecError {
+    /// The error about a text that is called `origin`.
+    #[must_use]
+    pub fn to_diagnostic(&self, origin: &'static str, text: &str) -> Diagnostic {
+        Diagnostic::invalid("SH0306", self.message.as_str()).quoting(origin, text, self.span)
+    }
+
+    /// The same where what was read begins at `offset`.
+    fn behind(self, offset: usize) -> SpecError {
+        SpecError { span: behind(self.span, offset), ..self }
+    }
+}
+
+/// A span of a text that begins at `offset` of another.
+fn behind(span: Span, offset: usize) -> Span {
+    if span.is_some() { Span::new(span.start as usize + offset, span.end as usize + offset) } else { span }
+}
+
+fn error<T>(item: Item<'_>, message: impl Into<String>) -> Result<T, SpecError> {
+    Err(SpecError { message: message.into(), span: item.span() })
+}
+
+/// A part of a text, and where it begins.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+impl<'a> Item<'a> {
+    fn new(text: &'a str) -> Self {
+        Item { text, start: 0 }
+    }
+
+    /// One character at least, so that there is something to point at.
+    fn span(self) -> Span {
+        Span::new(self.start, self.start + self.text.len().max(1))
+    }
+
+    fn trimmed(self) -> Self {
+        let start = self.start + self.text.len() - self.text.trim_start().len();
+        Item { text: self.text.trim(), start }
+    }
+
+    /// What is between separators, without the blanks around it.
+    fn split(self, separator: char) -> impl Iterator<Item = Item<'a>> {
+        let mut start = self.start;
+        self.text.split(separator).map(move |text| {
+            let item = Item { text, start }.trimmed();
+            start += text.len() + separator.len_utf8();
+            item
+        })
+    }
+
+    fn split_once(self, separator: char) -> Option<(Item<'a>, Item<'a>)> {
+        let (before, after) = self.text.split_once(separator)?;
+        let start = self.start + before.len() + separator.len_utf8();
+        Some((Item { text: before, ..self }.trimmed(), Item { text: after, start }.trimmed()))
+    }
 }
 
 impl FromStr for MeshSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (axes_text, ids_text) = match text.split_once('@') {
+        let whole = Item::new(text);
+        let (axes_text, ids_text) = match whole.split_once('@') {
             Some((axes, ids)) => (axes, Some(ids)),
-            None => (text, None),
+            None => (whole, None),
         };
         let mut axes: Vec<(String, i64)> = Vec::new();
         for item in axes_text.split(',') {
             let Some((name, size)) = item.split_once('=') else {
-                return error(format!("mesh axis '{}' is not of the form name=size", item.trim()));
+                return error(item, format!("mesh axis '{}' is not of the form name=size", item.text));
             };
-            let (name, size) = (name.trim(), size.trim());
-            if !is_axis_name(name) {
-                return error(format!("'{name}' is no name for a mesh axis"));
+            if !is_axis_name(name.text) {
+                return error(name, format!("'{}' is no name for a mesh axis", name.text));
             }
-            let Some(size) = size.parse::<i64>().ok().filter(|n| (1..=i64::from(u32::MAX)).contains(n))
+            let Some(n) = size.text.parse::<i64>().ok().filter(|n| (1..=i64::from(u32::MAX)).contains(n))
             else {
-                return error(format!("size '{size}' of mesh axis '{name}' is not a positive number"));
+                let message =
+                    format!("size '{}' of mesh axis '{}' is not a positive number", size.text, name.text);
+                return error(size, message);
             };
-            if axes.iter().any(|(other, _)| other == name) {
-                return error(format!("the mesh has two axes named '{name}'"));
+            if axes.iter().any(|(other, _)| other == name.text) {
+                return error(name, format!("the mesh has two axes named '{}'", name.text));
             }
-            axes.push((name.to_owned(), size));
+            axes.push((name.text.to_owned(), n));
         }
         let Some(devices) = axes.iter().try_fold(1i64, |n, (_, size)| n.checked_mul(*size)) else {
-            return error("the mesh has too many devices");
+            return error(axes_text, "the mesh has too many devices");
         };
         let device_ids = ids_text.map(|ids| device_ids(ids, devices)).transpose()?;
         Ok(MeshSpec { axes, device_ids })
     }
 }
 
-fn device_ids(text: &str, devices: i64) -> Result<Vec<i64>, SpecError> {
+fn device_ids(list: Item<'_>, devices: i64) -> Result<Vec<i64>, SpecError> {
     let mut ids = Vec::new();
-    for item in text.split(',') {
-        match item.trim().parse::<i64>() {
+    for item in list.split(',') {
+        match item.text.parse::<i64>() {
             Ok(id) if id >= 0 && !ids.contains(&id) => ids.push(id),
-            Ok(id) if id >= 0 => return error(format!("device id {id} is given twice")),
-            _ => return error(format!("'{}' is no device id", item.trim())),
+            Ok(id) if id >= 0 => return error(item, format!("device id {id} is given twice")),
+            _ => return error(item, format!("'{}' is no device id", item.text)),
         }
     }
     if ids.len() as i64 != devices {
-        return error(format!("the mesh has {devices} devices but {} device ids are given", ids.len()));
+        let message = format!("the mesh has {devices} devices but {} device ids are given", ids.len());
+        return error(list, message);
     }
     Ok(ids)
 }
@@ -98,12 +163,9 @@ impl MeshSpec {
 /// Which arguments or results a specification is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgSelector {
-    /// Argument `n`.
-    Arg(usize),
-    /// Result `n`.
-    Result(usize),
-    /// Arguments whose name (or `argN`) matches, or results if the pattern begins with `result`; `*` stands for
-    /// any text.
+    /// The one at a position.
+    Position(Named),
+    /// Those with a name or a pattern ([`Names::matching`]).
     Pattern(String),
 }
 
@@ -112,28 +174,10 @@ impl FromStr for ArgSelector {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let text = text.trim();
-        let number = |text: &str| text.parse::<usize>().ok();
         if text.is_empty() {
-            return error("the name of an argument is missing");
+            return error(Item::new(text), "the name of an argument is missing");
         }
-        let arg = text.strip_prefix("%arg").or_else(|| text.strip_prefix("arg")).unwrap_or(text);
-        if let Some(n) = number(arg) {
-            return Ok(ArgSelector::Arg(n));
-        }
-        if let Some(n) = text.strip_prefix("result").and_then(number) {
-            return Ok(ArgSelector::Result(n));
-        }
-        Ok(ArgSelector::Pattern(text.to_owned()))
-    }
-}
-
-impl fmt::Display for ArgSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ArgSelector::Arg(n) => write!(f, "arg{n}"),
-            ArgSelector::Result(n) => write!(f, "result{n}"),
-            ArgSelector::Pattern(text) => f.write_str(text),
-        }
+        Ok(Named::position(text).map_or_else(|| ArgSelector::Pattern(text.to_owned()), ArgSelector::Position))
     }
 }
 
@@ -144,6 +188,8 @@ pub struct AxisName {
     pub name: String,
     /// The part (`name:(pre)size`), if not the whole.
     pub sub: Option<SubAxis>,
+    /// Where it stands in the specification.
+    pub span: Span,
 }
 
 /// How the dimensions of a tensor are split.
@@ -163,14 +209,14 @@ impl FromStr for PartitionSpec {
         if text.trim().is_empty() {
             return Ok(spec);
         }
-        for item in text.split(',').map(str::trim) {
+        for item in Item::new(text).split(',') {
             if spec.rest {
-                return error("'...' must be last");
+                return error(item, "'...' must be last");
             }
-            match item {
+            match item.text {
                 "..." => spec.rest = true,
                 "-" => spec.dims.push((Vec::new(), false)),
-                "" => return error("a dimension is empty; write '-' for one that is not split"),
+                "" => return error(item, "a dimension is empty; write '-' for one that is not split"),
                 _ => spec.dims.push(dim(item)?),
             }
         }
@@ -179,15 +225,15 @@ impl FromStr for PartitionSpec {
 }
 
 /// `(a+b)`, `a+b` or `a`, each axis with an optional part; `?` among them leaves the dimension open.
-fn dim(text: &str) -> Result<(Vec<AxisName>, bool), SpecError> {
+fn dim(item: Item<'_>) -> Result<(Vec<AxisName>, bool), SpecError> {
     // A part has parentheses of its own, so only a pair around everything is taken off.
-    let inner = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
-        Some(inner) => inner,
-        None => text,
+    let inner = match item.text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
+        Some(text) => Item { text, start: item.start + 1 },
+        None => item,
     };
     let (mut axes, mut open) = (Vec::new(), false);
-    for item in inner.split('+').map(str::trim) {
-        if item == "?" {
+    for item in inner.split('+') {
+        if item.text == "?" {
             open = true;
             continue;
         }
@@ -195,31 +241,72 @@ fn dim(text: &str) -> Result<(Vec<AxisName>, bool), SpecError> {
             Some((name, part)) => (name, Some(sub_axis(part)?)),
             None => (item, None),
         };
-        if !is_axis_name(name) {
-            return error(format!("'{item}' is no mesh axis"));
+        if !is_axis_name(name.text) {
+            return error(item, format!("'{}' is no mesh axis", item.text));
         }
-        axes.push(AxisName { name: name.to_owned(), sub });
+        axes.push(AxisName { name: name.text.to_owned(), sub, span: item.span() });
     }
     Ok((axes, open))
 }
 
-fn sub_axis(text: &str) -> Result<SubAxis, SpecError> {
-    let parts = text.strip_prefix('(').and_then(|t| t.split_once(')'));
+fn sub_axis(item: Item<'_>) -> Result<SubAxis, SpecError> {
+    let parts = item.text.strip_prefix('(').and_then(|t| t.split_once(')'));
     match parts.and_then(|(pre, size)| Some((pre.parse().ok()?, size.parse().ok()?))) {
         Some((pre, size)) => Ok(SubAxis { pre, size }),
-        None => error(format!("'{text}' is no part of an axis; write (pre)size")),
+        None => error(item, format!("'{}' is no part of an axis; write (pre)size", item.text)),
     }
 }
 
-/// Reads `ARG=SPEC`.
-///
-/// # Errors
-/// The text is not of that form.
-pub fn parse_annotation(text: &str) -> Result<(ArgSelector, PartitionSpec), SpecError> {
-    let Some((arg, spec)) = text.rsplit_once('=') else {
-        return error(format!("'{text}' is not of the form ARG=SPEC, such as arg0=data,-"));
-    };
-    Ok((arg.parse()?, spec.parse()?))
+/// How some arguments or results are split, and the text that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    selector: ArgSelector,
+    spec: PartitionSpec,
+    /// `ARG=SPEC`, as it was given.
+    text: String,
+    /// Length of `ARG`.
+    name: usize,
+}
+
+impl Annotation {
+    /// Reads an argument or result and its specification.
+    ///
+    /// # Errors
+    /// One of the texts is not of its form; the error points into `ARG=SPEC`.
+    pub fn new(target: &str, spec: &str) -> Result<Annotation, SpecError> {
+        let offset = target.len() + 1;
+        Ok(Annotation {
+            selector: target.parse()?,
+            spec: spec.parse().map_err(|e: SpecError| e.behind(offset))?,
+            text: format!("{target}={spec}"),
+            name: target.len(),
+        })
+    }
+
+    /// An error about the argument's name.
+    fn about_name(&self, error: Diagnostic) -> Diagnostic {
+        error.quoting("spec", self.text.as_str(), Span::new(0, self.name))
+    }
+
+    /// An error about a part of the specification.
+    fn about(&self, error: Diagnostic, span: Span) -> Diagnostic {
+        error.quoting("spec", self.text.as_str(), behind(span, self.name + 1))
+    }
+}
+
+/// `ARG=SPEC`; a name may have equals signs of its own.
+impl FromStr for Annotation {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Annotation, SpecError> {
+        match text.rsplit_once('=') {
+            Some((target, spec)) => Annotation::new(target, spec),
+            None => {
+                let message = format!("'{text}' is not of the form ARG=SPEC, such as arg0=data,-");
+                error(Item::new(text), message)
+            }
+        }
+    }
 }
 
 /// Gives a module without a mesh this mesh, and arguments and results of its entry function shardings on it.
@@ -228,15 +315,12 @@ pub fn parse_annotation(text: &str) -> Result<(ArgSelector, PartitionSpec), Spec
 /// # Errors
 /// The module has a mesh already, or a specification names an unknown argument or axis, uses an axis twice or
 /// has the wrong number of dimensions. All errors are listed.
-pub fn annotate(
-    module: &mut Module,
-    mesh: &MeshSpec,
-    specs: &[(ArgSelector, PartitionSpec)],
-) -> Result<(), Vec<Diagnostic>> {
+pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     if let Some((name, _)) = module.mesh_names.iter().find(|(_, id)| !module.meshes[**id].is_maximal()) {
         return Err(vec![
-            Diagnostic::invalid("SH0331", format!("the module has a mesh already: @{name}"))
-                .hint("leave out --mesh and --spec, or remove the annotations from the module"),
+            Diagnostic::invalid("SH0331", format!("the module has a mesh already: @{name}")).hint(
+                "leave out `Compiler::mesh` and `Compiler::spec`, or remove the annotations from the module",
+            ),
         ]);
     }
     let mesh = module.add_mesh("mesh", mesh.to_mesh());
@@ -248,164 +332,27 @@ pub fn annotate(
 ///
 /// # Errors
 /// As [`annotate`].
-pub fn annotate_on(
-    module: &mut Module,
-    mesh: MeshId,
-    specs: &[(ArgSelector, PartitionSpec)],
-) -> Result<(), Vec<Diagnostic>> {
+pub fn annotate_on(module: &mut Module, mesh: MeshId, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(vec![Diagnostic::invalid("SH0332", "the module has no entry function with a body")]);
     };
-    let names = Names::new(module, func, body);
+    let names = Names::of(module, &module.funcs[func]);
     let mut errors = Vec::new();
-    for (selector, spec) in specs {
-        let targets = match names.select(selector) {
-            Ok(targets) => targets,
-            Err(error) => {
-                errors.push(error.at(module.funcs[func].span));
-                continue;
-            }
+    for annotation in specs {
+        let targets = match &annotation.selector {
+            ArgSelector::Position(named) => names.find(&named.short()).map(|named| vec![named]),
+            ArgSelector::Pattern(pattern) => names.matching(pattern),
         };
-        for target in targets {
-            if let Err(error) = apply(module, func, body, mesh, target, spec) {
-                errors.push(error.at(module.funcs[func].span));
-            }
+        match targets {
+            Ok(targets) => errors.extend(
+                targets
+                    .into_iter()
+                    .filter_map(|target| apply(module, func, body, mesh, target, annotation).err()),
+            ),
+            Err(error) => errors.push(annotation.about_name(error).at(module.funcs[func].span)),
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
-
-#[derive(Clone, Copy)]
-enum Target {
-    Arg(usize),
-    Result(usize),
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Target::Arg(n) => write!(f, "argument {n}"),
-            Target::Result(n) => write!(f, "result {n}"),
-        }
-    }
-}
-
-/// What arguments and results are called.
-struct Names {
-    args: Vec<Option<String>>,
-    results: Vec<Option<String>>,
-}
-
-impl Names {
-    fn new(module: &Module, func: FuncId, body: RegionId) -> Self {
-        let data = &module.funcs[func];
-        let text = |attr: Option<&Attr>| match attr {
-            Some(Attr::Str(text)) if !text.is_empty() => Some(text.to_string()),
-            _ => None,
-        };
-        let arg = |i: usize| {
-            let loc = data.arg_locs.get(i).and_then(|loc| loc.expand());
-            match loc.map(|loc| module.locs.get(loc)) {
-                Some(Loc::Name { name, .. }) => Some(name.to_string()),
-                _ => text(data.arg_attrs.get(i).and_then(|a| a.get("jax.arg_info"))),
-            }
-        };
-        let result = |i: usize| text(data.res_attrs.get(i).and_then(|a| a.get("jax.result_info")));
-        Names {
-            args: (0..module.regions[body].args.len()).map(arg).collect(),
-            results: (0..data.results.len()).map(result).collect(),
-        }
-    }
-
-    fn select(&self, selector: &ArgSelector) -> Result<Vec<Target>, Diagnostic> {
-        let missing = |what: &str, n: usize, of: usize| {
-            let message = format!("the entry function has no {what} {n}");
-            Diagnostic::invalid("SH0333", message).hint(format!("it has {of} {what}s, counted from 0"))
-        };
-        match selector {
-            ArgSelector::Arg(n) if *n < self.args.len() => Ok(vec![Target::Arg(*n)]),
-            ArgSelector::Arg(n) => Err(missing("argument", *n, self.args.len())),
-            ArgSelector::Result(n) if *n < self.results.len() => Ok(vec![Target::Result(*n)]),
-            ArgSelector::Result(n) => Err(missing("result", *n, self.results.len())),
-            ArgSelector::Pattern(pattern) => self.matching(pattern),
-        }
-    }
-
-    fn matching(&self, pattern: &str) -> Result<Vec<Target>, Diagnostic> {
-        let matches = |name: &Option<String>, position: String| {
-            glob(pattern, &position) || name.as_deref().is_some_and(|name| glob(pattern, name))
-        };
-        let found: Vec<Target> = if pattern.starts_with("result") {
-            let of = |(i, name): (usize, &Option<String>)| {
-                matches(name, format!("result{i}")).then_some(Target::Result(i))
-            };
-            self.results.iter().enumerate().filter_map(of).collect()
-        } else {
-            let of = |(i, name): (usize, &Option<String>)| {
-                matches(name, format!("arg{i}")).then_some(Target::Arg(i))
-            };
-            self.args.iter().enumerate().filter_map(of).collect()
-        };
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        let diagnostic = Diagnostic::invalid("SH0333", format!("no argument is named '{pattern}'"));
-        let close = self.close_to(pattern);
-        Err(if close.is_empty() {
-            diagnostic.hint(format!("the arguments are arg0 to arg{}", self.args.len().saturating_sub(1)))
-        } else {
-            diagnostic.hint(format!("did you mean {}?", close.join(", ")))
-        })
-    }
-
-    /// Up to three names that are most like `pattern`.
-    fn close_to(&self, pattern: &str) -> Vec<String> {
-        let limit = pattern.chars().count() / 2 + 1;
-        let mut close: Vec<(usize, &String)> = self
-            .args
-            .iter()
-            .flatten()
-            .filter_map(|name| {
-                let distance = if name.contains(pattern) { 0 } else { edit_distance(name, pattern) };
-                (distance <= limit).then_some((distance, name))
-            })
-            .collect();
-        close.sort();
-        close.dedup();
-        close.into_iter().take(3).map(|(_, name)| format!("'{name}'")).collect()
-    }
-}
-
-/// Whether `text` matches `pattern`, in which `*` stands for any text.
-fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or("");
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-/// Number of characters to insert, drop or change to make `b` of `a`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn apply(
@@ -413,16 +360,19 @@ fn apply(
     func: FuncId,
     body: RegionId,
     mesh: MeshId,
-    target: Target,
-    spec: &PartitionSpec,
+    target: Named,
+    annotation: &Annotation,
 ) -> Result<(), Diagnostic> {
-    let ty = match target {
-        Target::Arg(i) => module.values[module.regions[body].args[i]].ty,
-        Target::Result(i) => module.funcs[func].results[i],
+    let spec = &annotation.spec;
+    let (ty, place) = match target {
+        Named::Argument(i) => {
+            (module.values[module.regions[body].args[i]].ty, module.funcs[func].arg_span(i))
+        }
+        Named::Result(i) => (module.funcs[func].results[i], module.funcs[func].res_span(i)),
     };
     let Some(tensor) = module.types.stored(ty) else {
         let message = format!("{target} is no tensor but {}", module.types.display(ty));
-        return Err(Diagnostic::invalid("SH0334", message));
+        return Err(annotation.about_name(Diagnostic::invalid("SH0334", message)).at(place));
     };
     let rank = tensor.rank();
     if spec.dims.len() > rank || (!spec.rest && spec.dims.len() < rank) {
@@ -430,20 +380,23 @@ fn apply(
             "{target} has type {tensor}, of rank {rank}, but its specification has {} dimensions",
             spec.dims.len()
         );
-        return Err(Diagnostic::invalid("SH0334", message)
-            .hint("write one item per dimension, '-' for one not split"));
+        let error = Diagnostic::invalid("SH0334", message)
+            .hint("write one item per dimension, '-' for one not split");
+        let whole = Span::new(0, annotation.text.len() - annotation.name - 1);
+        return Err(annotation.about(error, whole).at(place));
     }
     let mut used = AxisList::new();
     let mut dims = Vec::with_capacity(rank);
     for (names, open) in &spec.dims {
         let mut axes = AxisList::new();
         for name in names {
-            let axis = resolve(&module.meshes[mesh], name)?;
+            let axis = resolve(&module.meshes[mesh], name)
+                .map_err(|error| annotation.about(error, name.span).at(place))?;
             if used.iter().any(|&other| crate::propagate::overlaps(axis, other)) {
                 let message = format!("axis '{}' is used twice for {target}", name.name);
-                return Err(
-                    Diagnostic::invalid("SH0336", message).hint("an axis splits one dimension of a tensor")
-                );
+                let error =
+                    Diagnostic::invalid("SH0336", message).hint("an axis splits one dimension of a tensor");
+                return Err(annotation.about(error, name.span).at(place));
             }
             used.push(axis);
             axes.push(axis);
@@ -453,11 +406,11 @@ fn apply(
     dims.resize(rank, DimSharding::default());
     let sharding = module.shardings.intern(TensorSharding::from_dims(mesh, dims));
     match target {
-        Target::Arg(i) => {
+        Named::Argument(i) => {
             let arg = module.regions[body].args[i];
             module.shardings.set(arg, Some(sharding));
         }
-        Target::Result(i) => {
+        Named::Result(i) => {
             let results = module.funcs[func].results.len();
             let list = &mut module.funcs[func].res_shardings;
             list.resize(results, PackedOption::default());
@@ -471,8 +424,11 @@ fn apply(
 fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
     let Some((index, _, &size)) = mesh.axes.get_full(name.name.as_str()) else {
         let known: Vec<&str> = mesh.axes.keys().map(|n| &**n).collect();
+        let close = known.iter().map(|axis| (edit_distance(axis, &name.name), *axis)).min();
+        let meant = close.filter(|(distance, axis)| *distance <= 2 && *distance < axis.chars().count());
+        let meant = meant.map(|(_, axis)| format!("did you mean {axis}? ")).unwrap_or_default();
         return Err(Diagnostic::invalid("SH0335", format!("the mesh has no axis '{}'", name.name))
-            .hint(format!("its axes are {}", known.join(", "))));
+            .hint(format!("{meant}its axes are {}", known.join(", "))));
     };
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
     let parts = i64::from(sub.pre) * i64::from(sub.size);
@@ -486,7 +442,7 @@ fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
 
 #[cfg(test)]
 mod tests {
-    use shardc_ir::{DType, Func, Span, Visibility};
+    use shardc_ir::{DType, Func, Loc, Visibility};
 
     use super::*;
 
@@ -524,7 +480,7 @@ mod tests {
     /// The shardings that `specs` give on `mesh`, or the errors.
     fn run(mesh: &str, specs: &[&str]) -> String {
         let mut module = module();
-        let parsed: Result<Vec<_>, _> = specs.iter().map(|s| parse_annotation(s)).collect();
+        let parsed: Result<Vec<_>, _> = specs.iter().map(|s| s.parse::<Annotation>()).collect();
         let (mesh, parsed) = match (mesh.parse::<MeshSpec>(), parsed) {
             (Ok(mesh), Ok(parsed)) => (mesh, parsed),
             (Err(e), _) | (_, Err(e)) => return format!("{e}\n"),
@@ -585,7 +541,7 @@ mod tests {
             (
                 "a=2",
                 &["param=a"],
-                "error[SH0333]: no argument is named 'param'; did you mean 'params['b']'?\n",
+                "error[SH0333]: no argument or result is named 'param'; did you mean 'params['b']'?\n",
             ),
             (
                 "a=2",
@@ -604,6 +560,34 @@ mod tests {
         for (mesh, specs, expected) in cases {
             assert_eq!(run(mesh, specs), *expected, "{mesh} {specs:?}");
         }
+    }
+
+    /// The part of `ARG=SPEC` that an error points at.
+    #[test]
+    fn errors_point_at_what_is_wrong() {
+        let mesh: MeshSpec = "data=4,model=2".parse().unwrap();
+        let cases = [
+            ("w=dta,-", "dta"),
+            ("w=-,(data + dta)", "dta"),
+            ("w=data:(2)3,-", "data:(2)3"),
+            ("w=data", "data"),
+            ("w=data,-,-", "data,-,-"),
+            ("arg7=data", "arg7"),
+            ("params['w']=data,-", "params['w']"),
+        ];
+        for (text, part) in cases {
+            let errors = annotate(&mut module(), &mesh, &[text.parse().unwrap()]).unwrap_err();
+            let quote = errors[0].quote.clone().unwrap();
+            let at = quote.span.start as usize..quote.span.end as usize;
+            assert_eq!((quote.text.as_str(), &text[at]), (text, part));
+        }
+        let unread = [("w=a,,b", ","), ("w=...,a", "a"), ("w=a:x,b", "x"), ("w=1a,-", "1a")];
+        for (text, part) in unread {
+            let span = text.parse::<Annotation>().unwrap_err().span;
+            assert_eq!(&text[span.start as usize..span.end as usize], part, "{text}");
+        }
+        let span = "data=4, model=x".parse::<MeshSpec>().unwrap_err().span;
+        assert_eq!((span.start, span.end), (14, 15));
     }
 
     #[test]

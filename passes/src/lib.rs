@@ -19,6 +19,7 @@ pub mod manual;
 pub mod memory;
 pub mod merge_reductions;
 mod merge_same;
+pub mod names;
 pub mod partition;
 pub mod pass_options;
 pub mod pipeline;

@@ -11,6 +11,7 @@ use crate::fold_pads::fold_pads;
 use crate::localize::localize;
 use crate::memory::too_much;
 use crate::merge_reductions::merge_reductions;
+use crate::names::{argument_name, result_name};
 use crate::plan::{Asked, Plan, gathered, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
@@ -270,7 +271,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     for (i, &arg) in args.iter().enumerate() {
         let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
         let attrs = f.arg_attrs.get(i);
-        input.name = arg_name(module, f, i);
+        input.name = argument_name(module, f, i);
         if let Some(Attr::Int(result, _)) = attrs.and_then(|a| a.get("tf.aliasing_output")) {
             input.donated_to = usize::try_from(*result).ok();
         }
@@ -279,9 +280,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
     let mut outputs = Vec::with_capacity(f.results.len());
     for (i, &ty) in f.results.iter().enumerate() {
         let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
-        if let Some(Attr::Str(info)) = f.res_attrs.get(i).and_then(|a| a.get("jax.result_info")) {
-            output.name = Some(info.to_string()).filter(|name| !name.is_empty());
-        }
+        output.name = result_name(f, i);
         outputs.push(output);
     }
     for input in &mut inputs {
@@ -307,13 +306,4 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
         tensor.mesh = Some(name);
     }
     Ok(Interface { mode, mesh, meshes, inputs, outputs })
-}
-
-/// The name that the program gives parameter `i`: that of its location.
-pub(crate) fn arg_name(module: &Module, func: &shardc_ir::Func, i: usize) -> Option<String> {
-    let loc = func.arg_locs.get(i)?.expand()?;
-    match module.locs.get(loc) {
-        shardc_ir::Loc::Name { name, .. } => Some(name.to_string()),
-        _ => None,
-    }
 }

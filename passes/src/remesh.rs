@@ -66,7 +66,7 @@ fn the_mesh(module: &Module) -> Result<MeshId, Diagnostic> {
         (Some((one, _)), Some((other, _))) => {
             let message = format!("the module has several meshes, @{one} and @{other}");
             Err(Diagnostic::unsupported("SH0339", message)
-                .hint("leave out --mesh: one mesh cannot take the place of several"))
+                .hint("leave out `Compiler::mesh`: one mesh cannot take the place of several"))
         }
     }
 }
@@ -150,9 +150,9 @@ fn written_for_devices(module: &Module, id: MeshId) -> Result<(), Vec<Diagnostic
                         axes.join(", "),
                         module.mesh_name(id)
                     );
-                    let mut error = Diagnostic::unsupported("SH0338", message)
-                        .at(module.ops[op].span)
-                        .hint("leave out --mesh, or have the front end write the program for the other mesh");
+                    let mut error = Diagnostic::unsupported("SH0338", message).at(module.ops[op].span).hint(
+                    "leave out `Compiler::mesh`, or have the front end write the program for the other mesh",
+                );
                     error.user_loc = module.user_loc(op);
                     error
                 })

@@ -1,10 +1,11 @@
 //! What most commands begin with: the compiler that the options describe, and a partitioned program.
 
 use anyhow::Result;
+use shardc::passes::annotate::Annotation;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 
 use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 use crate::output::Named;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -18,11 +19,10 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
     if let Some(mesh) = &annotations.mesh {
         compiler = compiler.mesh(mesh).map_err(refused)?;
     }
-    for spec in &annotations.spec {
-        let (target, spec) = spec
-            .rsplit_once('=')
-            .ok_or_else(|| usage(format!("--spec {spec}: expected ARG=SPEC, as in arg0=data,-")))?;
-        compiler = compiler.spec(target, spec).map_err(refused)?;
+    for text in &annotations.spec {
+        let annotation =
+            text.parse::<Annotation>().map_err(|e| refused(e.to_diagnostic("spec", text).into()))?;
+        compiler = compiler.annotation(annotation);
     }
     if let Some(how) = how {
         let clean = CleanOptions {

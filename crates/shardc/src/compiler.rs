@@ -1,7 +1,7 @@
 //! The compiler as a front end calls it.
 
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, SpmdMode};
-use shardc_passes::annotate::{self, ArgSelector, MeshSpec, PartitionSpec, SpecError};
+use shardc_passes::annotate::{self, Annotation, MeshSpec, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
@@ -53,7 +53,7 @@ impl Stage {
 pub struct Compiler {
     options: PartitionOptions,
     mesh: Option<MeshSpec>,
-    specs: Vec<(ArgSelector, PartitionSpec)>,
+    specs: Vec<Annotation>,
     debug: DebugOptions,
     rule_set: RuleSet,
     rules: RuleRegistry,
@@ -129,17 +129,26 @@ impl Compiler {
     /// # Errors
     /// The text is not a mesh.
     pub fn mesh(mut self, text: &str) -> Result<Self, Error> {
-        self.mesh = Some(text.parse().map_err(refused)?);
+        self.mesh = Some(text.parse().map_err(|e: SpecError| e.to_diagnostic("mesh", text))?);
         Ok(self)
     }
 
-    /// Shards an argument or result of a program without annotations: `("arg0", "data,-,model")`.
+    /// Shards an argument or result of a program: `("arg0", "data,-,model")`. Which one is said by position (`arg0`,
+    /// `res0`) or by the front end's name ([`names`](shardc_passes::names)), in which `*` stands for any text:
+    /// `("params*", "-,model")`.
     ///
     /// # Errors
     /// The text is not a selector or a spec.
-    pub fn spec(mut self, target: &str, spec: &str) -> Result<Self, Error> {
-        self.specs.push((target.parse().map_err(refused)?, spec.parse().map_err(refused)?));
-        Ok(self)
+    pub fn spec(self, target: &str, spec: &str) -> Result<Self, Error> {
+        let read = Annotation::new(target, spec);
+        Ok(self.annotation(read.map_err(|e| e.to_diagnostic("spec", &format!("{target}={spec}")))?))
+    }
+
+    /// [`Compiler::spec`] that was read before.
+    #[must_use]
+    pub fn annotation(mut self, annotation: Annotation) -> Self {
+        self.specs.push(annotation);
+        self
     }
 
     /// Which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
@@ -322,7 +331,7 @@ impl Compiler {
         } else if !self.specs.is_empty() {
             if own_mesh(&module).is_none() {
                 return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
-                    .hint("add --mesh \"data=4,model=2\"")
+                    .hint("add `Compiler::mesh(\"data=4,model=2\")`")
                     .into());
             }
             self.annotate_further(&mut module)?;
@@ -439,10 +448,6 @@ fn expanded(mut program: Propagated) -> Propagated {
 
 fn generic_text(module: &Module) -> String {
     shardc_stablehlo::print(module, &PrintOptions { form: PrintForm::Generic, ..PrintOptions::default() })
-}
-
-fn refused(error: SpecError) -> Error {
-    Diagnostic::invalid("SH0306", error.to_string()).into()
 }
 
 impl Propagated {

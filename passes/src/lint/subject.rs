@@ -7,7 +7,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::LintOptions;
-use crate::partition::arg_name;
+use crate::names::argument_name;
 use crate::plan::Asked;
 use crate::sweep::is_pure;
 
@@ -74,7 +74,7 @@ impl Subject<'_> {
 
     /// `argument 3 (params['w'])`.
     pub(super) fn arg_text(&self, i: usize) -> String {
-        match arg_name(self.module, &self.module.funcs[self.func], i) {
+        match argument_name(self.module, &self.module.funcs[self.func], i) {
             Some(name) => format!("argument {i} ({name})"),
             None => format!("argument {i}"),
         }
@@ -82,7 +82,8 @@ impl Subject<'_> {
 
     /// The short name of an argument: the program's own, else its number.
     pub(super) fn arg_name(&self, i: usize) -> String {
-        arg_name(self.module, &self.module.funcs[self.func], i).unwrap_or_else(|| format!("argument {i}"))
+        argument_name(self.module, &self.module.funcs[self.func], i)
+            .unwrap_or_else(|| format!("argument {i}"))
     }
 
     /// Whether a value is computed from constants alone, so that it costs nothing to have in any sharding.

@@ -24,7 +24,7 @@ pub(super) fn common_mesh(
     let Some((&first, others)) = used.split_first() else {
         return module.meshes.keys().next().ok_or_else(|| {
             Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
-                "annotate it with sdy.mesh and sdy.sharding, or with --mesh \"data=4,model=2\" --spec ARG=data,-",
+                "annotate it with sdy.mesh and sdy.sharding, or with `Compiler::mesh(\"data=4,model=2\")` and `Compiler::spec(\"ARG\", \"data,-\")`",
             ))
         });
     };

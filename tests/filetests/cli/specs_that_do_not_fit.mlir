@@ -7,12 +7,17 @@
 // RUN: shardc partition %s -o - --mesh data=4 --spec arg0=dat,- 2> %t.err; test $? = 2
 
 // AXIS: error[SH0335]: the mesh has no axis 'dat'
-// AXIS: = help: its axes are data, model
+// AXIS: --> <command line>:1:13
+// AXIS: 1 | --spec arg0=dat,-
+// AXIS: ::: {{.*}}specs_that_do_not_fit.mlir:
+// AXIS: func.func @main(%x:
+// AXIS: = help: did you mean data? its axes are data, model
 // RANK: error[SH0334]: argument 0 has type tensor<32x64xf32>, of rank 2, but its specification has 1 dimensions
 // RANK: = help: write one item per dimension, '-' for one not split
 // ARG: error[SH0333]: the entry function has no argument 7
 // ARG: = help: it has 2 arguments, counted from 0
-// NAME: error[SH0333]: no argument is named 'weights'
+// NAME: error[SH0333]: no argument or result is named 'weights'
+// NAME: = help: by position they are arg0 to arg1 and res0
 // TWICE: error[SH0336]: axis 'data' is used twice for argument 0
 func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x16xf32>) -> tensor<32x16xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>

@@ -10,10 +10,12 @@
 // RUN:   shardc partition %s $args 2> %t.err; test $? = 2 || { echo "$args"; exit 1; }; done
 
 // NO-OUTPUT: --output <FILE>
-// NO-SPEC: error: --spec arg0: expected ARG=SPEC, as in arg0=data,-
+// NO-SPEC: error[SH0306]: 'arg0' is not of the form ARG=SPEC, such as arg0=data,-
+// NO-SPEC: 1 | --spec arg0
 // NO-MESH: error[SH0307]: specs were given without a mesh
 // NO-MESH: = help: add --mesh "data=4,model=2"
 // BAD-MESH: error[SH0306]: mesh axis 'x' is not of the form name=size
+// BAD-MESH: 1 | --mesh x
 // TWICE: error[SH0306]: the mesh has two axes named 'x'
 // NO-PASS: error: no pass is called nothing; `shardc opt --passes list` shows them
 // NO-INPUT: error: which program?

@@ -4,11 +4,11 @@
 // RUN: shardc explain %s --mesh data=4 --spec arg0=data,- --html - | FileCheck %s --check-prefix=HTML
 
 // CHECK: %a (params['w']): tensor<8x4xf32>, sharded [{"data"}, {}]
-// CHECK: dimension 0 is split by "data", from argument 0 %a (params['w']), by --spec
+// CHECK: dimension 0 is split by "data", from argument 0 %a (params['w']), as specified
 
 // JSON: "version": 1
 // JSON: "name": "%a"
-// JSON: "origin": "argument 0 %a (params['w']), by --spec"
+// JSON: "origin": "argument 0 %a (params['w']), as specified"
 
 // HTML: <!doctype html>
 // HTML: <code>%a</code> params['w']

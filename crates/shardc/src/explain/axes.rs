@@ -1,6 +1,7 @@
 //! The ways of axes, in words.
 
-use shardc_ir::{Attr, AttrDict, Loc, OpId, OpKind, ValueDef};
+use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
+use shardc_passes::names::{argument_name, result_name};
 use shardc_passes::propagate::{Annotation, Arrival, Cause, Chain, Place as At, Subject};
 
 use super::report::{AxisOrigin, Place, StepReport, ValueReport};
@@ -202,7 +203,7 @@ impl Explainer<'_> {
         match (own, gspmd) {
             (true, _) => "",
             (false, true) => ", by mhlo.sharding",
-            (false, false) => ", by --spec",
+            (false, false) => ", as specified",
         }
     }
 
@@ -212,18 +213,11 @@ impl Explainer<'_> {
         match subject {
             Subject::Value(value) => match self.module.values[value].def {
                 ValueDef::Arg(region, i) if region == self.body => {
-                    let loc = func.arg_locs.get(i as usize)?.expand()?;
-                    match self.module.locs.get(loc) {
-                        Loc::Name { name, .. } => Some(name.to_string()),
-                        _ => None,
-                    }
+                    argument_name(self.module, func, i as usize)
                 }
                 _ => None,
             },
-            Subject::Result(i) => match func.res_attrs.get(i as usize)?.get("jax.result_info")? {
-                Attr::Str(text) if !text.is_empty() => Some(text.to_string()),
-                _ => None,
-            },
+            Subject::Result(i) => result_name(func, i as usize),
         }
     }
 

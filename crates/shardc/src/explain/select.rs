@@ -1,6 +1,7 @@
 //! Which values a question is about.
 
 use shardc_ir::{Diagnostic, ValueDef, ValueId};
+use shardc_passes::names::Named;
 use shardc_passes::propagate::Subject;
 
 use super::{Explainer, Question};
@@ -49,6 +50,12 @@ impl Explainer<'_> {
         }
         if !found.is_empty() {
             return Ok(found);
+        }
+        // By position, where nothing in the file has the name.
+        match Named::position(name).filter(|_| name.starts_with(|c: char| c.is_alphabetic())) {
+            Some(Named::Argument(i)) => return self.select(&Question::Argument(i)),
+            Some(Named::Result(i)) => return self.select(&Question::Result(i)),
+            None => {}
         }
         let like: Vec<&str> =
             texts.iter().map(String::as_str).filter(|text| text.contains(name)).take(OFFERED).collect();

@@ -11,6 +11,8 @@ use crate::output::Outputs;
 
 /// The stages so far.
 pub(crate) struct Progress {
+    visible: bool,
+    /// While a stage is shown.
     bar: Option<ProgressBar>,
     stages: Vec<(String, Duration)>,
     current: Option<(String, Instant)>,
@@ -18,23 +20,14 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(super) fn start(visible: bool) -> Progress {
-        let bar = visible.then(|| {
-            let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = style {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        Progress { bar, stages: Vec::new(), current: None }
+        Progress { visible, bar: None, stages: Vec::new(), current: None }
     }
 
     /// The stage before ends, this one begins.
     pub(crate) fn stage(&mut self, name: &str) {
         self.end();
-        if let Some(bar) = &self.bar {
-            bar.set_message(name.to_owned());
+        if self.visible {
+            self.bar.get_or_insert_with(spinner).set_message(name.to_owned());
         }
         self.current = Some((name.to_owned(), Instant::now()));
     }
@@ -48,18 +41,14 @@ impl Progress {
     /// The stage ends; the line is free for other output.
     pub(crate) fn pause(&mut self) {
         self.end();
-        if let Some(bar) = &self.bar {
-            bar.set_message("");
-            bar.suspend(|| {});
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
         }
     }
 
     /// All is done; the times go where the user wants them.
     pub(crate) fn finish(mut self, outputs: &mut Outputs, timings: Option<&Path>) -> Result<()> {
-        self.end();
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.pause();
         if let Some(path) = timings {
             // A stage may come round more than once.
             let mut times: BTreeMap<&str, f64> = BTreeMap::new();
@@ -70,4 +59,13 @@ impl Progress {
         }
         Ok(())
     }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
 }

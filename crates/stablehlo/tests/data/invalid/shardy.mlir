@@ -129,7 +129,7 @@ func.func @rules(%a: tensor<4x8xf32>, %d: tensor<?x8xf32>) {
   %4 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j, i}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has the factor j in two kinds, one of which is permutation
   %5 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8} need_replication={j} permutation={j}>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call is for tensors of known shape, operand 0 is tensor<?x8xf32>
+  // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f is for tensors of known shape, operand 0 is tensor<?x8xf32>
   %6 = stablehlo.custom_call @f(%d) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=4, j=8}>} : (tensor<?x8xf32>) -> tensor<4x8xf32>
   // error: SH0218 sdy.sharding_rule of stablehlo.custom_call @f has to be a #sdy.op_sharding_rule<...>
   %7 = stablehlo.custom_call @f(%a) {sdy.sharding_rule = 3 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>

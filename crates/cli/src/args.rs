@@ -133,6 +133,17 @@ pub(crate) enum Command {
     AotCompile { request: PathBuf },
 }
 
+impl Command {
+    /// Whether an option of the command itself asks for JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Command::Lint(args) => args.json,
+            Command::Ops(args) => args.json,
+            _ => false,
+        }
+    }
+}
+
 /// Where the program comes from and how it is annotated.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
@@ -344,7 +355,7 @@ pub(crate) struct RunArgs {
     pub(crate) how: HowArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Inputs by name (arg0, arg1, ... or the program's own names); random where not given
+    /// Inputs by name (arg0, arg1, ... or as the front end calls them); random where not given
     #[arg(long, value_name = "FILE.safetensors")]
     pub(crate) inputs: Option<PathBuf>,
     /// Where the outputs go (out0, out1, ...)

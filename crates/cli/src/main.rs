@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use crate::args::{Cli, Command};
-use crate::failure::Failure;
+use crate::args::{Cli, Command, Format};
+use crate::failure::{Failure, usage};
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     if let Command::AotCompile { request } = &cli.command {
         return ExitCode::from(shardc::runtime::aot::run_child(request));
     }
-    let ui = Ui::new(&cli.global);
+    let ui = Ui::new(&cli.global).json_if(cli.command.is_json());
     let done = signals::clean_up_on_termination().and_then(|()| run(&cli.command, &ui));
     done.unwrap_or_else(|error| {
         ui.error(&error);
@@ -44,6 +44,11 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
+    if ui.format() == Format::Markdown && !matches!(command, Command::Ops(_)) {
+        return Err(usage(
+            "--format markdown is for `shardc ops` only: leave it out, or write --format json",
+        ));
+    }
     match command {
         Command::Partition(args) => commands::partition::run(args, ui),
         Command::Propagate(args) => commands::propagate::run(args, ui),

@@ -178,7 +178,8 @@ fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
     }
     match Scratch::new(|| builder.tempfile_in(folder)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && target.exists() => Ok(None),
-        made => made.map(Some),
+        // What it says of the temporary name is nobody's business.
+        made => made.map(Some).map_err(|error| error.kind().into()),
     }
 }
 

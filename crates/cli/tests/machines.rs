@@ -38,6 +38,7 @@ fn errors_and_warnings_are_lines_of_json() {
         (&["lint", "plain.mlir", "--mesh", "x"], 2, json!("SH0306")),
         (&["partition", "absent.mlir", "-o", "-"], 1, Value::Null),
         (&["partition", "plain.mlir"], 2, Value::Null),
+        (&["ops", "nothing"], 2, Value::Null),
         (&["opt", "plain.mlir", "--passes", "nothing"], 2, Value::Null),
         (&["compile", "plain.mlir", "--target", "abacus"], 2, Value::Null),
     ];
@@ -103,6 +104,8 @@ fn old_spellings_work() {
     assert!(folder.run(&["ops", "tanh", "--format", "markdown"]).out.starts_with('#'));
     let lint = object(&folder.run(&["lint", "warns.mlir", "--json"]).out);
     assert_eq!(lint["findings"][0]["place"]["line"], lint["findings"][0]["line"]);
+    assert_eq!(folder.run(&["lint", "--json", "absent.mlir"]).complaints().len(), 1);
+    assert_eq!(folder.run(&["lint", "warns.mlir", "--format", "markdown"]).code, Some(2));
     let explain = [&["explain", "plain.mlir", "--json", "a.json", "--html", "a.html"], &mesh[..]].concat();
     assert_eq!(folder.run(&explain).out, "");
     assert_eq!(folder.made(), ["a.html", "a.json"]);

@@ -47,12 +47,12 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     // A report on the standard output is one.
     if args.json.as_deref() != Some(Path::new("-")) {
         let json = serde_json::to_value(&report)?;
-        ui.result(|| describe(&report), || json)?;
+        ui.result(|| describe(&report, ui), || json)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(report: &CompileReport) -> String {
+fn describe(report: &CompileReport, ui: &Ui) -> String {
     let mut memory = Table::new(&["per device", ">"]);
     for (name, n) in [
         ("arguments", report.argument_bytes),
@@ -69,6 +69,7 @@ fn describe(report: &CompileReport) -> String {
         collectives.row(vec![kind.to_string(), c.count.to_string(), bytes(c.bytes_sent)]);
     }
     collectives.row(vec!["all".into(), String::new(), bytes(report.bytes_sent())]);
+    let (memory, collectives) = (ui.table(&memory), ui.table(&collectives));
     format!(
         "compiled for {} ({} devices) in {:.1} s\n\n{memory}\n{collectives}",
         report.target, report.devices, report.compile_seconds

@@ -18,7 +18,6 @@ use crate::ui::table::Table;
 use crate::words::COMMAND_LINE;
 
 pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
-    let ui = ui.json_if(args.json);
     if args.list {
         ui.result(
             || {
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &LintArgs, ui: &Ui) -> Result<ExitCode> {
     let report = Compiler::read(&source.bytes)
         .and_then(|module| compiler.lint(module, &options))
         .map_err(|e| source.explain(&e))?;
-    ui.result(|| text(&report, &source, &ui), || json(&report, &source))?;
+    ui.result(|| text(&report, &source, ui), || json(&report, &source))?;
     Ok(ExitCode::from(u8::from(report.has_errors())))
 }
 

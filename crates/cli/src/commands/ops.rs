@@ -23,7 +23,7 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
     if args.markdown || ui.format() == Format::Markdown {
         ui.print(markdown(&rows))?;
     } else {
-        ui.json_if(args.json).result(|| ui.table(&text(&rows)), || json(&rows))?;
+        ui.result(|| ui.table(&text(&rows)), || json(&rows))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -39,8 +39,9 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
                 let (count, in_loops) = (row.count.to_string(), row.in_loops.to_string());
                 table.row(vec![row.kind.clone(), count, in_loops, bytes(row.bytes_sent)]);
             }
+            let table = ui.summary_table(&table);
             match cleaned.as_str() {
-                "" => table.to_string(),
+                "" => table,
                 cleaned => format!("{table}cleaned up: {cleaned}\n"),
             }
         };

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 use shardc::exec::{Program, random_inputs};
 use shardc::ir::DType;
+use shardc::passes::names::Names;
 use shardc::runtime::HostArray;
 
 use super::{cpu_client, runtime_error};
 use crate::args::RunArgs;
+use crate::failure::Failure;
 use crate::job;
 use crate::output::Outputs;
 use crate::ui::Ui;
@@ -28,8 +30,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let mut inputs =
         random_inputs(&job.output.interface, args.device.seed).map_err(|e| job.source.explain(&e))?;
     if let Some(path) = &args.inputs {
-        let names: Vec<Option<String>> = job.output.interface.inputs.iter().map(|t| t.name.clone()).collect();
-        load(path, &names, &mut inputs)?;
+        load(path, &Names::of_interface(&job.output.interface), &mut inputs)?;
     }
     job.progress.stage("compile");
     let program = Program::partitioned(&client, &job.output).map_err(|e| job.source.explain(&e))?;
@@ -113,7 +114,7 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
-fn load(path: &Path, names: &[Option<String>], inputs: &mut [HostArray]) -> Result<()> {
+fn load(path: &Path, names: &Names, inputs: &mut [HostArray]) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
         .with_context(|| format!("{} is not a safetensors file", path.display()))?;
@@ -121,20 +122,8 @@ fn load(path: &Path, names: &[Option<String>], inputs: &mut [HostArray]) -> Resu
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, view) in tensors {
         let index = names
-            .iter()
-            .position(|n| n.as_deref() == Some(&name))
-            .or_else(|| name.strip_prefix("arg")?.parse().ok())
-            .filter(|&i: &usize| i < inputs.len())
-            .ok_or_else(|| {
-                let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-                let last = names.len().saturating_sub(1);
-                anyhow!(
-                    "{}: the program has no input called {name}\n  = help: its inputs are arg0 to arg{last}{}{}",
-                    path.display(),
-                    if known.is_empty() { "" } else { ", or by name " },
-                    known.join(", ")
-                )
-            })?;
+            .find_argument(&name)
+            .map_err(|error| Failure::of(&error.into(), &path.display().to_string(), ""))?;
         let wanted = &inputs[index];
         let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
         if dtype != Some(wanted.dtype) || view.shape() != wanted.shape {

@@ -99,6 +99,11 @@ impl Ui {
         table.to_text(self.out.width)
     }
 
+    /// The table as wide as the standard error at most.
+    pub(crate) fn summary_table(&self, table: &Table) -> String {
+        table.to_text(self.err.width)
+    }
+
     /// Tells what was done, on the standard error.
     pub(crate) fn summary(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) {
         if self.quiet {

@@ -80,12 +80,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.to_text(None))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +89,7 @@ mod tests {
         let mut table = Table::new(&["rule", ">n", "what it warns of"]);
         table.row(vec!["unused".into(), "12".into(), "an axis of the mesh that splits nothing".into()]);
         let wide = "rule     n  what it warns of\nunused  12  an axis of the mesh that splits nothing\n";
-        assert_eq!(table.to_string(), wide);
+        assert_eq!(table.to_text(None), wide);
         assert_eq!(table.to_text(Some(51)), wide);
         let narrow = "rule     n  what it warns of\nunused  12  an axis of the mesh\n            that splits nothing\n";
         assert_eq!(table.to_text(Some(32)), narrow);

@@ -1,11 +1,12 @@
 //! # shardc-tests: what the tests that cross crates have in common
 //!
 //! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers, [`interpret`] out of
-//! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for; the runner of file tests
-//! is [`shardc_filetest`]'s.
+//! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for, [`fuzz`] what
+//! `cargo xtask fuzz` does; the runner of file tests is [`shardc_filetest`]'s.
 
 pub mod conformance;
 pub mod devices;
+pub mod fuzz;
 pub mod interpret;
 pub mod random;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: random damage to real programs, guided by coverage (libFuzzer through cargo-fuzz).
+//! `cargo xtask fuzz readers`: damage to small programs guided by coverage (libFuzzer through cargo-fuzz).
 //!
 //! The seeds are the small programs of the checkout and, where they lie beside it, of the corpus of real programs and
 //! of the peers' own tests.
@@ -10,7 +10,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
 use shardc_filetest::{files, shared};
 
 use crate::{process, workspace::Workspace};
@@ -21,18 +20,8 @@ const DIR: &str = "crates/stablehlo/fuzz";
 /// Seeds larger than this make each run slow and find nothing more.
 const MAX_SEED: u64 = 16 * 1024;
 
-/// What to fuzz.
-#[derive(Args)]
-pub(crate) struct FuzzArgs {
-    /// The target.
-    #[arg(default_value = "text")]
-    target: Target,
-    /// How long.
-    #[arg(long, default_value_t = 1)]
-    minutes: u64,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
+/// What libFuzzer is run on.
+#[derive(Clone, Copy)]
 enum Target {
     /// The reader of text: what it reads is verified, printed and read again.
     Text,
@@ -57,25 +46,30 @@ impl Target {
     }
 }
 
-/// Fuzzes; an input that breaks something is an error that names the file.
-pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+/// Fuzzes both readers, so long each; an input that breaks something is an error that names the file.
+pub(super) fn run(workspace: &Workspace, minutes: u64) -> Result<()> {
     let installed = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
     ensure!(
         installed.is_ok_and(|out| out.status.success()),
-        "fuzzing needs a nightly compiler and cargo-fuzz: `rustup toolchain install nightly`, `cargo install cargo-fuzz`"
+        "this needs a nightly compiler and cargo-fuzz: `rustup toolchain install nightly`, `cargo install cargo-fuzz`; \
+         the other fuzzers need neither"
     );
-    let name = args.target.name();
+    [Target::Text, Target::Bytecode].into_iter().try_for_each(|target| one(workspace, target, minutes))
+}
+
+fn one(workspace: &Workspace, target: Target, minutes: u64) -> Result<()> {
+    let name = target.name();
     let dir = workspace.scratch("fuzz")?;
     let (seeds, corpus) = (dir.join(format!("{name}-seeds")), dir.join(format!("{name}-corpus")));
     for dir in [&seeds, &corpus] {
         fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
     }
-    let count = process::step("collect seeds", || collect(workspace, args.target, &seeds))?;
+    let count = process::step("collect seeds", || collect(workspace, target, &seeds))?;
     println!("{count} seeds; what is found goes to {}", dir.display());
     let mut command = Command::new("cargo");
     command.current_dir(&workspace.root).args(["+nightly", "fuzz", "run", "--fuzz-dir", DIR, name]);
     command.arg(&corpus).arg(&seeds).arg("--");
-    command.arg(format!("-max_total_time={}", 60 * args.minutes));
+    command.arg(format!("-max_total_time={}", 60 * minutes));
     command.arg(format!("-dict={}", workspace.root.join(DIR).join("mlir.dict").display()));
     command.args(["-timeout=20", "-rss_limit_mb=4096", "-max_len=16384", "-print_final_stats=1"]);
     process::run(&mut command)

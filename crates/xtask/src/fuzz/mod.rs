@@ -1,0 +1,122 @@
+//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, wrong inputs.
+//!
+//! The fuzzers themselves are in the package of tests; this builds and starts them.
+
+mod readers;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use crate::{
+    plugins, process,
+    quick::xla_flags,
+    workspace::{Workspace, cargo},
+};
+use shardc_runtime::plugin::PluginKind;
+
+/// The profile: optimised, with the checks of a debug build.
+const PROFILE: &str = "checked";
+
+/// What to fuzz.
+#[derive(Args)]
+pub(crate) struct FuzzArgs {
+    /// The fuzzers, one after the other.
+    #[arg(required = true)]
+    fuzzers: Vec<Fuzzer>,
+    /// How long each runs.
+    #[arg(long, default_value_t = 1)]
+    minutes: u64,
+    /// How many cases each runs, in place of a time.
+    #[arg(long)]
+    cases: Option<u64>,
+    /// What inputs are drawn from: the same seed gives the same inputs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The number of one case, to run it again.
+    #[arg(long)]
+    case: Option<u64>,
+    /// How many processes work side by side.
+    #[arg(long, default_value_t = 2)]
+    jobs: u64,
+    /// An input that was found, to run it again.
+    #[arg(long, conflicts_with_all = ["cases", "case"])]
+    file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Fuzzer {
+    /// Damaged text through everything that reads a program.
+    Text,
+    /// Damaged MLIR bytecode and portable artifacts.
+    Bytecode,
+    /// Damaged partitioned programs, given to the collective verifier.
+    Partitions,
+    /// Small programs on hostile meshes.
+    Meshes,
+    /// Passes in any order.
+    Passes,
+    /// Wrong inputs to a run on devices.
+    Inputs,
+    /// All of these.
+    All,
+    /// The readers alone, guided by coverage; needs a nightly compiler and cargo-fuzz.
+    Readers,
+}
+
+const ALL: [Fuzzer; 6] =
+    [Fuzzer::Text, Fuzzer::Bytecode, Fuzzer::Partitions, Fuzzer::Meshes, Fuzzer::Passes, Fuzzer::Inputs];
+
+impl Fuzzer {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// Runs fuzzers. What they find is an error, and lies in files under `target/fuzz`.
+pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+    let mut chosen: Vec<Fuzzer> = Vec::new();
+    for &fuzzer in &args.fuzzers {
+        match fuzzer {
+            Fuzzer::All => chosen.extend(ALL),
+            Fuzzer::Readers => readers::run(workspace, args.minutes)?,
+            other => chosen.push(other),
+        }
+    }
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    if chosen.contains(&Fuzzer::Inputs) {
+        plugins::ensure(PluginKind::Cpu)?;
+    }
+    process::run(cargo().current_dir(&workspace.root).args([
+        "build",
+        "--profile",
+        PROFILE,
+        "--package",
+        "shardc-tests",
+        "--bin",
+        "fuzz",
+    ]))?;
+    let program = workspace.target.join(PROFILE).join(format!("fuzz{}", std::env::consts::EXE_SUFFIX));
+    let mut command = std::process::Command::new(program);
+    command.arg("--dir").arg(workspace.target.join("fuzz"));
+    command.env("XLA_FLAGS", xla_flags());
+    for (name, value) in [
+        ("--minutes", Some(args.minutes)),
+        ("--cases", args.cases),
+        ("--seed", Some(args.seed)),
+        ("--case", args.case),
+        ("--jobs", Some(args.jobs)),
+    ] {
+        if let Some(value) = value {
+            command.arg(name).arg(value.to_string());
+        }
+    }
+    if let Some(file) = &args.file {
+        command.arg("--file").arg(file);
+    }
+    command.args(chosen.into_iter().map(Fuzzer::name));
+    process::run(&mut command)
+}

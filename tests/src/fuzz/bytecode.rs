@@ -1,0 +1,82 @@
+//! Damaged bytecode and portable artifacts.
+//!
+//! Sections and lengths are kept consistent by nobody: most damage is a small change, since one wrong length ends the
+//! reading. What the reader accepts goes the way of damaged text.
+
+use shardc::stablehlo::parse_bytecode;
+
+use super::outcome::quietly;
+use super::rng::Rng;
+use super::sources::Sources;
+
+/// Where what follows is sections, by and large: after the magic number, the version and the producer.
+const HEADER: usize = 16;
+
+/// So many changes are tried for one that the reader takes.
+const TRIES: usize = 12;
+
+pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = sources.bytecode(rng).bytes.clone();
+    // Most damage is noticed at once; to see what lies behind, some of it has to be such as is not.
+    let readable = !rng.one_in(3);
+    for _ in 0..=rng.below(3) {
+        for _ in 0..TRIES {
+            let mut changed = bytes.clone();
+            damage(&mut changed, sources, rng);
+            let reads = || quietly(|| parse_bytecode(&changed).is_ok()).unwrap_or(true);
+            if changed != bytes && (!readable || reads()) {
+                bytes = changed;
+                break;
+            }
+        }
+    }
+    bytes
+}
+
+/// Changes one thing.
+fn damage(bytes: &mut Vec<u8>, sources: &Sources, rng: &mut Rng) {
+    let at = match rng.below(8) {
+        0 => rng.below(HEADER.min(bytes.len())),
+        _ => rng.below(bytes.len()),
+    };
+    if at >= bytes.len() {
+        return;
+    }
+    match rng.below(14) {
+        0..=2 => bytes[at] ^= 1 << rng.below(8),
+        3 => bytes[at] = rng.word() as u8,
+        // Numbers are kept in bits above a mark: one more, one less.
+        4 | 5 => bytes[at] = bytes[at].wrapping_add(2),
+        6 | 7 => bytes[at] = bytes[at].wrapping_sub(2),
+        8 => {
+            let edge = rng.of(&[0_u8, 1, 2, 3, 127, 128, 254, 255]);
+            bytes[at] = edge;
+        }
+        // A number of nine bytes.
+        9 => {
+            let wide = rng.of(&[u64::MAX, 1 << 62, 1 << 40, 1 << 32, 1 << 31, 1 << 20, 0]);
+            bytes.splice(at..at + 1, [0].into_iter().chain(wide.to_le_bytes()));
+        }
+        10 => {
+            let end = (at + 1 + rng.below(8)).min(bytes.len());
+            bytes.drain(at..end);
+        }
+        11 => {
+            let end = (at + 1 + rng.below(16)).min(bytes.len());
+            let again = bytes[at..end].to_vec();
+            bytes.splice(at..at, again);
+        }
+        12 => {
+            let other = rng.below(bytes.len());
+            bytes.swap(at, other);
+        }
+        _ if rng.one_in(3) => bytes.truncate(at),
+        _ => {
+            let other = sources.bytecode(rng);
+            let from = rng.below(other.bytes.len());
+            let end = (from + 1 + rng.below(32)).min(other.bytes.len());
+            let to = (at + end - from).min(bytes.len());
+            bytes.splice(at..to, other.bytes[from..end].iter().copied());
+        }
+    }
+}

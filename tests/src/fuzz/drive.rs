@@ -1,0 +1,381 @@
+//! Starting workers, watching them, and counting.
+
+use std::{
+    env, fs,
+    io::{self, BufRead, BufReader, Read},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::reduce::reduced;
+use super::worker::{self, Work};
+use super::{Finding, From, Fuzzer, Report, find};
+
+/// What makes a process of this program a worker: the words of its work.
+const WORKER: &str = "SHARDC_FUZZ_WORKER";
+/// How often workers are looked at that say nothing.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a worker may take to read its programs.
+const START: Duration = Duration::from_secs(120);
+/// How long an input that ends its process is made smaller.
+const REDUCE: Duration = Duration::from_secs(20);
+
+/// A run of a fuzzer.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The fuzzer.
+    pub fuzzer: &'static Fuzzer,
+    /// What inputs follow from.
+    pub seed: u64,
+    /// The first case.
+    pub first: u64,
+    /// How many cases at most.
+    pub cases: u64,
+    /// How long at most.
+    pub time: Duration,
+    /// How many workers.
+    pub jobs: u64,
+    /// Which programs there are.
+    pub from: From,
+    /// How long one case may take.
+    pub limit: Duration,
+    /// How much memory a worker may take, in bytes.
+    pub memory: u64,
+    /// Where findings go.
+    pub dir: PathBuf,
+    /// Whether to say now and then how it goes.
+    pub progress: bool,
+}
+
+impl Run {
+    /// A run with the limits that a user is promised: 20 seconds and 8 GB for each case.
+    #[must_use]
+    pub fn new(fuzzer: &'static Fuzzer, seed: u64, dir: PathBuf) -> Run {
+        Run {
+            fuzzer,
+            seed,
+            first: 0,
+            cases: u64::MAX / 2,
+            time: Duration::MAX,
+            jobs: 2,
+            from: From::Everywhere,
+            limit: Duration::from_secs(20),
+            memory: 8 << 30,
+            dir,
+            progress: false,
+        }
+    }
+}
+
+/// Does the work of a worker, if this process is one. Every program that [drives](drive) calls this first.
+///
+/// # Errors
+/// The work cannot be done.
+pub fn work_if_worker() -> io::Result<bool> {
+    let Ok(words) = env::var(WORKER) else { return Ok(false) };
+    let words: Vec<&str> = words.splitn(6, ' ').collect();
+    let wrong = || io::Error::other(format!("{WORKER} is {words:?}"));
+    let [name, from, seed, first, step, rest] = words[..] else { return Err(wrong()) };
+    let (end, dir) = rest.split_once(' ').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    let work = Work {
+        fuzzer: find(name).ok_or_else(wrong)?,
+        seed: number(seed)?,
+        first: number(first)?,
+        end: number(end)?,
+        step: number(step)?,
+        from: if from == "everywhere" { From::Everywhere } else { From::Checkout },
+        dir: dir.as_ref(),
+    };
+    // A thread has a quarter of the stack of a process, and whoever embeds shardc calls it from one.
+    thread::scope(|scope| match scope.spawn(|| run(&work)).join() {
+        Ok(done) => done.map(|()| true),
+        Err(_) => Err(io::Error::other("a fuzzer panicked where no input is to blame")),
+    })
+}
+
+/// The cases of a worker, or the one input that is in a file.
+fn run(work: &Work<'_>) -> io::Result<()> {
+    match work.step {
+        0 => worker::replay(work.fuzzer, &fs::read(work.dir)?).map(|_| ()),
+        _ => worker::work(work),
+    }
+}
+
+/// A command that runs this program again as a worker.
+fn command(run: &Run, words: &str) -> io::Result<Command> {
+    let program = env::current_exe()?;
+    let mut command = if cfg!(unix) && !run.fuzzer.runs {
+        // What a program merely asks for counts too, so that it is told and not killed.
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("ulimit -v {}; exec \"$0\"", run.memory / 1024)).arg(program);
+        shell
+    } else {
+        Command::new(program)
+    };
+    command.env(WORKER, words).env("RUST_BACKTRACE", "0");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+enum Event {
+    Line(String),
+    /// The last words on the standard error.
+    Closed(String),
+}
+
+/// A worker, and what it is at.
+struct Running {
+    child: Child,
+    /// The case that it runs, if any, and since when.
+    case: Option<u64>,
+    since: Instant,
+    /// The case that comes next.
+    next: u64,
+    /// Why it was ended by us.
+    ended: Option<&'static str>,
+    /// How often workers of this job were started.
+    generation: u64,
+}
+
+type Events = (u64, u64, Event);
+
+fn start(run: &Run, job: u64, first: u64, generation: u64, events: &Sender<Events>) -> io::Result<Running> {
+    let from = if run.from == From::Everywhere { "everywhere" } else { "checkout" };
+    let words = format!(
+        "{} {from} {} {first} {} {} {}",
+        run.fuzzer.name,
+        run.seed,
+        run.jobs,
+        run.first.saturating_add(run.cases),
+        run.dir.display()
+    );
+    let mut child = command(run, &words)?.spawn()?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let events = events.clone();
+    let last_words = thread::spawn(move || {
+        let mut text = Vec::new();
+        let mut err = err;
+        while let Some(err) = &mut err {
+            let mut buffer = [0; 4096];
+            match err.read(&mut buffer) {
+                Ok(n) if n > 0 => text.extend_from_slice(&buffer[..n]),
+                _ => break,
+            }
+            let surplus = text.len().saturating_sub(8192);
+            text.drain(..surplus);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    thread::spawn(move || {
+        for line in out.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+            let _ = events.send((job, generation, Event::Line(line)));
+        }
+        let text = last_words.join().unwrap_or_default();
+        let _ = events.send((job, generation, Event::Closed(text)));
+    });
+    Ok(Running { child, case: None, since: Instant::now(), next: first, ended: None, generation })
+}
+
+/// Runs a fuzzer.
+///
+/// # Errors
+/// A worker does not start, or ends though no input is to blame.
+pub fn drive(run: &Run) -> io::Result<Report> {
+    fs::create_dir_all(&run.dir)?;
+    let mut report = Report { name: run.fuzzer.name.to_owned(), ..Report::default() };
+    let begun = Instant::now();
+    let (sender, receiver) = channel();
+    let mut workers: Vec<Option<Running>> = Vec::new();
+    for job in 0..run.jobs {
+        workers.push(Some(start(run, job, run.first + job, 0, &sender)?));
+    }
+    let done = watch(run, &mut workers, &sender, &receiver, begun, &mut report);
+    for mut worker in workers.into_iter().flatten() {
+        let _ = worker.child.kill();
+        let _ = worker.child.wait();
+    }
+    for job in 0..run.jobs {
+        let _ = fs::remove_file(worker::running(&run.dir, job));
+    }
+    report.time = begun.elapsed();
+    done.map(|()| report)
+}
+
+fn watch(
+    run: &Run,
+    workers: &mut [Option<Running>],
+    sender: &Sender<Events>,
+    receiver: &Receiver<Events>,
+    begun: Instant,
+    report: &mut Report,
+) -> io::Result<()> {
+    let mut told = begun;
+    while workers.iter().any(Option::is_some) && begun.elapsed() < run.time {
+        let event = match receiver.recv_timeout(TICK) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        if let Some((job, generation, event)) = event
+            && let Some(slot) = workers.get_mut(job as usize)
+            && slot.as_ref().is_some_and(|worker| worker.generation == generation)
+        {
+            match event {
+                Event::Line(line) => {
+                    if let Some(worker) = slot {
+                        heard(run, worker, &line, report);
+                    }
+                }
+                Event::Closed(words) => {
+                    if let Some(worker) = slot.take() {
+                        *slot = closed(run, job, worker, &words, sender, report)?;
+                    }
+                }
+            }
+        }
+        for worker in workers.iter_mut().flatten() {
+            let limit = if worker.case.is_some() { run.limit } else { START };
+            if worker.since.elapsed() > limit {
+                worker.ended = Some("takes too long");
+            } else if resident(worker.child.id()) > run.memory {
+                worker.ended = Some("takes too much memory");
+            }
+            if worker.ended.is_some() {
+                worker.child.kill()?;
+            }
+        }
+        if run.progress && told.elapsed() > Duration::from_secs(10) {
+            told = Instant::now();
+            let findings: usize = report.findings.values().map(Vec::len).sum();
+            eprintln!(
+                "{}: {} s, {} cases, {findings} findings of {} kinds",
+                run.fuzzer.name,
+                begun.elapsed().as_secs(),
+                report.cases,
+                report.findings.len()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn heard(run: &Run, worker: &mut Running, line: &str, report: &mut Report) {
+    let words: Vec<&str> = line.split('\t').collect();
+    match words[..] {
+        ["begin", case] => {
+            worker.case = case.parse().ok();
+            worker.since = Instant::now();
+        }
+        ["found", case, kind] => {
+            // Making it smaller takes time too.
+            worker.since = Instant::now();
+            found(report, kind, case.parse().unwrap_or(0));
+        }
+        ["end", case, micros, passed, refused] => {
+            let case: u64 = case.parse().unwrap_or(0);
+            (worker.case, worker.since, worker.next) = (None, Instant::now(), case + run.jobs);
+            report.cases += 1;
+            let time = Duration::from_micros(micros.parse().unwrap_or(0));
+            report.slowest = report.slowest.max((time, case));
+            for stage in passed.split(',').filter(|stage| !stage.is_empty()) {
+                *report.passed.entry(stage.to_owned()).or_default() += 1;
+            }
+            if !refused.is_empty() {
+                *report.refused.entry(refused.to_owned()).or_default() += 1;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn found(report: &mut Report, kind: &str, case: u64) {
+    let cases = report.findings.entry(kind.to_owned()).or_default();
+    if !cases.contains(&case) {
+        cases.push(case);
+    }
+}
+
+/// A worker has ended: all its cases are done, or one ended it and another worker goes on behind that.
+fn closed(
+    run: &Run,
+    job: u64,
+    mut worker: Running,
+    words: &str,
+    sender: &Sender<Events>,
+    report: &mut Report,
+) -> io::Result<Option<Running>> {
+    let status = worker.child.wait()?;
+    let Some(case) = worker.case else {
+        if status.success() {
+            return Ok(None);
+        }
+        return Err(io::Error::other(format!("a worker ended between cases ({status}): {words}")));
+    };
+    report.cases += 1;
+    let kind = worker.ended.map_or_else(|| cause(status, words), str::to_owned);
+    found(report, &kind, case);
+    keep(run, case, &Finding { kind, details: words.trim().to_owned() })?;
+    start(run, job, case + run.jobs, worker.generation + 1, sender).map(Some)
+}
+
+/// Why a process ended: what it said last, without figures, else its status.
+fn cause(status: ExitStatus, words: &str) -> String {
+    let telling =
+        ["memory allocation", "overflowed its stack", "panicked at", "Check failed", "terminate called"];
+    let line = words.lines().find(|line| telling.iter().any(|word| line.contains(word)));
+    let line = line.unwrap_or_default().replace(|c: char| c.is_ascii_digit(), "");
+    format!("ends the process ({status}) {}", line.trim()).trim().to_owned()
+}
+
+/// Writes down an input that ended its process, smaller if that is soon done.
+fn keep(run: &Run, case: u64, finding: &Finding) -> io::Result<()> {
+    if worker::is_known(&run.dir, &finding.kind) {
+        return Ok(());
+    }
+    let mut input = fs::read(worker::running(&run.dir, case % run.jobs))?;
+    if finding.kind.starts_with("ends the process") {
+        let trial = run.dir.join(format!("trial-{case}.{}", run.fuzzer.extension));
+        let mut stays =
+            |rest: &[u8]| fs::write(&trial, rest).is_ok() && ends(run, &trial) == Some(finding.kind.clone());
+        input = reduced(&input, Instant::now() + REDUCE, &mut stays);
+        let _ = fs::remove_file(&trial);
+    }
+    let work = Work {
+        fuzzer: run.fuzzer,
+        seed: run.seed,
+        first: case,
+        end: case + 1,
+        step: 1,
+        from: run.from,
+        dir: &run.dir,
+    };
+    worker::write(&work, case, &input, finding)
+}
+
+/// How a process ends that runs the input in a file; `None` if it ends well, or not soon.
+fn ends(run: &Run, file: &std::path::Path) -> Option<String> {
+    let words = format!("{} checkout 0 0 0 0 {}", run.fuzzer.name, file.display());
+    let mut child = command(run, &words).ok()?.spawn().ok()?;
+    let begun = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if begun.elapsed() > Duration::from_secs(5) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let out = child.wait_with_output().ok()?;
+    (!out.status.success()).then(|| cause(out.status, &String::from_utf8_lossy(&out.stderr)))
+}
+
+/// Bytes of memory that a process holds; zero where that is not known.
+fn resident(process: u32) -> u64 {
+    let pages = fs::read_to_string(format!("/proc/{process}/statm")).ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}

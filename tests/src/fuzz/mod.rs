@@ -1,0 +1,118 @@
+//! Fuzzers: damaged programs, hostile meshes, passes in any order, wrong inputs.
+//!
+//! A fuzzer draws an input from a seed and the number of a case, and runs it through shardc. It finds something where
+//! shardc panics, aborts, takes too long or too much memory, calls the input its own bug, or prints what it does not
+//! read back. Cases run in [workers](worker), processes of their own, so that what ends a process ends one case; the
+//! [driver](drive) starts them, watches them, and writes each finding to a file that [`replay`](worker::replay) runs again.
+//!
+//! Everything that a case needs is in its input, so an input that is written down is a case.
+
+mod bytecode;
+pub mod drive;
+mod inputs;
+mod meshes;
+mod mutate;
+mod outcome;
+mod partitions;
+mod passes;
+mod reduce;
+mod report;
+mod rng;
+mod sources;
+mod text;
+pub mod worker;
+
+pub use outcome::{Finding, Trace};
+pub use report::Report;
+pub use rng::Rng;
+pub use sources::{From, Sources};
+
+/// A fuzzer.
+pub struct Fuzzer {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// How the names of its inputs end.
+    pub extension: &'static str,
+    /// Whether it runs programs, for which a back end takes as much address space as it likes.
+    pub runs: bool,
+    /// Draws an input.
+    draw: fn(&Sources, &mut Rng) -> Vec<u8>,
+    /// Runs an input.
+    run: fn(&[u8], &mut Trace) -> Result<(), Finding>,
+}
+
+/// Every fuzzer.
+pub const FUZZERS: &[Fuzzer] = &[
+    Fuzzer {
+        name: "text",
+        about: "damaged text through everything that reads a program",
+        extension: "mlir",
+        runs: false,
+        draw: text::draw,
+        run: text::run,
+    },
+    Fuzzer {
+        name: "bytecode",
+        about: "damaged MLIR bytecode and portable artifacts",
+        extension: "mlirbc",
+        runs: false,
+        draw: bytecode::draw,
+        run: text::run_bytecode,
+    },
+    Fuzzer {
+        name: "partitions",
+        about: "damaged partitioned programs, given to the collective verifier",
+        extension: "mlir",
+        runs: false,
+        draw: partitions::draw,
+        run: partitions::run,
+    },
+    Fuzzer {
+        name: "meshes",
+        about: "small programs on hostile meshes",
+        extension: "mlir",
+        runs: false,
+        draw: meshes::draw,
+        run: meshes::run,
+    },
+    Fuzzer {
+        name: "passes",
+        about: "passes in any order",
+        extension: "mlir",
+        runs: false,
+        draw: passes::draw,
+        run: passes::run,
+    },
+    Fuzzer {
+        name: "inputs",
+        about: "wrong inputs to a run on devices",
+        extension: "mlir",
+        runs: true,
+        draw: inputs::draw,
+        run: inputs::run,
+    },
+];
+
+/// The fuzzer called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Fuzzer> {
+    FUZZERS.iter().find(|fuzzer| fuzzer.name == name)
+}
+
+impl Fuzzer {
+    /// The input of a case.
+    #[must_use]
+    pub fn input(&self, sources: &Sources, seed: u64, case: u64) -> Vec<u8> {
+        (self.draw)(sources, &mut Rng::new(self.name, seed, case))
+    }
+
+    /// Runs an input. A panic is a finding.
+    ///
+    /// # Errors
+    /// What was found.
+    pub fn check(&self, input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
+        outcome::quietly(|| (self.run)(input, trace)).and_then(|done| done)
+    }
+}

@@ -1,0 +1,141 @@
+//! What becomes of a case: how far it came, who refused it, what was found.
+
+use std::{
+    cell::RefCell,
+    panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind},
+    sync::Once,
+};
+
+use shardc::ir::{self, Class, Module};
+use shardc::stablehlo::{PrintForm, PrintOptions, parse, print, render};
+use shardc::{Diagnostic, Error};
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is, alike for inputs that fail alike.
+    pub kind: String,
+    /// What a person wants to know of it.
+    pub details: String,
+}
+
+impl Finding {
+    /// A finding.
+    pub(crate) fn new(kind: impl Into<String>, details: impl Into<String>) -> Finding {
+        Finding { kind: kind.into(), details: details.into() }
+    }
+}
+
+/// How a case goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The stages that were passed, in order.
+    pub passed: Vec<String>,
+    /// Who refused the input: a stage and a code.
+    pub refused: Option<String>,
+}
+
+impl Trace {
+    /// Notes that the input came through a stage.
+    pub(crate) fn pass(&mut self, stage: &str) {
+        self.passed.push(stage.to_owned());
+    }
+
+    /// Notes why a stage refused the input. That it is shardc's fault is a finding.
+    pub(crate) fn refuse(&mut self, stage: &str, errors: &[Diagnostic]) -> Result<(), Finding> {
+        if errors.is_empty() {
+            return Err(Finding::new(format!("{stage} refuses without a reason"), ""));
+        }
+        no_blame(stage, errors)?;
+        self.refused = Some(format!("{stage} {}", errors[0].code));
+        Ok(())
+    }
+
+    /// [`Trace::refuse`] for an error of the facade.
+    pub(crate) fn refuse_error(&mut self, stage: &str, error: &Error) -> Result<(), Finding> {
+        match error {
+            Error::Diagnostics(errors) => self.refuse(stage, errors),
+            Error::Runtime(error) => {
+                self.refused = Some(format!("{stage} {}", error.code()));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// No diagnostic calls the input a bug in shardc.
+pub(crate) fn no_blame(stage: &str, diagnostics: &[Diagnostic]) -> Result<(), Finding> {
+    match diagnostics.iter().find(|d| d.class == Class::Internal) {
+        Some(d) => Err(Finding::new(format!("{stage}: shardc takes the blame ({})", d.code), d.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Diagnostics, one on a line.
+pub(crate) fn listed(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A program that is valid reads back from its own print, in either form.
+pub(crate) fn reads_back(stage: &str, module: &Module) -> Result<(), Finding> {
+    for form in [PrintForm::Pretty, PrintForm::Generic] {
+        let options = PrintOptions { form, ..PrintOptions::default() };
+        let printed = print(module, &options);
+        let read = parse(&printed).map_err(|errors| {
+            let shown = render(&errors, "printed", &printed, false);
+            let code = errors.first().map_or("", |e| e.code);
+            Finding::new(format!("{stage}: {form:?} text is not read back ({code})"), shown)
+        })?;
+        if let Err(errors) = ir::verify(&read) {
+            let shown = render(&errors, "printed", &printed, false);
+            let code = errors.first().map_or("", |e| e.code);
+            return Err(Finding::new(format!("{stage}: {form:?} text reads back invalid ({code})"), shown));
+        }
+        let again = print(&read, &options);
+        if again != printed {
+            let kind = format!("{stage}: {form:?} text reads back as another");
+            return Err(Finding::new(kind, first_difference(&printed, &again)));
+        }
+    }
+    Ok(())
+}
+
+fn first_difference(a: &str, b: &str) -> String {
+    match a.lines().zip(b.lines()).find(|(a, b)| a != b) {
+        Some((a, b)) => format!("{a}\n{b}"),
+        None => format!("{} lines and {}", a.lines().count(), b.lines().count()),
+    }
+}
+
+thread_local! {
+    /// Where this thread panicked last, and with which words.
+    static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
+}
+
+/// Runs something that may panic, and says where it did.
+///
+/// # Errors
+/// A panic.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| panic::set_hook(Box::new(note_panic)));
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        let (place, message) = PANIC.with_borrow_mut(Option::take).unwrap_or_default();
+        Finding::new(format!("panic at {place}"), message)
+    })
+}
+
+fn note_panic(info: &PanicHookInfo<'_>) {
+    let place = info.location().map_or_else(String::new, |l| format!("{}:{}", l.file(), l.line()));
+    // In the standard library the place says nothing: the frames do.
+    let mut message = info.payload_as_str().unwrap_or("without a message").to_owned();
+    let frames = std::backtrace::Backtrace::force_capture().to_string();
+    let ours = frames.lines().map(str::trim).filter(|l| {
+        l.starts_with("at ")
+            && [".rustup", "/rustc/", ".cargo", "/fuzz/"].iter().all(|other| !l.contains(other))
+    });
+    for frame in ours.take(8) {
+        message.push_str(&format!("\n  {frame}"));
+    }
+    PANIC.with_borrow_mut(|panic| *panic = Some((place, message)));
+}

@@ -1,0 +1,166 @@
+//! Damaged partitions: one thing in a right partitioned program is changed, and the collective verifier looks at it.
+//!
+//! The first line of an input says what is damaged, and a number that what follows from; the annotated program follows.
+//! Some [kinds of damage](DAMAGES) break what the invariants C1 to C5 promise, and must be found, each time. Others keep to
+//! the rules and only make numbers wrong; those may pass.
+
+mod damage;
+
+use shardc::ir::{self, FuncId, Module, SpmdMode};
+use shardc::passes::collectives::verify::verify_collectives;
+use shardc::passes::partition::Interface;
+use shardc::passes::pipeline::{PassContext, find};
+use shardc::{CleanOptions, Compiler, Diagnostic};
+
+use self::damage::DAMAGES;
+use super::mutate::annotate;
+use super::outcome::{Finding, Trace, listed};
+use super::rng::Rng;
+use super::sources::{Level, Sources};
+
+/// What the first line begins with.
+const LINE: &str = "// damage: ";
+
+/// Whether damage must be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promise {
+    /// An invariant says so.
+    Found,
+    /// The program keeps to the invariants, or may.
+    Perhaps,
+}
+
+/// A kind of damage.
+struct Damage {
+    name: &'static str,
+    promise: Promise,
+    /// Does it; `None` where the program has nothing of the kind.
+    edit: fn(&mut Broken, &mut Rng) -> Option<()>,
+}
+
+/// The program that is damaged.
+struct Broken {
+    module: Module,
+    /// How the program is fed; `None` before it is localized.
+    interface: Option<Interface>,
+    entry: FuncId,
+    mode: SpmdMode,
+    devices: i64,
+}
+
+pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mut text = match rng.below(4) {
+        0 => sources.text(rng, Level::Partitions).text().to_owned(),
+        1 => sources.under("tests/programs/small/", rng).text().to_owned(),
+        _ => rng.program(),
+    };
+    if let Some(annotated) = annotate(&text, rng) {
+        text = annotated;
+    }
+    let damage = &DAMAGES[rng.below(DAMAGES.len())];
+    format!("{LINE}{} {}\n{text}", rng.below(1_000_000), damage.name).into_bytes()
+}
+
+/// The passes after propagation up to where C1 is checked.
+const UNTIL_PENDING: [&str; 5] = ["fold-pads", "sweep", "plan", "merge-reductions", "lower-reshards"];
+
+pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
+    let text = String::from_utf8_lossy(input);
+    let first = text.lines().next().and_then(|line| line.strip_prefix(LINE)?.split_once(' '));
+    let Some((number, name)) = first else {
+        trace.refused = Some("no line of damage".to_owned());
+        return Ok(());
+    };
+    let Some(damage) = DAMAGES.iter().find(|damage| damage.name == name) else {
+        trace.refused = Some("no such damage".to_owned());
+        return Ok(());
+    };
+    let seed = number.parse().unwrap_or(0);
+    let mode = if seed % 2 == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
+    let right = if name.starts_with("C1") { planned(&text, mode) } else { partitioned(&text, mode) };
+    let Ok(mut broken) = right else {
+        trace.refused = Some("not partitioned".to_owned());
+        return Ok(());
+    };
+    trace.pass("partitioned");
+    if let Err(errors) = verified(&broken) {
+        return Err(Finding::new("the right program is refused", listed(&errors)));
+    }
+    if (damage.edit)(&mut broken, &mut Rng::new(name, seed, 0)).is_none() {
+        trace.refused = Some("nothing of the kind".to_owned());
+        return Ok(());
+    }
+    trace.pass("damaged");
+    match (verified(&broken), damage.promise) {
+        (Err(errors), _) => {
+            trace.pass(&format!("found: {name}"));
+            trace.refused = errors.first().map(|e| format!("verifier {}", e.code));
+            Ok(())
+        }
+        (Ok(()), Promise::Perhaps) => {
+            trace.pass(&format!("let through: {name}"));
+            Ok(())
+        }
+        (Ok(()), Promise::Found) => Err(Finding::new(
+            format!("not found: {name}"),
+            shardc::stablehlo::print(&broken.module, &Default::default()),
+        )),
+    }
+}
+
+fn partitioned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
+    // Collectives that are not combined are more to choose from.
+    let clean = CleanOptions { combine_bytes: 0, ..CleanOptions::default() };
+    let output = Compiler::new().spmd_mode(mode).clean(clean).partition(text.as_bytes())?;
+    let module = output.module;
+    let entry = module.entry().ok_or_else(|| module.no_entry())?;
+    let devices = output.interface.mesh.num_devices() as i64;
+    Ok(Broken { module, interface: Some(output.interface), entry, mode, devices })
+}
+
+fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
+    let mut module = Compiler::new().propagate(Compiler::read(text.as_bytes())?)?.module;
+    for name in UNTIL_PENDING {
+        if let Some(pass) = find(name) {
+            (pass.run)(&mut module, &PassContext { mode, ..PassContext::default() })?;
+        }
+    }
+    let entry = module.entry().ok_or_else(|| module.no_entry())?;
+    Ok(Broken { module, interface: None, entry, mode, devices: 0 })
+}
+
+/// What both verifiers say.
+fn verified(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
+    match ir::verify(&broken.module) {
+        // The collective verifier relies on operations that are put together rightly, and on nothing more.
+        Err(errors) if errors.iter().any(|e| !ABOUT_DEVICES.contains(&e.code)) => Err(errors),
+        Err(errors) => collectives(broken).and(Err(errors)),
+        Ok(()) => collectives(broken),
+    }
+}
+
+/// Codes of the verifier that say what is wrong with groups and with types: what the collective verifier checks too.
+const ABOUT_DEVICES: [&str; 3] = ["SH0207", "SH0214", "SH0215"];
+
+fn collectives(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
+    match (&broken.interface, find("verify-collectives")) {
+        (Some(interface), _) => verify_collectives(&broken.module, broken.entry, Some(interface)),
+        (None, Some(pass)) => {
+            let context = PassContext { mode: broken.mode, ..PassContext::default() };
+            (pass.run)(&mut broken.module.clone(), &context).map(|_| ())
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damages_have_names_of_their_own() {
+        for (n, damage) in DAMAGES.iter().enumerate() {
+            assert!(DAMAGES[n + 1..].iter().all(|other| other.name != damage.name), "{}", damage.name);
+        }
+    }
+}

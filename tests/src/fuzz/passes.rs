@@ -1,0 +1,119 @@
+//! Passes in any order, with any options.
+//!
+//! The first line of an input names them, as `shardc opt --passes` takes them; the program follows.
+
+use shardc::ir::{self, SpmdMode};
+use shardc::passes::pass_options::PassOptions;
+use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
+use shardc::passes::shardy;
+use shardc::stablehlo::parse;
+
+use super::mutate::annotate;
+use super::outcome::{Finding, Trace, listed, reads_back};
+use super::rng::Rng;
+use super::sources::{Level, Sources};
+use super::text::gentle_and_valid;
+
+/// What the first line begins with.
+const PASSES_LINE: &str = "// passes: ";
+
+pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mut text = match rng.below(4) {
+        0 => rng.program(),
+        _ => sources.text(rng, Level::Partitions).text().to_owned(),
+    };
+    if let Some(annotated) = annotate(&text, rng) {
+        text = annotated;
+    }
+    if rng.one_in(2) {
+        text = gentle_and_valid(text, rng);
+    }
+    let words: Vec<String> = sequence(rng).into_iter().map(|pass| word(pass, rng)).collect();
+    format!("{PASSES_LINE}{}\n{text}", words.join(",")).into_bytes()
+}
+
+/// Some passes: the compiler's own with a few gone, twice or elsewhere, or any in any order.
+fn sequence(rng: &mut Rng) -> Vec<&'static Pass> {
+    let all: Vec<&Pass> = PASSES.iter().chain(shardy::passes()).collect();
+    if rng.one_in(2) {
+        return (0..1 + rng.below(7)).map(|_| rng.of(&all)).collect();
+    }
+    let mut own: Vec<&Pass> = PASSES.iter().collect();
+    if rng.one_in(2) {
+        own.truncate(1 + rng.below(own.len()));
+    }
+    for _ in 0..1 + rng.below(4) {
+        let (at, other) = (rng.below(own.len()), rng.below(own.len()));
+        match rng.below(4) {
+            0 => drop(own.remove(at)),
+            1 => own.insert(at, rng.of(&all)),
+            2 => own.insert(at, own[other]),
+            _ => own.swap(at, other),
+        }
+        if own.is_empty() {
+            break;
+        }
+    }
+    own
+}
+
+/// A pass with some of its options.
+fn word(pass: &Pass, rng: &mut Rng) -> String {
+    let mut given = Vec::new();
+    for option in pass.options {
+        if rng.one_in(3) {
+            given.push(format!("{}={}", option.name, rng.of(option.values)));
+        }
+    }
+    match given.is_empty() {
+        true => pass.name.to_owned(),
+        false => format!("{}{{{}}}", pass.name, given.join(" ")),
+    }
+}
+
+/// A pass as [`word`] writes it.
+fn step(word: &str) -> Option<(&'static Pass, PassOptions)> {
+    let (name, options) = word.split_once('{').unwrap_or((word, ""));
+    let pass = find(name.trim())?;
+    Some((pass, PassOptions::parse(options.trim_end_matches('}'), pass.options).ok()?))
+}
+
+pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
+    let text = String::from_utf8_lossy(input);
+    let first = text.lines().next().and_then(|line| line.strip_prefix(PASSES_LINE));
+    let steps: Option<Vec<_>> = first.map(|line| line.split(',').filter_map(step).collect());
+    let Some(steps) = steps else {
+        trace.refused = Some("no line of passes".to_owned());
+        return Ok(());
+    };
+    let mut module = match parse(&text) {
+        Ok(module) => module,
+        Err(errors) => return trace.refuse("read", &errors),
+    };
+    if let Err(errors) = ir::verify(&module) {
+        return trace.refuse("verify", &errors);
+    }
+    trace.pass("verify");
+    for (n, (pass, options)) in steps.iter().enumerate() {
+        let mode = if text.len().is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition };
+        let context = PassContext { mode, options: options.clone() };
+        if let Err(errors) = (pass.run)(&mut module, &context) {
+            // What it checks is what shardc made; here it is handed anything.
+            if pass.name == "verify-collectives" {
+                trace.refused = Some(format!("{} {}", pass.name, errors.first().map_or("", |e| e.code)));
+                return Ok(());
+            }
+            return trace.refuse(pass.name, &errors);
+        }
+        if let Err(errors) = ir::verify(&module) {
+            let code = errors.first().map_or("", |e| e.code);
+            let kind = format!("invalid after {} ({code})", pass.name);
+            return Err(Finding::new(kind, format!("after step {n}:\n{}", listed(&errors))));
+        }
+        if n < 3 {
+            trace.pass(["1 pass", "2 passes", "3 passes"][n]);
+        }
+    }
+    trace.pass("all passes");
+    reads_back("passes", &module)
+}

@@ -1,0 +1,79 @@
+//! What a run of a fuzzer showed.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+/// So many of the codes that inputs were refused with are told.
+const CODES: usize = 12;
+
+/// What a run of a fuzzer showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The fuzzer.
+    pub name: String,
+    /// How many cases ran.
+    pub cases: u64,
+    /// How long they took together, on the clock.
+    pub time: Duration,
+    /// How many cases passed each stage.
+    pub passed: BTreeMap<String, u64>,
+    /// How many were refused, by stage and code.
+    pub refused: BTreeMap<String, u64>,
+    /// The cases of each kind of finding.
+    pub findings: BTreeMap<String, Vec<u64>>,
+    /// The case that took longest.
+    pub slowest: (Duration, u64),
+}
+
+impl Report {
+    /// Of 100 cases, how many passed `stage`.
+    #[must_use]
+    pub fn percent(&self, stage: &str) -> u64 {
+        100 * self.passed.get(stage).copied().unwrap_or(0) / self.cases.max(1)
+    }
+
+    /// Cases per minute.
+    #[must_use]
+    pub fn rate(&self) -> u64 {
+        (self.cases as f64 / self.time.as_secs_f64().max(0.001) * 60.0) as u64
+    }
+}
+
+fn by_count(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut all: Vec<_> = counts.iter().map(|(name, &count)| (name.as_str(), count)).collect();
+    all.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+    all
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { name, cases, time, slowest, .. } = self;
+        let (seconds, rate) = (time.as_secs(), self.rate());
+        writeln!(
+            f,
+            "{name}: {cases} cases in {} min {:02} s, {rate} per minute",
+            seconds / 60,
+            seconds % 60
+        )?;
+        writeln!(f, "  slowest: {} ms, case {}", slowest.0.as_millis(), slowest.1)?;
+        for (stage, count) in by_count(&self.passed) {
+            writeln!(f, "  passed {stage:<28} {count:>9} {:>4} %", self.percent(stage))?;
+        }
+        let refused = by_count(&self.refused);
+        for (why, count) in refused.iter().take(CODES) {
+            writeln!(f, "  refused: {why:<26} {count:>9}")?;
+        }
+        let rest: u64 = refused.iter().skip(CODES).map(|(_, count)| count).sum();
+        if rest > 0 {
+            writeln!(f, "  refused: {:<26} {rest:>9}", format!("{} others", refused.len() - CODES))?;
+        }
+        if self.findings.is_empty() {
+            return writeln!(f, "  nothing found");
+        }
+        for (kind, all) in &self.findings {
+            let shown: Vec<String> = all.iter().take(5).map(ToString::to_string).collect();
+            let dots = if all.len() > 5 { ", ..." } else { "" };
+            writeln!(f, "  FOUND {kind}: {} times, case {}{dots}", all.len(), shown.join(", "))?;
+        }
+        Ok(())
+    }
+}

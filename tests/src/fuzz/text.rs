@@ -1,0 +1,148 @@
+//! Damaged text: read, verified, printed, partitioned, looked at.
+
+use shardc::explain::Question;
+use shardc::ir::{self, Module};
+use shardc::lint::LintOptions;
+use shardc::stablehlo::{parse, parse_bytecode, render};
+use shardc::{Compiler, Diagnostic, Error, SpmdMode};
+
+use super::mutate::{gentle, rough, spliced};
+use super::outcome::{Finding, Trace, listed, no_blame, quietly, reads_back};
+use super::rng::Rng;
+use super::sources::{Level, Sources};
+
+/// The mesh of programs that have none.
+const MESH: &str = "x=2,y=4";
+/// So many changes are tried for one that leaves a program valid.
+const TRIES: usize = 8;
+
+pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let least = if rng.one_in(8) { Level::Refused } else { Level::Partitions };
+    let mut text = match rng.below(6) {
+        0 => rng.program(),
+        _ => sources.text(rng, least).text().to_owned(),
+    };
+    if rng.one_in(20) {
+        text = spliced(&text, sources.text(rng, Level::Reads).text(), rng);
+    }
+    let is_rough = rng.one_in(3);
+    let changes = if rng.one_in(12) { 4 + rng.below(12) } else { 1 + rng.below(3) };
+    for n in 0..changes {
+        text = if is_rough && n == 0 {
+            rough(&text, rng)
+        } else if is_rough {
+            gentle(&text, rng)
+        } else {
+            gentle_and_valid(text, rng)
+        };
+    }
+    text.into_bytes()
+}
+
+/// The program with a gentle change, one that leaves it a program if a few tries find such. Else half of all cases would
+/// end in the reader, and as many again in the verifier.
+pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
+    for _ in 0..TRIES {
+        let changed = gentle(&text, rng);
+        if changed == text {
+            continue;
+        }
+        let valid = quietly(|| parse(&changed).is_ok_and(|module| ir::verify(&module).is_ok()));
+        // Where the reader panics, the case shall find it.
+        if valid.unwrap_or(true) {
+            return changed;
+        }
+    }
+    text
+}
+
+pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
+    let text = String::from_utf8_lossy(input);
+    let read = parse(&text);
+    after_reading(input, &text, read, trace)
+}
+
+pub(super) fn run_bytecode(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
+    after_reading(input, "", parse_bytecode(input), trace)
+}
+
+fn after_reading(
+    input: &[u8],
+    text: &str,
+    read: Result<Module, Vec<Diagnostic>>,
+    trace: &mut Trace,
+) -> Result<(), Finding> {
+    let module = match read {
+        Ok(module) => module,
+        Err(errors) => {
+            let _ = render(&errors, "input", text, false);
+            return trace.refuse("read", &errors);
+        }
+    };
+    trace.pass("read");
+    if let Err(errors) = ir::verify(&module) {
+        let _ = render(&errors, "input", text, false);
+        return trace.refuse("verify", &errors);
+    }
+    trace.pass("verify");
+    reads_back("print", &module)?;
+    trace.pass("print");
+    compiled(input, module, trace)
+}
+
+/// Partitions a program, and asks about it.
+pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Result<(), Finding> {
+    let mut compiler = Compiler::new();
+    // Both ways, by turns that follow from the input.
+    let sum = input.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    if sum % 2 == 1 {
+        compiler = compiler.spmd_mode(SpmdMode::Partition);
+    }
+    let has_mesh = !module.mesh_names.is_empty() || shardc::passes::gspmd::is_annotated(&module);
+    if !has_mesh {
+        compiler = match compiler.mesh(MESH) {
+            Ok(compiler) => compiler,
+            Err(error) => return Err(Finding::new("the mesh is refused", error.to_string())),
+        };
+    }
+    if sum.is_multiple_of(4) {
+        let mut options = LintOptions::default();
+        options.min_bytes = 0;
+        match compiler.lint(module.clone(), &options) {
+            Ok(report) => {
+                no_blame("lint", &report.warnings)?;
+                trace.pass("lint");
+            }
+            Err(error) => blame("lint", &error)?,
+        }
+    }
+    if sum % 4 == 3 {
+        match compiler.explain(input, "input", &Question::Summary) {
+            Ok(report) => {
+                let _ = (report.to_text(true), report.to_json());
+                trace.pass("explain");
+            }
+            Err(error) => blame("explain", &error)?,
+        }
+    }
+    let output = match compiler.partition_module(module, &mut |_| {}) {
+        Ok(output) => output,
+        Err(error) => return trace.refuse_error("partition", &error),
+    };
+    trace.pass("partition");
+    no_blame("warnings", &output.warnings)?;
+    if let Err(errors) = ir::verify(&output.module) {
+        let kind = format!("the partitioned program is invalid ({})", errors.first().map_or("", |e| e.code));
+        return Err(Finding::new(kind, listed(&errors)));
+    }
+    reads_back("partitioned", &output.module)?;
+    trace.pass("reads back");
+    Ok(())
+}
+
+fn blame(stage: &str, error: &Error) -> Result<(), Finding> {
+    match error {
+        Error::Diagnostics(errors) => no_blame(stage, errors),
+        Error::Runtime(_) => Ok(()),
+    }
+}

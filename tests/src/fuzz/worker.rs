@@ -1,0 +1,157 @@
+//! The process that runs cases, and says what it does before it does it.
+//!
+//! Lines on the standard output, words separated by tabs: `begin CASE`; `end CASE MICROSECONDS PASSED REFUSED`;
+//! `found CASE KIND`, after which the finding is written down.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use super::reduce::reduced;
+use super::{Finding, From, Fuzzer, Sources, Trace};
+
+/// So many inputs are kept of findings that are alike.
+const KEPT: usize = 2;
+/// So long an input is made smaller.
+const REDUCE: Duration = Duration::from_secs(6);
+
+/// Which cases a worker runs: `first`, `first + step`, ... below `end`.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The fuzzer's name.
+    pub fuzzer: &'a Fuzzer,
+    /// What inputs follow from, besides the number of the case.
+    pub seed: u64,
+    /// The first case.
+    pub first: u64,
+    /// One past the last case.
+    pub end: u64,
+    /// From one case to the next.
+    pub step: u64,
+    /// Which programs there are.
+    pub from: From,
+    /// Where findings go.
+    pub dir: &'a Path,
+}
+
+impl std::fmt::Debug for Fuzzer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Runs cases in a thread with the stack that threads have by default, which is smaller than that of a process.
+///
+/// # Errors
+/// Programs cannot be read, or nobody listens.
+pub fn work(work: &Work<'_>) -> io::Result<()> {
+    let sources = Sources::load(work.from)?;
+    let mut case = work.first;
+    while case < work.end {
+        say(&["begin", &case.to_string()])?;
+        let begun = Instant::now();
+        let input = work.fuzzer.input(&sources, work.seed, case);
+        fs::write(running(work.dir, case % work.step), &input)?;
+        let mut trace = Trace::default();
+        let found = work.fuzzer.check(&input, &mut trace);
+        let micros = begun.elapsed().as_micros().to_string();
+        if let Err(finding) = found {
+            say(&["found", &case.to_string(), &finding.kind])?;
+            keep(work, case, &input, &finding)?;
+        }
+        let refused = trace.refused.unwrap_or_default();
+        say(&["end", &case.to_string(), &micros, &trace.passed.join(","), &refused])?;
+        case += work.step;
+    }
+    Ok(())
+}
+
+/// The file of the input that a worker is at, for when it ends the process.
+pub(crate) fn running(dir: &Path, job: u64) -> PathBuf {
+    dir.join(format!("running-{job}"))
+}
+
+/// Writes to the standard output at once.
+fn say(words: &[&str]) -> io::Result<()> {
+    let line: Vec<String> = words.iter().map(|w| w.replace(['\t', '\n'], " ")).collect();
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", line.join("\t"))?;
+    out.flush()
+}
+
+/// Writes a finding down, made smaller, unless others like it are there.
+fn keep(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Result<()> {
+    let mut stays = |rest: &[u8]| {
+        let mut trace = Trace::default();
+        work.fuzzer.check(rest, &mut trace).is_err_and(|other| other.kind == finding.kind)
+    };
+    if is_known(work.dir, &finding.kind) {
+        return Ok(());
+    }
+    // Programs that run are small already, and take long to compile.
+    let time = if work.fuzzer.runs { Duration::ZERO } else { REDUCE };
+    let smaller = reduced(input, Instant::now() + time, &mut stays);
+    write(work, case, &smaller, finding)
+}
+
+/// Whether enough findings of this kind are written down.
+pub(crate) fn is_known(dir: &Path, kind: &str) -> bool {
+    let prefix = format!("{}.", slug(kind));
+    let names = fs::read_dir(dir).into_iter().flatten().flatten();
+    let alike = names.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(&prefix) && name.ends_with(".txt")
+    });
+    alike.count() >= KEPT
+}
+
+/// Writes an input, and beside it what was found and how to see it again.
+pub(crate) fn write(work: &Work<'_>, case: u64, input: &[u8], finding: &Finding) -> io::Result<()> {
+    fs::create_dir_all(work.dir)?;
+    let stem = format!("{}.{}-{case}", slug(&finding.kind), work.seed);
+    let file = work.dir.join(format!("{stem}.{}", work.fuzzer.extension));
+    fs::write(&file, input)?;
+    let name = work.fuzzer.name;
+    let text = format!(
+        "{}\n\n{}\n\nagain: cargo xtask fuzz {name} --file {}\nas it was drawn: cargo xtask fuzz {name} --seed {} --case {case}\n",
+        finding.kind,
+        finding.details,
+        file.display(),
+        work.seed
+    );
+    fs::write(work.dir.join(format!("{stem}.txt")), text)
+}
+
+/// The part of a file's name that says what was found.
+fn slug(kind: &str) -> String {
+    let words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = words.collect::<Vec<_>>().join("-").to_lowercase();
+    slug.truncate(80);
+    slug
+}
+
+/// Runs one input and says how it went; true if nothing was found.
+///
+/// # Errors
+/// Nobody listens.
+pub fn replay(fuzzer: &Fuzzer, input: &[u8]) -> io::Result<bool> {
+    let mut trace = Trace::default();
+    let begun = Instant::now();
+    let found = fuzzer.check(input, &mut trace);
+    let mut out = io::stdout().lock();
+    writeln!(out, "passed: {}; {} ms", trace.passed.join(", "), begun.elapsed().as_millis())?;
+    if let Some(refused) = trace.refused {
+        writeln!(out, "refused: {refused}")?;
+    }
+    match found {
+        Ok(()) => writeln!(out, "nothing found")?,
+        Err(Finding { kind, details }) => {
+            writeln!(out, "found: {kind}\n{details}")?;
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

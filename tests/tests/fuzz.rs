@@ -1,0 +1,66 @@
+//! A sample of each fuzzer: `cargo xtask fuzz` runs them for longer.
+//!
+//! Inputs are drawn from the programs of the checkout alone and from fixed seeds, so that everybody runs the same ones. A
+//! case that finds something leaves its input in a file, and the failure says how to run it again.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use shardc::runtime::plugin;
+use shardc_tests::fuzz::drive::{Run, drive, work_if_worker};
+use shardc_tests::fuzz::{From, Fuzzer, find};
+
+/// A few cases of a fuzzer.
+struct Sample {
+    fuzzer: &'static str,
+    seed: u64,
+    cases: u64,
+    /// A stage that so many of 100 cases have to pass: a fuzzer whose inputs all end at the door sees little.
+    passes: (&'static str, u64),
+}
+
+const SAMPLES: &[Sample] = &[
+    Sample { fuzzer: "text", seed: 1, cases: 1000, passes: ("partition", 30) },
+    Sample { fuzzer: "bytecode", seed: 1, cases: 1000, passes: ("read", 30) },
+    Sample { fuzzer: "partitions", seed: 1, cases: 1000, passes: ("damaged", 30) },
+    Sample { fuzzer: "meshes", seed: 1, cases: 150, passes: ("partition", 20) },
+    Sample { fuzzer: "passes", seed: 1, cases: 600, passes: ("2 passes", 40) },
+    Sample { fuzzer: "inputs", seed: 1, cases: 40, passes: ("right after that", 50) },
+];
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    match work_if_worker() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    let trial = |sample: &'static Sample| Trial::test(sample.fuzzer, move || check(sample));
+    let trials = SAMPLES.iter().map(trial).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn check(sample: &Sample) -> Result<(), Failed> {
+    let fuzzer: &'static Fuzzer = find(sample.fuzzer).ok_or("no such fuzzer")?;
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fuzz").join(sample.fuzzer);
+    let mut run = Run::new(fuzzer, sample.seed, dir);
+    // Without optimisation everything takes several times as long.
+    (run.cases, run.jobs, run.from, run.limit) = (sample.cases, 1, From::Checkout, Duration::from_secs(60));
+    let report = drive(&run)?;
+    if !report.findings.is_empty() {
+        return Err(format!("{report}\nthe inputs are in {}", run.dir.display()).into());
+    }
+    if report.refused.keys().any(|why| why.contains("SKIPPED")) {
+        eprintln!("SKIPPED: wrong inputs need the CPU plugin (`shardc plugin install cpu` fetches it)");
+        return Ok(());
+    }
+    let (stage, least) = sample.passes;
+    if report.percent(stage) < least {
+        return Err(format!("of 100 inputs not even {least} come through \"{stage}\"\n{report}").into());
+    }
+    Ok(())
+}

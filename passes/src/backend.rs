@@ -23,8 +23,8 @@ pub struct BackendOptions {
     /// What a device is to the back end.
     pub spmd_mode: SpmdMode,
     /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`; its entry
-    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh, one if it
-    /// has none.
+    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
+    /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
 }
 
@@ -141,6 +141,12 @@ fn rename_entry(module: &mut Module) {
 
 /// Says how many replicas and partitions run the program.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
+    const COUNTS: [&str; 2] = ["mhlo.num_partitions", "mhlo.num_replicas"];
+    // A partitioned program, whose meshes are gone, says itself how many run it.
+    let is_said = COUNTS.iter().all(|name| module.attrs.get(name).is_some());
+    if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
+        return;
+    }
     let devices = options
         .num_devices
         .unwrap_or_else(|| module.meshes.values().map(|mesh| mesh.num_devices()).max().unwrap_or(1));
@@ -148,7 +154,7 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
         SpmdMode::Replica => (devices, 1),
         SpmdMode::Partition => (1, devices),
     };
-    for (name, count) in [("mhlo.num_partitions", partitions), ("mhlo.num_replicas", replicas)] {
+    for (name, count) in COUNTS.into_iter().zip([partitions, replicas]) {
         module.attrs.set(name, Attr::Int(count as i64, "i32".into()));
     }
 }

@@ -289,12 +289,26 @@ impl Inliner {
             for operand in &mut module.ops[op].operands {
                 *operand = self.replaced.get(*operand);
             }
-            // Between functions nothing flows any more.
-            if let (OpKind::FuncDataFlowEdge, &[operand], &[result]) =
-                (&module.ops[op].kind, module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
+            if let (&[operand], &[result]) =
+                (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
             {
-                self.replaced.insert(result, operand);
-                continue;
+                match module.ops[op].kind {
+                    // Between functions nothing flows any more.
+                    OpKind::FuncDataFlowEdge => {
+                        self.replaced.insert(result, operand);
+                        continue;
+                    }
+                    // The compiler knows flow into and out of regions without edges; what they say of it stays said.
+                    OpKind::DataFlowEdge(said) if self.named => {
+                        let value = match said.or(module.shardings.of(result)) {
+                            Some(sharding) => constrain(module, operand, sharding, op, &mut out),
+                            None => operand,
+                        };
+                        self.replaced.insert(result, value);
+                        continue;
+                    }
+                    _ => {}
+                }
             }
             if self.named && matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
                 self.named(module, op, &mut out);

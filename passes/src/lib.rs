@@ -25,6 +25,7 @@ pub mod pass_options;
 pub mod pipeline;
 mod places;
 pub mod plan;
+mod preconditions;
 pub mod propagate;
 pub mod reducer;
 pub mod remesh;

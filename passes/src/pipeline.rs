@@ -1,6 +1,6 @@
 //! The passes by name, one at a time.
 
-use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode, verify};
 
 use crate::backend::{BackendOptions, legalize};
 use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
@@ -14,6 +14,8 @@ use crate::manual::unroll_manual;
 use crate::merge_reductions::merge_reductions;
 use crate::pass_options::{PassOption, PassOptions};
 use crate::plan::plan;
+pub use crate::preconditions::Precondition;
+use crate::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, not_planned};
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
 use crate::shardy;
@@ -39,12 +41,25 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
-    /// What it asks of the module that it is given.
-    pub needs: &'static str,
+    /// What it asks of the module that it is given, besides that it is verified; [`Pass::run`] looks.
+    pub needs: &'static [Precondition],
     /// The options that it takes.
     pub options: &'static [PassOption],
-    /// Does it.
-    pub run: fn(&mut Module, &PassContext) -> PassResult,
+    /// Does it, where what it needs holds.
+    pub(crate) apply: fn(&mut Module, &PassContext) -> PassResult,
+}
+
+impl Pass {
+    /// Runs it on a verified module.
+    ///
+    /// # Errors
+    /// SH0391 where the module is not what the pass needs; else why it could not do its work. The module is then not to
+    /// be used any more.
+    pub fn run(&self, module: &mut Module, context: &PassContext) -> PassResult {
+        let missing: Vec<Diagnostic> =
+            self.needs.iter().filter_map(|need| need.check(module, self.name).err()).take(1).collect();
+        if missing.is_empty() { (self.apply)(module, context) } else { Err(missing) }
+    }
 }
 
 /// Every pass, in the order in which the compiler runs them; the last two it does not run.
@@ -52,23 +67,23 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "import-gspmd",
         about: "read mhlo.sharding annotations into shardings by axes of a mesh",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| import_gspmd(module, None),
+        apply: |module, _| import_gspmd(module, None),
     },
     Pass {
         name: "inline",
         about: "replace every call by the body of the function",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| inline_calls(module).map(|()| Vec::new()),
+        apply: |module, _| inline_calls(module).map(|()| Vec::new()),
     },
     Pass {
         name: "expand",
         about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             for body in module.bodies().collect::<Vec<_>>() {
                 expand(module, body);
             }
@@ -78,9 +93,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "propagate",
         about: "carry shardings from annotations to every value",
-        needs: "no calls in the entry function",
+        needs: &[NO_CALLS],
         options: shardy::DEBUG,
-        run: |module, context| {
+        apply: |module, context| {
             let debug = shardy::debug_options(context);
             propagate(module, &PropagateOptions { debug, ..PropagateOptions::default() }).map(|_| Vec::new())
         },
@@ -88,9 +103,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "fold-pads",
         about: "let convolutions and windows pad their input themselves",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             for body in module.bodies().collect::<Vec<_>>() {
                 fold_pads(module, body);
             }
@@ -100,9 +115,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "sweep",
         about: "remove operations whose results nobody uses",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             for body in module.bodies().collect::<Vec<_>>() {
                 sweep(module, body);
             }
@@ -112,16 +127,16 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "plan",
         about: "choose how each operation is done, and insert explicit reshards",
-        needs: "a sharding on every value, no calls",
+        needs: &[NO_CALLS, NO_COLLECTIVES],
         options: &[],
-        run: |module, _| plan(module, entry(module)?),
+        apply: |module, _| plan(module, entry(module)?),
     },
     Pass {
         name: "merge-reductions",
         about: "add pending sums before they are completed",
-        needs: "a planned module",
+        needs: &[NO_CALLS, PLANNED],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             if let Some(body) = module.funcs[entry(module)?].body {
                 merge_reductions(module, body);
                 sweep(module, body);
@@ -132,9 +147,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "defer-sums",
         about: "complete sums that a loop only adds up after it",
-        needs: "a planned module",
+        needs: &[NO_CALLS, PLANNED],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             if let Some(body) = module.funcs[entry(module)?].body {
                 defer_sums(module, body, CleanOptions::default().keep_bytes);
                 sweep(module, body);
@@ -145,9 +160,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "lower-reshards",
         about: "replace each reshard by the cheapest sequence of collectives",
-        needs: "a planned module",
+        needs: &[NO_CALLS, PLANNED],
         options: &[],
-        run: |module, _| match module.funcs[entry(module)?].body {
+        apply: |module, _| match module.funcs[entry(module)?].body {
             Some(body) => lower_reshards(module, body),
             None => Ok(Vec::new()),
         },
@@ -155,16 +170,21 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "localize",
         about: "turn global shapes into local ones, with replica groups and offsets",
-        needs: "a planned module whose reshards are lowered",
+        needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
         options: &[],
-        run: |module, context| localize(module, entry(module)?, context.mode).map(|()| Vec::new()),
+        apply: |module, context| {
+            let done = localize(module, entry(module)?, context.mode);
+            // Of a program that was planned, what comes out is right; of one that was only written so, the verifier tells.
+            done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
+            Ok(Vec::new())
+        },
     },
     Pass {
         name: "clean-collectives",
         about: "merge, combine and drop collectives, and take them out of loops",
-        needs: "a localized module",
+        needs: &[],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             clean_collectives(module, entry(module)?, &CleanOptions::default());
             Ok(Vec::new())
         },
@@ -172,16 +192,16 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "unquantize",
         about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
-        needs: "any verified module",
+        needs: &[],
         options: &[],
-        run: |module, _| unquantize(module).map(|()| Vec::new()),
+        apply: |module, _| unquantize(module).map(|()| Vec::new()),
     },
     Pass {
         name: "legalize-backend",
         about: "take away what only a partitioner understands, and say how many devices run the program",
-        needs: "a module of which each value is what one device holds",
+        needs: &[],
         options: &[],
-        run: |module, context| {
+        apply: |module, context| {
             let options = BackendOptions { spmd_mode: context.mode, num_devices: None };
             legalize(module, &options).map_err(|error| vec![error])?;
             Ok(Vec::new())
@@ -190,9 +210,9 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "verify-collectives",
         about: "check that pending sums are completed once, and that devices meet in collectives as they should",
-        needs: "a planned module or a localized one",
+        needs: &[],
         options: &[],
-        run: |module, _| {
+        apply: |module, _| {
             let entry = entry(module)?;
             match module.funcs[entry].body {
                 Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body)?,
@@ -204,16 +224,16 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "export-gspmd",
         about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
-        needs: "a module before localize",
+        needs: &[],
         options: &[],
-        run: |module, _| export_gspmd(module).map(|()| Vec::new()),
+        apply: |module, _| export_gspmd(module).map(|()| Vec::new()),
     },
     Pass {
         name: "unroll-manual",
         about: "write manual computations out for one device, the reference of shardc verify",
-        needs: "no calls in the entry function",
+        needs: &[NO_CALLS],
         options: &[],
-        run: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
+        apply: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
     },
 ];
 

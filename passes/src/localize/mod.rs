@@ -71,6 +71,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         }
     }
     let mesh = planned_mesh(module, body).map(|id| module.meshes[id].clone()).unwrap_or_default();
+    on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
     let devices = mesh.num_devices() as i64;
     let scope = Scope::default();
     let mut pass = Localizer { module, global, mesh, scope, mode, next_channel: 1, error: None };
@@ -85,6 +86,20 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
     signature(module, func, body, &mut local);
     strip(module, mode, devices);
     Ok(())
+}
+
+/// Checks that every sharding says axes of the mesh that was planned with: elsewhere their numbers mean others, or none.
+fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), Box<Diagnostic>> {
+    let other = values.iter().filter_map(|&v| module.shardings.sharding_of(v)).find(|sharding| {
+        let own = &module.meshes[sharding.mesh];
+        !own.is_maximal() && !own.axes.values().eq(mesh.axes.values())
+    });
+    let Some(sharding) = other else { return Ok(()) };
+    let message = format!(
+        "a sharding is on {}, which has other axes than the mesh of the program",
+        module.mesh_name(sharding.mesh)
+    );
+    Err(Box::new(Diagnostic::internal("SH0492", message)))
 }
 
 /// Local types, each computed once.

@@ -6,7 +6,7 @@
 //! devices take each other's parts (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
-    Builder, FuncId, Mesh, MeshId, Module, OpKind, RegionId, ShardingId, Value, ValueDef, ValueId,
+    Builder, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef, ValueId,
 };
 
 use super::meshes::tidy;
@@ -134,5 +134,24 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let results = program_ops(module, body).into_iter().flat_map(|op| &module.ops[op].results);
     let inside = results.copied().filter(|&v| !is_outside(v)).find_map(mesh_of);
     // Where all are outside, nobody asks where a device is.
-    inside.or_else(|| module.regions[body].args.iter().copied().find_map(mesh_of))
+    let outside = || module.regions[body].args.iter().copied().find_map(mesh_of);
+    // A program that was not planned may have shardings elsewhere alone.
+    let named = || program_ops(module, body).into_iter().find_map(|op| of_op(module, op));
+    let only = || module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+    inside.or_else(outside).or_else(named).or_else(only)
+}
+
+/// The mesh that an operation names.
+fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
+    let data = &module.ops[op];
+    let named = match &data.kind {
+        OpKind::MeshCollective(collective) => Some(collective.out),
+        OpKind::Reshard(to) => Some(*to),
+        OpKind::ManualComputation(spec) => {
+            spec.in_shardings.iter().chain(&spec.out_shardings).next().copied()
+        }
+        _ => None,
+    };
+    let made = data.results.iter().find_map(|&result| module.shardings.of(result));
+    named.or(made).map(|id| module.shardings.get(id).mesh)
 }

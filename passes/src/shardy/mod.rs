@@ -57,7 +57,7 @@ const fn pass_with(
     options: &'static [PassOption],
     run: fn(&mut Module, &PassContext) -> PassResult,
 ) -> Pass {
-    Pass { name, about, needs: "any verified module", options, run }
+    Pass { name, about, needs: &[], options, apply: run }
 }
 
 fn each(module: &mut Module, step: fn(&mut Module, FuncId)) -> PassResult {

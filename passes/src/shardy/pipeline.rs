@@ -146,7 +146,7 @@ fn run(module: &mut Module, context: &PassContext, steps: &[Step]) -> PassResult
         };
         let pass = find(name).ok_or_else(|| wrong("there is no such pass".to_owned()))?;
         let options = PassOptions::parse(options, pass.options).map_err(wrong)?;
-        warnings.extend((pass.run)(module, &PassContext { options, ..context.clone() })?);
+        warnings.extend(pass.run(module, &PassContext { options, ..context.clone() })?);
     }
     Ok(warnings)
 }

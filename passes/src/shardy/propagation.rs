@@ -1,6 +1,6 @@
 //! Propagation itself, and the rules that it goes by.
 
-use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId};
+use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId, sharding_rule_fault};
 
 use super::{EDGES, ORIGINS, debug_options, each_body, pass};
 use crate::pass_options::PassOption;
@@ -110,6 +110,10 @@ fn write_rules(module: &mut Module, body: RegionId, options: RuleOptions) {
         }
         if let Some(rule) = rule_with(module, op, options) {
             let text = format!("#sdy.op_sharding_rule<{rule}>");
+            // Rules on operations are for tensors of known shape.
+            if sharding_rule_fault(module, op, &text).is_some() {
+                continue;
+            }
             module.ops[op].attrs.set(SHARDING_RULE_ATTR, Attr::Raw(text.into()));
         }
     }

@@ -79,7 +79,7 @@ impl Test {
         let copy = if file.components().any(|part| part.as_os_str().to_string_lossy().contains(BATCHING)) {
             let mut module = Compiler::read(first.as_bytes()).map_err(|e| error(&e))?;
             let pass = pipeline::find(BATCHING_PASS).ok_or_else(|| failed("the pass is gone"))?;
-            (pass.run)(&mut module, &pipeline::PassContext::default())
+            pass.run(&mut module, &pipeline::PassContext::default())
                 .map_err(|errors| error(&Error::from(errors)))?;
             // What the pass leaves is the transformed program; the text as it is stands for the original.
             let transformed = functions_of(&shardc::stablehlo::print(&module, &Default::default()));

@@ -136,7 +136,7 @@ fn through(
 ) -> Result<Module, Error> {
     shardc::ir::verify(&module)?;
     for (pass, context) in passes {
-        warnings.extend((pass.run)(&mut module, context)?);
+        warnings.extend(pass.run(&mut module, context)?);
         shardc::ir::verify(&module).map_err(|mut errors| {
             for error in &mut errors {
                 error.notes.push((shardc::ir::Span::NONE, format!("after the pass {}", pass.name)));

@@ -19,6 +19,7 @@ pub(super) use func_calls::MANY_CALLS;
 
 use super::{DEBUG, debug_options, pass};
 use crate::pipeline::Pass;
+use crate::preconditions::{NO_FUNC_EDGES, NO_REGION_EDGES};
 use crate::symbols::drop_unused_funcs;
 
 pub(super) const PASSES: &[Pass] = &[
@@ -40,12 +41,20 @@ pub(super) const PASSES: &[Pass] = &[
         "give calls the shardings of the function's results",
         |m, _| func_to_call::run(m),
     ),
-    pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
-        data_flow_edges::run(m)
-    }),
-    pass("sdy-add-func-data-flow-edges", "put an edge where values flow into or out of functions", |m, _| {
-        func_data_flow_edges::run(m)
-    }),
+    Pass {
+        needs: &[NO_REGION_EDGES],
+        ..pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
+            data_flow_edges::run(m)
+        })
+    },
+    Pass {
+        needs: &[NO_FUNC_EDGES],
+        ..pass(
+            "sdy-add-func-data-flow-edges",
+            "put an edge where values flow into or out of functions",
+            |m, _| func_data_flow_edges::run(m),
+        )
+    },
     pass(
         "sdy-sharding-group-import",
         "join sharding groups that share a value, and number them anew",

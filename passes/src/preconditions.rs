@@ -1,0 +1,96 @@
+//! What a pass asks of the module that it is given.
+//!
+//! Passes run in any order when they are named one by one. Each relies on what passes before it leave; what of that can be
+//! seen in the program is checked before it runs, so that the user hears which pass is missing.
+
+use shardc_ir::{Diagnostic, Module, OpKind};
+
+/// What must hold of the entry function before a pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Precondition {
+    /// What holds, as the end of "... needs".
+    pub about: &'static str,
+    /// The pass that brings it about.
+    pub after: &'static str,
+    /// The operations that show that it does not hold.
+    broken_by: fn(&OpKind) -> bool,
+}
+
+/// Calls have given way to what they call.
+pub(crate) const NO_CALLS: Precondition = Precondition {
+    about: "a program without calls",
+    after: "inline",
+    broken_by: |kind| matches!(kind, OpKind::Call { .. }),
+};
+
+/// Collectives that the program asks for have become reshards.
+pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
+    about: "a program without collectives between shardings",
+    after: "expand",
+    broken_by: |kind| matches!(kind, OpKind::MeshCollective(_)),
+};
+
+/// It is decided how each operation is done.
+pub(crate) const PLANNED: Precondition = Precondition {
+    about: "a planned program",
+    after: "plan",
+    broken_by: |kind| {
+        matches!(
+            kind,
+            OpKind::ShardingConstraint(_) | OpKind::ShardingGroup { .. } | OpKind::PropagationBarrier { .. }
+        )
+    },
+};
+
+/// What moves between devices moves by collectives.
+pub(crate) const NO_RESHARDS: Precondition = Precondition {
+    about: "a program whose reshards are lowered",
+    after: "lower-reshards",
+    broken_by: |kind| matches!(kind, OpKind::Reshard(_)),
+};
+
+/// No edge stands where values flow into and out of regions.
+pub(crate) const NO_REGION_EDGES: Precondition = Precondition {
+    about: "a program without data-flow edges",
+    after: "sdy-sink-data-flow-edges",
+    broken_by: |kind| matches!(kind, OpKind::DataFlowEdge(_)),
+};
+
+/// No edge stands where values flow into and out of functions.
+pub(crate) const NO_FUNC_EDGES: Precondition = Precondition {
+    about: "a program without data-flow edges between functions",
+    after: "sdy-sink-func-data-flow-edges",
+    broken_by: |kind| matches!(kind, OpKind::FuncDataFlowEdge),
+};
+
+impl Precondition {
+    /// Whether it holds for a module that the pass called `pass` is to work on.
+    ///
+    /// # Errors
+    /// SH0391 at the first operation that shows that it does not.
+    pub(crate) fn check(&self, module: &Module, pass: &str) -> Result<(), Diagnostic> {
+        let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return Ok(()) };
+        let broken = |op: &shardc_ir::OpId| (self.broken_by)(&module.ops[*op].kind);
+        let Some(op) = module.walk(body).into_iter().find(broken) else { return Ok(()) };
+        let data = &module.ops[op];
+        let message = format!("the pass {pass} needs {}, but {} stands in it", self.about, data.kind.title());
+        let mut error = Diagnostic::invalid("SH0391", message)
+            .at(data.span)
+            .hint(format!("run the pass {} before {pass}", self.after));
+        error.user_loc = module.user_loc(op);
+        Err(error)
+    }
+}
+
+/// What a pass that relies on the planner says of a program that is not as the planner leaves it, where that shows only
+/// in what comes out.
+pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let Some(first) = found.into_iter().next() else { return Vec::new() };
+    let message =
+        format!("the pass {pass} needs a program as plan and lower-reshards leave it: {}", first.message);
+    let hint = format!("run the passes propagate, plan and lower-reshards before {pass}");
+    vec![Diagnostic {
+        user_loc: first.user_loc,
+        ..Diagnostic::invalid("SH0392", message).at(first.span).hint(hint)
+    }]
+}

@@ -1,0 +1,62 @@
+//! Passes by name run in any order: each does its work or says why it cannot, and none panics.
+
+use std::path::{Path, PathBuf};
+
+use shardc_ir::{Module, SpmdMode, verify};
+use shardc_passes::pass_options::PassOptions;
+use shardc_passes::pipeline::{PASSES, PassContext};
+
+/// How many sequences of passes are run.
+const RUNS: usize = 2000;
+
+/// The programs of the file tests in these folders, which stop at every stage of the pipeline.
+fn modules() -> Vec<(PathBuf, Module)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/filetests");
+    let folders =
+        ["localize", "lower-reshards", "plan", "propagate", "import", "unroll-manual", "propagate-shardy"];
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).expect("the folder is there"))
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.sort();
+    let mut out = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let parsed = shardc_stablehlo::parse_split(&text).into_iter().filter_map(|chunk| chunk.module.ok());
+        out.extend(parsed.filter(|module| verify(module).is_ok()).map(|module| (path.clone(), module)));
+    }
+    out
+}
+
+#[test]
+fn no_order_of_passes_panics() {
+    let modules = modules();
+    assert!(modules.len() > 50, "{} programs", modules.len());
+    // Xorshift: what fails once fails again.
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut draw = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut refused = 0;
+    for _ in 0..RUNS {
+        let (path, module) = &modules[draw(modules.len())];
+        let mut module = module.clone();
+        let mode = if draw(2) == 0 { SpmdMode::Replica } else { SpmdMode::Partition };
+        let sequence: Vec<usize> = (0..=draw(4)).map(|_| draw(PASSES.len())).collect();
+        // Shown where a pass panics.
+        let names: Vec<&str> = sequence.iter().map(|&pass| PASSES[pass].name).collect();
+        println!("{}: {}", path.display(), names.join(","));
+        for pass in sequence {
+            let context = PassContext { mode, options: PassOptions::default() };
+            if PASSES[pass].run(&mut module, &context).is_err() || verify(&module).is_err() {
+                refused += 1;
+                break;
+            }
+        }
+    }
+    assert!(refused > 0 && refused < RUNS, "{refused} of {RUNS} were refused");
+}

@@ -32,6 +32,21 @@ pub struct ReplicaDisagreement {
     pub difference: Difference,
 }
 
+/// How often each dimension is split, and over how many devices: `split [4, 1] over 8 devices`.
+impl std::fmt::Display for ShardLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let devices = match self.num_devices() {
+            1 => "1 device".to_owned(),
+            n => format!("{n} devices"),
+        };
+        if self.shards.iter().all(|&k| k == 1) {
+            write!(f, "whole on {devices}")
+        } else {
+            write!(f, "split {:?} over {devices}", self.shards)
+        }
+    }
+}
+
 impl ShardLayout {
     /// A layout from plain data.
     ///

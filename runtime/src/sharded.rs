@@ -1,5 +1,8 @@
 //! Arrays that are spread over devices.
 
+use shardc_ir::DType;
+
+use crate::array_type::ArrayType;
 use crate::client::{Buffer, Client, Device};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
@@ -9,6 +12,7 @@ use crate::layout::{ReplicaDisagreement, ShardLayout};
 #[derive(Clone, Debug)]
 pub struct ShardedArray {
     layout: ShardLayout,
+    dtype: DType,
     buffers: Vec<Buffer>,
 }
 
@@ -30,14 +34,14 @@ impl ShardedArray {
             .enumerate()
             .map(|(d, device)| client.buffer_from_host(&layout.shard(array, d)?, device))
             .collect::<Result<_>>()?;
-        Ok(ShardedArray { layout, buffers })
+        Ok(ShardedArray { layout, dtype: array.dtype, buffers })
     }
 
     /// Takes the blocks that a program left on its devices.
     ///
     /// # Errors
     ///
-    /// Their number or their shape is not the layout's.
+    /// Their number or their shape is not the layout's, or they have several element types.
     pub fn from_buffers(layout: ShardLayout, buffers: Vec<Buffer>) -> Result<ShardedArray> {
         check_count(&layout, buffers.len())?;
         if let Some(buffer) = buffers.iter().find(|buffer| buffer.shape() != layout.local_shape()) {
@@ -47,7 +51,13 @@ impl ShardedArray {
                 layout.local_shape()
             )));
         }
-        Ok(ShardedArray { layout, buffers })
+        let Some(dtype) = buffers.first().map(Buffer::dtype) else {
+            return Err(RuntimeError::Layout("no devices".to_owned()));
+        };
+        if let Some(buffer) = buffers.iter().find(|buffer| buffer.dtype() != dtype) {
+            return Err(RuntimeError::Layout(format!("blocks of {dtype} and of {}", buffer.dtype())));
+        }
+        Ok(ShardedArray { layout, dtype, buffers })
     }
 
     /// How the array is spread.
@@ -60,6 +70,18 @@ impl ShardedArray {
     #[must_use]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    /// The blocks alone, in the layout's order of devices.
+    #[must_use]
+    pub fn into_buffers(self) -> Vec<Buffer> {
+        self.buffers
+    }
+
+    /// Element type and shape of the whole array.
+    #[must_use]
+    pub fn ty(&self) -> ArrayType {
+        ArrayType { dtype: self.dtype, shape: self.layout.global_shape().to_vec() }
     }
 
     /// Copies every block to the host, padding and replicas included.

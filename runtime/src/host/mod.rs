@@ -6,6 +6,7 @@ mod number;
 use shardc_ir::DType;
 
 pub use self::compare::Difference;
+use crate::array_type::ArrayType;
 use crate::error::{Result, RuntimeError};
 
 /// A dense array on the host: little-endian elements, row-major, without gaps.
@@ -118,6 +119,12 @@ impl HostArray {
             self.shape,
             self.data.len()
         )))
+    }
+
+    /// Element type and shape.
+    #[must_use]
+    pub fn ty(&self) -> ArrayType {
+        ArrayType { dtype: self.dtype, shape: self.shape.clone() }
     }
 
     /// How many elements the array has, by its shape.

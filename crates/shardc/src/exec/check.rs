@@ -3,7 +3,8 @@
 use shardc_ir::{DType, Module, TensorType};
 use shardc_runtime::{Client, Difference, HostArray};
 
-use super::{Program, random_inputs};
+use super::limits::verify_need;
+use super::{Limits, Program, random_inputs};
 use crate::widen::{self, widen, widen_array};
 use crate::{Error, Output};
 
@@ -69,16 +70,35 @@ impl OutputCheck {
 /// from a fault.
 ///
 /// # Errors
-/// Either program does not compile or run.
+/// Either program does not compile or run, or takes more than the default [`Limits`]: this machine's memory or half an
+/// hour.
 pub fn verify(
     client: &Client,
     original: &Module,
     output: &Output,
     seed: u64,
 ) -> Result<Vec<OutputCheck>, Error> {
+    verify_within(client, original, output, seed, Limits::default())
+}
+
+/// As [`verify`], with other limits to what a run may take.
+///
+/// # Errors
+/// As for [`verify`].
+pub fn verify_within(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    seed: u64,
+    limits: Limits,
+) -> Result<Vec<OutputCheck>, Error> {
+    if client.platform_name() == "cpu" {
+        // Before the inputs are made, and before anything is compiled.
+        verify_need(&output.interface).check("comparing the two programs", limits.memory)?;
+    }
     let inputs = random_inputs(&output.interface, seed)?;
-    let expected = Program::single(client, original)?.run(client, &inputs)?;
-    verify_against(client, original, output, &inputs, &expected)
+    let expected = Program::single(client, original)?.with_limits(limits).run(client, &inputs)?;
+    compare(client, original, output, &inputs, &expected, limits)
 }
 
 /// As [`verify`], where the single-device outputs for some inputs are known already.
@@ -92,7 +112,18 @@ pub fn verify_against(
     inputs: &[HostArray],
     expected: &[HostArray],
 ) -> Result<Vec<OutputCheck>, Error> {
-    let got = Program::partitioned(client, output)?.run(client, inputs)?;
+    compare(client, original, output, inputs, expected, Limits::default())
+}
+
+fn compare(
+    client: &Client,
+    original: &Module,
+    output: &Output,
+    inputs: &[HostArray],
+    expected: &[HostArray],
+    limits: Limits,
+) -> Result<Vec<OutputCheck>, Error> {
+    let got = Program::partitioned(client, output)?.with_limits(limits).run(client, inputs)?;
     let coarsest = original
         .values
         .values()
@@ -120,7 +151,7 @@ pub fn verify_against(
         })
         .collect::<Result<_, Error>>()?;
     if checks.iter().any(|check| !check.ok())
-        && let Some(in_double) = in_double(client, original, output, inputs)
+        && let Some(in_double) = in_double(client, original, output, inputs, limits)
     {
         for (check, in_double) in checks.iter_mut().zip(in_double) {
             check.in_double = Some(in_double).filter(|_| !check.ok());
@@ -129,22 +160,24 @@ pub fn verify_against(
     Ok(checks)
 }
 
-/// The outputs in double precision, if both programs can be run so.
+/// The outputs in double precision, if both programs can be run so within the limits.
 fn in_double(
     client: &Client,
     original: &Module,
     output: &Output,
     inputs: &[HostArray],
+    limits: Limits,
 ) -> Option<Vec<InDouble>> {
     let inputs: Vec<HostArray> = inputs.iter().map(widen_array).collect::<Option<_>>()?;
     let nudged: Vec<HostArray> = inputs.iter().map(nudged).collect::<Option<_>>()?;
-    let single = Program::single(client, &widen(original)?).ok()?;
+    let single = Program::single(client, &widen(original)?).ok()?.with_limits(limits);
     let (expected, moved) = (single.run(client, &inputs).ok()?, single.run(client, &nudged).ok()?);
     let mut wide = Output { module: widen(&output.module)?, ..output.clone() };
     for tensor in wide.interface.inputs.iter_mut().chain(&mut wide.interface.outputs) {
         tensor.global.dtype = widen::wide(tensor.global.dtype);
     }
-    let got = Program::partitioned(client, &wide).and_then(|p| p.run(client, &inputs)).ok()?;
+    let got =
+        Program::partitioned(client, &wide).and_then(|p| p.with_limits(limits).run(client, &inputs)).ok()?;
     let compared = expected.iter().zip(&got).zip(&moved).map(|((expected, got), moved)| {
         let difference = HostArray::compare(expected, got).ok()?;
         Some(InDouble { difference, noise: HostArray::compare(expected, moved).ok()? })

@@ -1,21 +1,60 @@
 //! Running programs through PJRT, and comparing a partitioned program with the one that it came from.
+//!
+//! [`Program::run`] takes whole arrays and gives whole arrays. A loop keeps its state on the devices:
+//!
+//! ```
+//! use shardc::exec::{Program, random_inputs};
+//! use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+//! use shardc::{Compiler, Error};
+//!
+//! # fn main() -> Result<(), Error> {
+//! // A step of gradient descent towards w = 3, split over four devices.
+//! let step = br#"
+//!   sdy.mesh @mesh = <["data"=4]>
+//!   func.func @main(%w: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>, tf.aliasing_output = 0 : i32})
+//!       -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) {
+//!     %three = stablehlo.constant dense<3.0> : tensor<8xf32>
+//!     %rate = stablehlo.constant dense<0.5> : tensor<8xf32>
+//!     %error = stablehlo.subtract %three, %w : tensor<8xf32>
+//!     %change = stablehlo.multiply %rate, %error : tensor<8xf32>
+//!     %next = stablehlo.add %w, %change : tensor<8xf32>
+//!     return %next : tensor<8xf32>
+//!   }
+//! "#;
+//! let output = Compiler::new().partition(step)?;
+//! # let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
+//! #     Ok(found) => found,
+//! #     Err(_) => return Ok(()),
+//! # };
+//! # let plugin = Plugin::load(&found.path)?;
+//! let client = Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) })?;
+//! let program = Program::partitioned(&client, &output)?;
+//!
+//! let mut state = program.put(&client, &random_inputs(&output.interface, 0)?)?;
+//! for _ in 0..30 {
+//!     state = program.step_donating(state)?;
+//! }
+//! assert_eq!(state[0].to_host()?.to_f64_vec(), [3.0; 8]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A program that takes more than it gives, as a step with a batch does, is fed by a list:
+//! `program.step(&[&state[..], &batch[..]].concat())`.
 
-use std::borrow::Cow;
-
-use shardc_ir::{Module, OpKind, SpmdMode, TensorType};
-use shardc_passes::expand::{expand, is_needed};
-use shardc_passes::gspmd::{import_gspmd, is_annotated};
-use shardc_passes::inline::inline_calls;
-use shardc_passes::manual::unroll_manual;
+use shardc_ir::{SpmdMode, TensorType};
 use shardc_passes::partition::{Interface, InterfaceTensor};
-use shardc_runtime::{Client, CompileOptions, HostArray, LoadedExecutable, RuntimeError, ShardLayout};
+use shardc_runtime::{CompileOptions, HostArray, ShardLayout};
 
-use crate::backend::{self, BackendOptions};
-use crate::{Error, Output};
+use crate::Error;
 
 mod check;
+mod limits;
+mod program;
 
-pub use self::check::{InDouble, OutputCheck, verify, verify_against};
+pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within};
+pub use self::limits::{Limits, run_need};
+pub use self::program::{Port, Program};
 
 /// Which block of an array each device holds.
 ///
@@ -55,115 +94,6 @@ fn static_shape(ty: &TensorType) -> Result<Vec<usize>, Error> {
             .hint("run a program whose entry function has static shapes")
             .into()
     })
-}
-
-/// A program compiled for the devices of a client.
-#[derive(Debug)]
-pub struct Program {
-    executable: LoadedExecutable,
-    layouts: Option<(Vec<ShardLayout>, Vec<ShardLayout>)>,
-}
-
-impl Program {
-    /// Compiles a module for one device, its annotations ignored. A manual computation is written out for each of its
-    /// coordinates, with arithmetic in place of collectives.
-    ///
-    /// # Errors
-    /// The back end refuses it, or a manual computation has no such form.
-    pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
-        // Calls that stand for shardings mean nothing to a back end; as constraints they go.
-        let mut plain = Cow::Borrowed(module);
-        if is_annotated(module) {
-            let mut read = module.clone();
-            if import_gspmd(&mut read, None).is_ok() {
-                plain = Cow::Owned(read);
-            }
-        }
-        if has_manual(&plain) {
-            let module = plain.to_mut();
-            inline_calls(module)?;
-            if let Some(entry) = module.entry() {
-                unroll_manual(module, entry)?;
-            }
-        }
-        for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
-            expand(plain.to_mut(), body);
-        }
-        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1) };
-        let code = backend::code(&plain, &options)?;
-        let executable = client.compile(&code, &CompileOptions::replicas(1))?;
-        Ok(Program { executable, layouts: None })
-    }
-
-    /// Compiles a partitioned program for all its devices.
-    ///
-    /// # Errors
-    /// The back end refuses it, or the client has too few devices.
-    pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let code = output.backend_code()?;
-        let n = output.manifest.num_devices;
-        let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
-        let layouts = |list: &[InterfaceTensor]| {
-            list.iter().map(|t| layout(&output.interface, t)).collect::<Result<Vec<_>, Error>>()
-        };
-        Ok(Program {
-            executable,
-            layouts: Some((layouts(&output.interface.inputs)?, layouts(&output.interface.outputs)?)),
-        })
-    }
-
-    /// Runs the program on whole arrays: splits the inputs over the devices, runs them all, puts the outputs together.
-    ///
-    /// # Errors
-    /// An input does not fit, the run fails, or devices that hold the same block disagree on it.
-    pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
-        let devices = self.executable.devices().to_vec();
-        let mut arguments = Vec::with_capacity(devices.len());
-        for (d, device) in devices.iter().enumerate() {
-            let buffers = inputs
-                .iter()
-                .enumerate()
-                .map(|(i, array)| match self.layouts.as_ref().and_then(|(inputs, _)| inputs.get(i)) {
-                    Some(layout) => client.buffer_from_host(&layout.shard(array, d)?, device),
-                    None => client.buffer_from_host(array, device),
-                })
-                .collect::<Result<Vec<_>, RuntimeError>>()?;
-            arguments.push(buffers);
-        }
-        let results = self.executable.execute(&arguments)?;
-        let count = results.first().map_or(0, Vec::len);
-        let mut outputs = Vec::with_capacity(count);
-        for o in 0..count {
-            let shards =
-                results.iter().map(|device| device[o].to_host()).collect::<Result<Vec<_>, RuntimeError>>()?;
-            match self.layouts.as_ref().and_then(|(_, outputs)| outputs.get(o)) {
-                Some(layout) => {
-                    if let Some(disagreement) = layout.check_replicas(&shards)? {
-                        return Err(shardc_ir::Diagnostic::internal(
-                            "SH0790",
-                            format!(
-                                "devices disagree on a block of output {o} that they share: {disagreement:?}"
-                            ),
-                        )
-                        .into());
-                    }
-                    outputs.push(layout.gather(&shards)?);
-                }
-                None => outputs.extend(shards.into_iter().next()),
-            }
-        }
-        Ok(outputs)
-    }
-
-    /// What was compiled.
-    #[must_use]
-    pub fn executable(&self) -> &LoadedExecutable {
-        &self.executable
-    }
-}
-
-fn has_manual(module: &Module) -> bool {
-    module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_)))
 }
 
 /// How a partitioned program is compiled for `devices` devices.

@@ -1,0 +1,117 @@
+//! What a run may take of this machine, and what it needs.
+
+use std::time::Duration;
+
+use shardc_passes::partition::{Interface, InterfaceTensor};
+use shardc_runtime::{ExecuteOptions, HostArray, MemoryLimit, MemoryNeed};
+
+use super::Program;
+
+/// What a run may take.
+///
+/// The memory that a run needs is compared with the limit before anything is sent to a device: by the figures of the
+/// compiler (arguments, results and temporaries of each device), and of [`run_need`] before anything is compiled. What
+/// compilation itself takes is not known before. Only the CPU plugin's devices use this machine's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// This machine's memory; what is available by default.
+    pub memory: MemoryLimit,
+    /// How long one run may take; half an hour by default, `None` for ever.
+    pub time: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { memory: MemoryLimit::default(), time: ExecuteOptions::default().time_limit }
+    }
+}
+
+/// Bytes of whole arrays on the host.
+pub(super) fn on_host(tensors: &[InterfaceTensor]) -> u64 {
+    sum(tensors.iter().map(|t| t.global.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(u64::MAX)))
+}
+
+/// Bytes of the blocks of arrays on all devices.
+pub(super) fn on_devices(interface: &Interface, tensors: &[InterfaceTensor]) -> u64 {
+    let devices = interface.mesh.num_devices() as u64;
+    let block = |t: &InterfaceTensor| {
+        let elements = t.local_shape.iter().try_fold(1u64, |all, &n| all.checked_mul(u64::try_from(n).ok()?));
+        elements.map_or(u64::MAX, |n| n.saturating_mul(t.global.dtype.bytes() as u64)).saturating_mul(devices)
+    };
+    sum(tensors.iter().map(block))
+}
+
+fn sum(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// What running a partitioned program on virtual devices needs at least of this machine's memory: inputs and outputs on
+/// the host and on the devices. Temporaries come on top, and are known once it is compiled.
+#[must_use]
+pub fn run_need(interface: &Interface) -> MemoryNeed {
+    let devices = interface.mesh.num_devices();
+    let mut need = MemoryNeed::default();
+    need.add("inputs on the host", on_host(&interface.inputs));
+    need.add(format!("inputs on {devices} devices"), on_devices(interface, &interface.inputs));
+    need.add(format!("outputs on {devices} devices"), on_devices(interface, &interface.outputs));
+    need.add("outputs on the host", on_host(&interface.outputs));
+    need
+}
+
+/// What verifying a partitioned program needs at least: the larger of its two runs, with what is kept for comparing.
+pub(super) fn verify_need(interface: &Interface) -> MemoryNeed {
+    let (inputs, outputs) = (on_host(&interface.inputs), on_host(&interface.outputs));
+    let mut single = MemoryNeed::default();
+    single.add("inputs on the host", inputs);
+    single.add("inputs on one device", inputs);
+    single.add("outputs on one device", outputs);
+    single.add("outputs on the host", outputs);
+    let mut partitioned = run_need(interface);
+    partitioned.add("outputs of one device, to compare with", outputs);
+    if single.total() > partitioned.total() { single } else { partitioned }
+}
+
+/// What a run of a compiled program needs on top of its inputs, which are on the host already.
+pub(super) fn program_need(program: &Program) -> MemoryNeed {
+    let mut need = MemoryNeed::default();
+    let devices = program.executable().devices().len() as u64;
+    if program.is_on_host() {
+        let stats = program.executable().memory_stats().unwrap_or_default();
+        for (what, bytes) in [
+            ("inputs", stats.argument_bytes),
+            ("outputs", stats.output_bytes),
+            ("temporaries", stats.temp_bytes),
+        ] {
+            need.add(format!("{what} on {devices} devices"), bytes.saturating_mul(devices));
+        }
+    }
+    let outputs = program.outputs().iter().flatten();
+    let bytes = outputs.map(|port| HostArray::byte_size(port.ty.dtype, &port.ty.shape).unwrap_or(usize::MAX));
+    need.add("outputs on the host", sum(bytes.map(|n| n as u64)));
+    need
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compiler;
+
+    #[test]
+    fn needs_are_by_block_and_by_whole() {
+        let source = br#"
+          sdy.mesh @mesh = <["data"=4, "model"=2]>
+          func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+              %w: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}) -> tensor<32x16xf32> {
+            %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+                : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+            return %0 : tensor<32x16xf32>
+          }
+        "#;
+        let output = Compiler::new().partition(source).unwrap();
+        let need = run_need(&output.interface);
+        let bytes: Vec<u64> = need.parts.iter().map(|(_, bytes)| *bytes).collect();
+        let (x, w, y) = (32 * 64 * 4, 64 * 16 * 4, 32 * 16 * 4);
+        assert_eq!(bytes, [x + w, 2 * x + 4 * w, y, y]);
+        assert_eq!(verify_need(&output.interface).total(), need.total() + y);
+    }
+}

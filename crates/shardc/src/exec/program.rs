@@ -1,0 +1,326 @@
+//! Programs that are compiled for the devices of a client.
+
+use std::borrow::Cow;
+
+use shardc_ir::{Module, OpKind, SpmdMode};
+use shardc_passes::expand::{expand, is_needed};
+use shardc_passes::gspmd::{import_gspmd, is_annotated};
+use shardc_passes::inline::inline_calls;
+use shardc_passes::manual::unroll_manual;
+use shardc_passes::names::argument_name;
+use shardc_passes::partition::{Interface, InterfaceTensor};
+use shardc_runtime::mismatch::{self, Mismatch, Problem};
+use shardc_runtime::{
+    ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, HostArray, LoadedExecutable, RuntimeError,
+    ShardLayout, ShardedArray,
+};
+
+use super::limits::{Limits, program_need};
+use super::{compile_options, layout, static_shape};
+use crate::backend::{self, BackendOptions};
+use crate::{Error, Output};
+
+/// A parameter or result of a program.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// The program's name of it, where it has one.
+    pub name: Option<String>,
+    /// Element type and shape of the whole array.
+    pub ty: ArrayType,
+    /// Which block of it each device has.
+    pub layout: ShardLayout,
+    /// Whether the program may take its memory for a result.
+    pub is_donated: bool,
+}
+
+impl Port {
+    fn of(interface: &Interface, tensor: &InterfaceTensor) -> Result<Port, Error> {
+        Ok(Port {
+            name: tensor.name.clone(),
+            ty: ArrayType { dtype: tensor.global.dtype, shape: static_shape(&tensor.global)? },
+            layout: layout(interface, tensor)?,
+            is_donated: tensor.donated_to.is_some(),
+        })
+    }
+
+    /// The block that each device has.
+    fn block(&self) -> ArrayType {
+        ArrayType { dtype: self.ty.dtype, shape: self.layout.local_shape().to_vec() }
+    }
+}
+
+/// A program compiled for the devices of a client.
+#[derive(Debug)]
+pub struct Program {
+    executable: LoadedExecutable,
+    inputs: Vec<Port>,
+    /// `None` for a result whose size is known only when it is there.
+    outputs: Vec<Option<Port>>,
+    limits: Limits,
+    /// Whether the devices' memory is this machine's.
+    is_on_host: bool,
+}
+
+impl Program {
+    /// Compiles a module for one device, its annotations ignored. A manual computation is written out for each of its
+    /// coordinates, with arithmetic in place of collectives.
+    ///
+    /// # Errors
+    /// The back end refuses it, or a manual computation has no such form.
+    pub fn single(client: &Client, module: &Module) -> Result<Program, Error> {
+        // Calls that stand for shardings mean nothing to a back end; as constraints they go.
+        let mut plain = Cow::Borrowed(module);
+        if is_annotated(module) {
+            let mut read = module.clone();
+            if import_gspmd(&mut read, None).is_ok() {
+                plain = Cow::Owned(read);
+            }
+        }
+        if has_manual(&plain) {
+            let module = plain.to_mut();
+            inline_calls(module)?;
+            if let Some(entry) = module.entry() {
+                unroll_manual(module, entry)?;
+            }
+        }
+        for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
+            expand(plain.to_mut(), body);
+        }
+        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1) };
+        let code = backend::code(&plain, &options)?;
+        let executable = client.compile(&code, &CompileOptions::replicas(1))?;
+        let (inputs, outputs) = ports(&plain)?;
+        Ok(Program::new(client, executable, inputs, outputs))
+    }
+
+    /// Compiles a partitioned program for all its devices.
+    ///
+    /// # Errors
+    /// The back end refuses it, or the client has too few devices.
+    pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
+        let code = output.backend_code()?;
+        let n = output.manifest.num_devices;
+        let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
+        let interface = &output.interface;
+        let inputs = interface.inputs.iter().map(|t| Port::of(interface, t));
+        let outputs = interface.outputs.iter().map(|t| Port::of(interface, t).map(Some));
+        let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
+        let outputs = outputs.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Program::new(client, executable, inputs, outputs))
+    }
+
+    fn new(
+        client: &Client,
+        executable: LoadedExecutable,
+        inputs: Vec<Port>,
+        outputs: Vec<Option<Port>>,
+    ) -> Program {
+        executable.set_parameters(inputs.iter().map(Port::block).collect());
+        let is_on_host = client.platform_name() == "cpu";
+        Program { executable, inputs, outputs, limits: Limits::default(), is_on_host }
+    }
+
+    /// The same program with other limits to what a run may take.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Program {
+        self.limits = limits;
+        self
+    }
+
+    /// What the program takes, in order.
+    #[must_use]
+    pub fn inputs(&self) -> &[Port] {
+        &self.inputs
+    }
+
+    /// Runs the program on whole arrays: splits the inputs over the devices, runs them all, puts the outputs together.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Inputs`] with everything that is wrong with the inputs, before anything is sent;
+    /// [`RuntimeError::Memory`] where this machine has too little; [`RuntimeError::TimeLimit`]; the run fails, or
+    /// devices that hold the same block disagree on it.
+    pub fn run(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<HostArray>, Error> {
+        let arguments = self.put(client, inputs)?;
+        let results = self.execute(arguments, Vec::new())?;
+        let count = results.first().map_or(0, Vec::len);
+        let mut outputs = Vec::with_capacity(count);
+        for o in 0..count {
+            let shards =
+                results.iter().map(|device| device[o].to_host()).collect::<Result<Vec<_>, RuntimeError>>()?;
+            match self.outputs.get(o).and_then(Option::as_ref) {
+                Some(Port { layout, .. }) => {
+                    if let Some(disagreement) = layout.check_replicas(&shards)? {
+                        return Err(shardc_ir::Diagnostic::internal(
+                            "SH0790",
+                            format!(
+                                "devices disagree on a block of output {o} that they share: {disagreement:?}"
+                            ),
+                        )
+                        .into());
+                    }
+                    outputs.push(layout.gather(&shards)?);
+                }
+                None => outputs.extend(shards.into_iter().next()),
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Splits whole arrays over the devices, as the program takes them, for [`Program::step`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays, before anything is sent;
+    /// [`RuntimeError::Memory`] where this machine has too little.
+    pub fn put(&self, client: &Client, inputs: &[HostArray]) -> Result<Vec<ShardedArray>, Error> {
+        self.check_arrays(inputs)?;
+        program_need(self).check("running the program", self.limits.memory)?;
+        let devices = self.executable.devices();
+        let spread = |(port, array): (&Port, &HostArray)| {
+            Ok(ShardedArray::from_host(client, devices, port.layout.clone(), array)?)
+        };
+        self.inputs.iter().zip(inputs).map(spread).collect()
+    }
+
+    /// Runs the program on arrays that are on its devices, and leaves what it gives there. The arrays stay valid. Devices
+    /// that hold the same block are not compared, see [`ShardedArray::check_replicas`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::Inputs`] with everything that is wrong with the arrays (number, types, how they are split), before
+    /// anything is started; [`RuntimeError::TimeLimit`]; the run fails.
+    pub fn step(&self, inputs: &[ShardedArray]) -> Result<Vec<ShardedArray>, Error> {
+        self.check_spread(inputs)?;
+        self.finish(self.execute(inputs.to_vec(), Vec::new())?)
+    }
+
+    /// As [`Program::step`], and the program may take the memory of the arrays for its results, where it says so
+    /// (`tf.aliasing_output`, which `jax.jit(donate_argnums=..)` writes). An array that has clones is copied first. After
+    /// an error the arrays are gone.
+    ///
+    /// # Errors
+    /// As for [`Program::step`].
+    pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
+        self.check_spread(&inputs)?;
+        let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);
+        let donated = donated.map(|(i, _)| i).collect();
+        self.finish(self.execute(inputs, donated)?)
+    }
+
+    fn execute(&self, inputs: Vec<ShardedArray>, donate: Vec<usize>) -> Result<Vec<Vec<Buffer>>, Error> {
+        let mut lists: Vec<Vec<Buffer>> =
+            vec![Vec::with_capacity(inputs.len()); self.executable.devices().len()];
+        for array in inputs {
+            for (list, buffer) in lists.iter_mut().zip(array.into_buffers()) {
+                list.push(buffer);
+            }
+        }
+        let options = ExecuteOptions { time_limit: self.limits.time, donate };
+        Ok(self.executable.execute_with(lists, &options)?)
+    }
+
+    /// What a run left on the devices, as whole arrays.
+    fn finish(&self, results: Vec<Vec<Buffer>>) -> Result<Vec<ShardedArray>, Error> {
+        let layouts: Option<Vec<ShardLayout>> =
+            self.outputs.iter().map(|port| Some(port.as_ref()?.layout.clone())).collect();
+        let Some(layouts) = layouts else {
+            return Err(shardc_ir::Diagnostic::unsupported(
+                "SH0701",
+                "a result has a size that is not known, and cannot stay on the devices",
+            )
+            .hint("use `Program::run`, which brings it to the host")
+            .into());
+        };
+        Ok(ShardedArray::from_results(&results, &layouts)?)
+    }
+
+    /// Compares whole arrays with what the program takes.
+    fn check_arrays(&self, given: &[HostArray]) -> Result<(), Error> {
+        let types: Vec<ArrayType> = given.iter().map(HostArray::ty).collect();
+        let damaged = given.iter().enumerate().filter_map(|(i, array)| {
+            Some(Mismatch::new(i, Problem::Data { reason: array.check().err()?.to_string() }))
+        });
+        self.refuse(self.compare(&types).into_iter().chain(damaged).collect())
+    }
+
+    /// Compares arrays on devices with what the program takes.
+    fn check_spread(&self, given: &[ShardedArray]) -> Result<(), Error> {
+        let types: Vec<ArrayType> = given.iter().map(ShardedArray::ty).collect();
+        let mut wrong = self.compare(&types);
+        for (i, (port, array)) in self.inputs.iter().zip(given).enumerate() {
+            if port.ty == array.ty() && port.layout != *array.layout() {
+                let (expected, given) = (port.layout.to_string(), array.layout().to_string());
+                let given = if expected == given {
+                    format!("{given}, in another order of the devices")
+                } else {
+                    given
+                };
+                wrong.push(Mismatch::new(i, Problem::Layout { expected, given }));
+            }
+        }
+        self.refuse(wrong)
+    }
+
+    fn compare(&self, given: &[ArrayType]) -> Vec<Mismatch> {
+        let expected: Vec<ArrayType> = self.inputs.iter().map(|port| port.ty.clone()).collect();
+        mismatch::compare(&expected, given)
+    }
+
+    fn refuse(&self, wrong: Vec<Mismatch>) -> Result<(), Error> {
+        let name = |i: usize| self.inputs.get(i).and_then(|port| port.name.as_deref());
+        let named = wrong.into_iter().map(|found| {
+            let name = name(found.index);
+            found.named(name)
+        });
+        Ok(mismatch::none(named.collect(), self.inputs.len())?)
+    }
+
+    /// What it gives, in order; `None` for what has a size that is not known.
+    pub(super) fn outputs(&self) -> &[Option<Port>] {
+        &self.outputs
+    }
+
+    /// Whether the devices' memory is this machine's.
+    pub(super) fn is_on_host(&self) -> bool {
+        self.is_on_host
+    }
+
+    /// What was compiled.
+    #[must_use]
+    pub fn executable(&self) -> &LoadedExecutable {
+        &self.executable
+    }
+}
+
+/// Parameters and results of a module that one device runs.
+#[expect(clippy::type_complexity, reason = "two lists, of which one has gaps")]
+fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
+    let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else {
+        return Err(shardc_ir::Diagnostic::invalid("SH0702", "the program has no entry function").into());
+    };
+    let args = func.body.map(|body| module.regions[body].args.as_slice()).unwrap_or_default();
+    let types = args.iter().map(|&arg| module.values[arg].ty);
+    let port = |ty, name: Option<String>, is_donated: bool| -> Result<Port, Error> {
+        let Some(tensor) = module.types.stored(ty) else {
+            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            return Err(shardc_ir::Diagnostic::unsupported("SH0703", message)
+                .at(func.span)
+                .hint("pass tensors in and out of the entry function")
+                .into());
+        };
+        let shape = static_shape(tensor)?;
+        let layout = ShardLayout::replicated(&shape, 1)?;
+        Ok(Port { name, ty: ArrayType { dtype: tensor.dtype, shape }, layout, is_donated })
+    };
+    let inputs = types
+        .enumerate()
+        .map(|(i, ty)| {
+            let is_donated = func.arg_attrs.get(i).is_some_and(|a| a.get("tf.aliasing_output").is_some());
+            port(ty, argument_name(module, func, i), is_donated)
+        })
+        .collect::<Result<_, Error>>()?;
+    let outputs = func.results.iter().map(|&ty| port(ty, None, false).ok()).collect();
+    Ok((inputs, outputs))
+}
+
+fn has_manual(module: &Module) -> bool {
+    module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_)))
+}

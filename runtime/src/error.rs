@@ -146,6 +146,16 @@ pub enum RuntimeError {
         /// Hexadecimal, of what arrived.
         got: String,
     },
+    /// An installed plugin is not what was installed.
+    #[error("the PJRT plugin {} is damaged: it has sha256 {got}, and had {expected} when it was installed", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Hexadecimal, as it was installed.
+        expected: String,
+        /// Hexadecimal, as it is now.
+        got: String,
+    },
     /// A PJRT call failed.
     #[error("{call}: {}: {message}", .code.name())]
     Pjrt {
@@ -281,6 +291,7 @@ impl RuntimeError {
             | RuntimeError::PluginLoad { .. }
             | RuntimeError::Install { .. }
             | RuntimeError::Digest { .. }
+            | RuntimeError::Damaged { .. }
             | RuntimeError::TimeLimit { .. }
             | RuntimeError::ClientLost { .. }
             | RuntimeError::Argument(_)
@@ -322,6 +333,7 @@ impl RuntimeError {
             RuntimeError::NotInstallable { .. } => "RT0104",
             RuntimeError::Install { .. } => "RT0105",
             RuntimeError::Digest { .. } => "RT0106",
+            RuntimeError::Damaged { .. } => "RT0107",
             RuntimeError::Pjrt { .. } => "RT0201",
             RuntimeError::Compile { .. } => "RT0202",
             RuntimeError::Protocol { .. } => "RT0203",
@@ -368,6 +380,7 @@ impl RuntimeError {
             RuntimeError::Digest { .. } => {
                 Some("the download is damaged or was tampered with; nothing was installed".to_owned())
             }
+            RuntimeError::Damaged { .. } => Some("`shardc plugin install` installs it again".to_owned()),
             RuntimeError::Pjrt { message, .. } | RuntimeError::Compile { message, .. }
                 if is_missing_custom_call(message) =>
             {

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, found};
 use shardc_runtime::aot::{self, CHILD_COMMAND, CompileRequest, Target};
-use shardc_runtime::{CompileOptions, ErrorClass, RuntimeError, plugin};
+use shardc_runtime::plugin::Health;
+use shardc_runtime::{CompileOptions, Environment, ErrorClass, PluginKind, RuntimeError, plugin};
 
 fn request(target: &str, program: &str, options: CompileOptions) -> Option<CompileRequest> {
     let target = Target::parse(target).unwrap();
@@ -32,6 +33,10 @@ fn cpu_here_and_in_a_child() {
     there.executable_bytes = here.executable_bytes;
     assert_eq!(here, there);
     assert_eq!((here.devices, here.argument_bytes, here.bytes_sent()), (8, 16, 28));
+    // What the CPU compiler does not say is left out, rather than 0.
+    let json = serde_json::to_value(&here).unwrap();
+    assert!(json.get("generated_code_bytes").is_none() && json.get("flops").is_some(), "{json}");
+    assert!(json.get("peak_bytes").is_none_or(|n| n.as_u64() > Some(0)), "{json}");
     assert!(std::fs::metadata(directory.path().join("sum.exe")).unwrap().len() > 0);
 }
 
@@ -45,7 +50,7 @@ fn tpu_in_a_child() {
         let report = in_child(&request).unwrap();
         assert_eq!((report.devices, report.bytes_sent()), (8, 28), "{report:?}");
         assert_eq!(report.collectives["all-reduce"].count, 1);
-        assert!(report.executable_bytes > 0 && report.argument_bytes >= 16, "{report:?}");
+        assert!(report.executable_bytes.is_some() && report.argument_bytes >= 16, "{report:?}");
     }
 }
 
@@ -59,7 +64,8 @@ fn tpu_slices_are_checked() {
     let Some(mut request) = request("tpu:v5e:2x4", ALL_REDUCE_REPLICAS, CompileOptions::replicas(4)) else {
         return;
     };
-    assert_eq!(in_child(&request).unwrap_err().code(), "RT0301");
+    let error = in_child(&request).unwrap_err();
+    assert!(matches!(error, RuntimeError::Devices { program: 4, available: 8 }), "{error}");
     request.target = Target::parse("tpu:v99:2x4").unwrap();
     let error = in_child(&request).unwrap_err();
     assert!(["RT0501", "RT0502"].contains(&error.code()), "{error}");
@@ -101,13 +107,41 @@ fn a_child_that_answers_nothing_is_an_error() {
     assert_eq!(error.code(), "RT0601");
 }
 
+/// A shared library whose initialiser kills the process is told, and kills a child.
+fn a_plugin_that_crashes_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let plugin = directory.path().join("plugin.so");
+    std::fs::write(&plugin, "whatever").unwrap();
+    let environment = Environment::default().with_plugin(PluginKind::Cpu, &plugin);
+    let broken = |program: &Path| {
+        let checks = plugin::doctor(&environment, Some(program));
+        let check = checks.into_iter().find(|c| c.kind == PluginKind::Cpu).unwrap();
+        match check.health {
+            Health::Broken { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let said = broken(&std::env::current_exe().unwrap());
+    assert!(said.contains("it is no shared library"), "{said}");
+    let crashes = directory.path().join("crashes");
+    std::fs::write(&crashes, "#!/bin/sh\nkill -BUS $$\n").unwrap();
+    std::fs::set_permissions(&crashes, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(broken(&crashes), "its process was killed by signal 7 (SIGBUS)");
+    let Some(found) = found(PluginKind::Cpu) else { return };
+    let environment = Environment::default().with_plugin(PluginKind::Cpu, &found.path);
+    let checks = plugin::doctor(&environment, Some(&std::env::current_exe().unwrap()));
+    let health = &checks.iter().find(|c| c.kind == PluginKind::Cpu).unwrap().health;
+    assert!(matches!(health, Health::Loads { devices: Ok((name, 1..)), .. } if name == "cpu"), "{health:?}");
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|a| a == CHILD_COMMAND) {
         return ExitCode::from(arguments.get(2).map_or(2, |path| aot::run_child(Path::new(path))));
     }
     assert!(plugin::quiet_plugin_logs(), "this is the only thread so far");
-    let tests: [(&str, fn()); 7] = [
+    let tests: [(&str, fn()); 8] = [
         ("cpu_here_and_in_a_child", cpu_here_and_in_a_child),
         ("tpu_in_a_child", tpu_in_a_child),
         ("errors_cross_from_the_child", errors_cross_from_the_child),
@@ -115,6 +149,7 @@ fn main() -> ExitCode {
         ("wrong_replica_groups_are_the_programs_fault", wrong_replica_groups_are_the_programs_fault),
         ("a_compiler_that_aborts_is_an_error", a_compiler_that_aborts_is_an_error),
         ("a_child_that_answers_nothing_is_an_error", a_child_that_answers_nothing_is_an_error),
+        ("a_plugin_that_crashes_is_told", a_plugin_that_crashes_is_told),
     ];
     // The options of Rust's own test programs that matter here: a filter, and a list for tools.
     if arguments.iter().any(|a| a == "--list") {

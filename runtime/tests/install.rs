@@ -34,10 +34,17 @@ fn installing_twice_is_installing_once() {
     // Nothing is left of the work.
     assert_eq!(std::fs::read_dir(environment.plugin_cache().unwrap()).unwrap().count(), 1);
 
+    // What was damaged since is found out, and installed again.
+    let whole = std::fs::read(&found.path).unwrap();
+    std::fs::write(&found.path, &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(Plugin::load(&found.path).unwrap_err().code(), "RT0107");
+    plugin::install(PluginKind::Cpu, &environment, &mut |_| {}).unwrap();
+    assert!(std::fs::read(&found.path).unwrap() == whole);
+
     let loaded = Plugin::load(&found.path).unwrap();
     assert_eq!(loaded.api_version().0, 0);
     assert!(loaded.missing_functions().is_empty(), "{:?}", loaded.missing_functions());
-    let checks = plugin::doctor(&Environment::default().with_plugin(PluginKind::Cpu, &found.path));
+    let checks = plugin::doctor(&Environment::default().with_plugin(PluginKind::Cpu, &found.path), None);
     let check =
         checks.iter().find(|c| c.found.as_ref().is_some_and(|f| f.source == PluginSource::Explicit)).unwrap();
     assert!(

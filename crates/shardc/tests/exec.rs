@@ -40,7 +40,7 @@ fn step() -> Option<(Client, Output, Program)> {
 fn runtime(error: Error) -> RuntimeError {
     match error {
         Error::Runtime(error) => error,
-        other => panic!("{other}"),
+        other @ Error::Diagnostics(_) => panic!("{other}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Compilation in a process of its own.
+//! What is done in a process of its own, because a plugin may end it: compilation, and looking at a plugin.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{CompileReport, CompileRequest, Target, compile};
 use crate::error::{ErrorClass, Result, RuntimeError};
 use crate::options::{CompileOptions, OptionValue};
-use crate::plugin::{NO_TPU, QUIET};
+use crate::plugin::{Health, NO_TPU, PluginKind, QUIET, look};
 use crate::scratch::Scratch;
 
 /// The hidden sub-command that a program must hand to [`run_child`].
@@ -45,12 +45,36 @@ enum Value {
     Text(String),
 }
 
+/// What a child is to do.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Task {
+    Compile(Request),
+    /// Load a plugin and say what it is good for.
+    Look {
+        kind: PluginKind,
+        plugin: PathBuf,
+        answer: PathBuf,
+    },
+}
+
 /// What comes back from the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
     Report(CompileReport),
-    Error { code: String, class: ErrorClass, message: String, hint: Option<String> },
+    Error {
+        code: String,
+        class: ErrorClass,
+        message: String,
+        hint: Option<String>,
+    },
+    Health(Health),
+    /// Another number of devices than the program's.
+    Devices {
+        program: usize,
+        available: usize,
+    },
 }
 
 /// Compiles in a child process, so that a compiler that aborts costs an error and no more.
@@ -87,11 +111,41 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
         answer: path("answer.json"),
     };
     std::fs::write(&wire.program, &request.program).map_err(RuntimeError::io(&wire.program))?;
-    let request_path = path("request.json");
-    write_json(&request_path, &wire)?;
+    let answer = wire.answer.clone();
+    let (answer, died) = ask(program, &path("request.json"), &Task::Compile(wire), &answer)?;
+    match answer {
+        Some(Answer::Report(report)) => Ok(report),
+        Some(Answer::Error { code, class, message, hint }) => {
+            Err(RuntimeError::Child { code, class, message, hint })
+        }
+        Some(Answer::Devices { program, available }) => Err(RuntimeError::Devices { program, available }),
+        Some(Answer::Health(_)) | None => Err(died),
+    }
+}
 
+/// Loads a plugin in a child process and says what it is good for; `program` as for [`compile_in_child`].
+///
+/// # Errors
+///
+/// [`RuntimeError::ChildDied`] where the child was killed, as by a plugin that crashes.
+pub(crate) fn look_in_child(program: &Path, kind: PluginKind, plugin: &Path) -> Result<Health> {
+    let work = Scratch::new(|| tempfile::Builder::new().prefix("shardc-doctor-").tempdir())
+        .map_err(RuntimeError::io(&std::env::temp_dir()))?;
+    let answer = work.path().join("answer.json");
+    let plugin = std::path::absolute(plugin).map_err(RuntimeError::io(plugin))?;
+    let task = Task::Look { kind, plugin, answer: answer.clone() };
+    let (answer, died) = ask(program, &work.path().join("request.json"), &task, &answer)?;
+    match answer {
+        Some(Answer::Health(health)) => Ok(health),
+        _ => Err(died),
+    }
+}
+
+/// Has a child do a task. Returns its answer, if it lived to give one, and how it ended.
+fn ask(program: &Path, request: &Path, task: &Task, answer: &Path) -> Result<(Option<Answer>, RuntimeError)> {
+    write_json(request, task)?;
     let mut command = Command::new(program);
-    command.arg(CHILD_COMMAND).arg(&request_path);
+    command.arg(CHILD_COMMAND).arg(request);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     for (name, value) in QUIET.iter().chain(NO_TPU) {
         if std::env::var_os(name).is_none() {
@@ -105,14 +159,8 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
     let status = child.wait().map_err(RuntimeError::io(program))?;
     drop(lifeline);
     // A child that died may have left an answer that it had begun: its death says more.
-    let answer = status.success().then(|| read_json::<Answer>(&wire.answer)).and_then(Result::ok);
-    match answer {
-        Some(Answer::Report(report)) => Ok(report),
-        Some(Answer::Error { code, class, message, hint }) => {
-            Err(RuntimeError::Child { code, class, message, hint })
-        }
-        None => Err(RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }),
-    }
+    let answer = status.success().then(|| read_json::<Answer>(answer)).and_then(Result::ok);
+    Ok((answer, RuntimeError::ChildDied { how: how_it_ended(status), stderr_tail: tail }))
 }
 
 /// The child's side of [`compile_in_child`]: reads the request, compiles, writes the answer. Returns the status that
@@ -121,9 +169,17 @@ pub fn compile_in_child(program: &Path, request: &CompileRequest) -> Result<Comp
 pub fn run_child(request: &Path) -> u8 {
     crate::plugin::quiet_plugin_logs();
     std::thread::spawn(end_with_parent);
-    let Ok(wire) = read_json::<Request>(request) else { return 2 };
+    let Ok(task) = read_json::<Task>(request) else { return 2 };
+    let wire = match task {
+        Task::Compile(wire) => wire,
+        Task::Look { kind, plugin, answer } => {
+            let done = write_json(&answer, &Answer::Health(look(kind, &plugin)));
+            return if done.is_ok() { 0 } else { 2 };
+        }
+    };
     let answer = match compile_wire(&wire) {
         Ok(report) => Answer::Report(report),
+        Err(RuntimeError::Devices { program, available }) => Answer::Devices { program, available },
         Err(error) => Answer::Error {
             code: error.code().to_owned(),
             class: error.class(),
@@ -202,6 +258,7 @@ fn how_it_ended(status: ExitStatus) -> String {
             let name = match signal {
                 4 => " (SIGILL)",
                 6 => " (SIGABRT)",
+                7 => " (SIGBUS)",
                 9 => " (SIGKILL: often the system's answer to a lack of memory)",
                 11 => " (SIGSEGV)",
                 _ => "",

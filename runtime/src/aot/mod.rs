@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::child::look_in_child;
 pub use self::child::{CHILD_COMMAND, compile_in_child, run_child};
 pub use self::target::Target;
 use crate::client::{Client, ClientOptions, as_compile_error};
@@ -52,16 +53,21 @@ pub struct CompileReport {
     pub temp_bytes: u64,
     /// Bytes of results that share memory with arguments.
     pub alias_bytes: u64,
-    /// The most bytes that are alive at once; 0 where the compiler does not say.
-    pub peak_bytes: u64,
-    /// Bytes of machine code.
-    pub generated_code_bytes: u64,
-    /// The compiler's count of floating-point operations; loop bodies count once.
-    pub flops: f64,
+    /// The most bytes that are alive at once. Absent where the compiler does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
+    /// Bytes of machine code. Absent where the compiler does not say, as for the CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated_code_bytes: Option<u64>,
+    /// The compiler's count of floating-point operations; loop bodies count once. Absent where the compiler has no such
+    /// count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flops: Option<f64>,
     /// Collectives by kind, in one run of the program.
     pub collectives: Collectives,
-    /// Size of the serialised executable, in bytes; 0 where the plugin cannot write it.
-    pub executable_bytes: u64,
+    /// Size of the serialised executable, in bytes. Absent where the plugin cannot write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executable_bytes: Option<u64>,
     /// How long the compiler took, in seconds.
     pub compile_seconds: f64,
 }
@@ -162,13 +168,18 @@ fn report(
         output_bytes: memory.output_bytes,
         temp_bytes: memory.temp_bytes,
         alias_bytes: memory.alias_bytes,
-        peak_bytes: memory.peak_bytes,
-        generated_code_bytes: memory.generated_code_bytes,
-        flops: cost.flops,
+        peak_bytes: known(memory.peak_bytes),
+        generated_code_bytes: known(memory.generated_code_bytes),
+        flops: cost.properties.contains_key("flops").then_some(cost.flops).filter(|n| *n >= 0.0),
         collectives,
-        executable_bytes: serialized.len() as u64,
+        executable_bytes: known(serialized.len() as u64),
         compile_seconds,
     })
+}
+
+/// A figure for which a compiler that does not know it gives 0.
+fn known(bytes: u64) -> Option<u64> {
+    (bytes > 0).then_some(bytes)
 }
 
 /// Takes `value` for the answer of a plugin that says that it has none.

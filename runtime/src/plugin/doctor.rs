@@ -1,6 +1,11 @@
 //! What is there, and what is wrong with it.
 
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
 use super::{Environment, FoundPlugin, Plugin, PluginKind, has_tpu, list};
+use crate::aot::look_in_child;
 use crate::client::{Client, ClientOptions};
 use crate::error::{Result, RuntimeError};
 
@@ -16,7 +21,8 @@ pub struct Check {
 }
 
 /// What a plugin is good for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Health {
     /// No plugin of this kind.
     Absent {
@@ -33,7 +39,7 @@ pub enum Health {
         /// Version of its C API.
         api_version: (i32, i32),
         /// Functions that shardc may call and that it lacks.
-        missing_functions: Vec<&'static str>,
+        missing_functions: Vec<String>,
         /// Its platform and number of devices, or why it has none here. A TPU or CUDA plugin without its hardware
         /// compiles ahead of time and runs nothing.
         devices: Result<(String, usize), String>,
@@ -42,10 +48,30 @@ pub enum Health {
 
 /// Looks at every plugin that can be found; one entry for each, and one for each kind that has none.
 ///
-/// This loads plugins. The TPU plugin is not asked for devices unless the machine has TPU device files, because
-/// looking for a TPU that is not there may end the process.
+/// Each plugin is loaded in a process of its own, so that one that crashes is told, and not the end of the caller.
+/// `program` is as for [`crate::aot::compile_in_child`]; without it, plugins are loaded in this process. The TPU plugin is
+/// not asked for devices unless the machine has TPU device files, because looking for a TPU that is not there may end the
+/// process.
 #[must_use]
-pub fn doctor(environment: &Environment) -> Vec<Check> {
+pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
+    let check = |found: FoundPlugin| {
+        let health = match program {
+            None => look(found.kind, &found.path),
+            Some(program) => look_in_child(program, found.kind, &found.path).unwrap_or_else(|error| {
+                let reason = match error {
+                    RuntimeError::ChildDied { how, stderr_tail } if stderr_tail.is_empty() => {
+                        format!("its process {how}")
+                    }
+                    RuntimeError::ChildDied { how, stderr_tail } => {
+                        format!("its process {how}; it last wrote:\n{stderr_tail}")
+                    }
+                    other => other.to_string(),
+                };
+                Health::Broken { reason }
+            }),
+        };
+        Check { kind: found.kind, found: Some(found), health }
+    };
     let mut checks: Vec<Check> = list(environment).into_iter().map(check).collect();
     for kind in PluginKind::ALL {
         if !checks.iter().any(|check| check.kind == kind) {
@@ -58,16 +84,16 @@ pub fn doctor(environment: &Environment) -> Vec<Check> {
     checks
 }
 
-fn check(found: FoundPlugin) -> Check {
-    let health = match Plugin::load(&found.path) {
+/// Loads a plugin in this process.
+pub(crate) fn look(kind: PluginKind, path: &Path) -> Health {
+    match Plugin::load(path) {
         Err(error) => Health::Broken { reason: error.to_string() },
         Ok(plugin) => Health::Loads {
             api_version: plugin.api_version(),
-            missing_functions: plugin.missing_functions(),
-            devices: devices(found.kind, &plugin).map_err(|error| error.to_string()),
+            missing_functions: plugin.missing_functions().into_iter().map(str::to_owned).collect(),
+            devices: devices(kind, &plugin).map_err(|error| error.to_string()),
         },
-    };
-    Check { kind: found.kind, found: Some(found), health }
+    }
 }
 
 fn devices(kind: PluginKind, plugin: &Plugin) -> Result<(String, usize)> {

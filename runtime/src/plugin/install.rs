@@ -9,6 +9,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use ureq::tls::{RootCerts, TlsConfig};
 
+use super::digest;
 use super::find::cached;
 use super::pins::Pin;
 use super::{Environment, FoundPlugin, PluginKind};
@@ -17,8 +18,29 @@ use crate::scratch::Scratch;
 
 /// The index where `PIP_INDEX_URL` names no other.
 const INDEX: &str = "https://pypi.org/simple";
-/// An index page lists every release of a project; this is far above any.
-const LARGEST_PAGE: u64 = 64 << 20;
+
+/// What a download may take.
+struct Bounds {
+    /// Bytes of an index page, which lists every release of a project.
+    page: u64,
+    /// Bytes of a wheel.
+    wheel: u64,
+    /// How long until there is a connection.
+    connect: Duration,
+    /// How long the server may send nothing.
+    idle: Duration,
+    /// How long a page or a wheel may take.
+    total: Duration,
+}
+
+/// Far above what pinned projects and their index pages have, and below what would fill a disk.
+const BOUNDS: Bounds = Bounds {
+    page: 64 << 20,
+    wheel: 1 << 30,
+    connect: Duration::from_secs(30),
+    idle: Duration::from_secs(60),
+    total: Duration::from_secs(60 * 60),
+};
 
 /// How far an installation is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +70,9 @@ pub enum InstallProgress {
 /// Installs the pinned plugin of a kind into shardc's cache, unless it is there.
 ///
 /// The file comes from the package index (PyPI's simple API, JSON or HTML; `PIP_INDEX_URL` names another index) and
-/// must have the pinned SHA-256. The plugin appears in the cache whole or not at all, and two processes that install
-/// at once do not disturb each other.
+/// must have the pinned SHA-256. It is refused where it is larger than a gigabyte, where the server sends nothing for a
+/// minute, and after an hour. The plugin appears in the cache whole or not at all, and two processes that install
+/// at once do not disturb each other. A plugin that was installed before and was damaged since is installed anew.
 ///
 /// # Errors
 ///
@@ -69,19 +92,30 @@ pub fn install(
         )
     })?;
     if let Some(found) = cached(kind, &cache) {
-        progress(InstallProgress::AlreadyInstalled);
-        return Ok(found);
+        match digest::check(&found.path) {
+            Ok(()) => {
+                progress(InstallProgress::AlreadyInstalled);
+                return Ok(found);
+            }
+            Err(RuntimeError::Damaged { .. }) => {
+                let damaged = pin.directory(&cache);
+                fs::remove_dir_all(&damaged).map_err(RuntimeError::io(&damaged))?;
+            }
+            Err(error) => return Err(error),
+        }
     }
     fs::create_dir_all(&cache).map_err(RuntimeError::io(&cache))?;
     // In the cache itself, so that the final rename stays on one file system.
     let work = Scratch::new(|| tempfile::Builder::new().prefix(".installing-").tempdir_in(&cache))
         .map_err(RuntimeError::io(&cache))?;
     let wheel = work.path().join("wheel");
-    download(&pin, environment, &wheel, progress)?;
+    download(&pin, environment, &wheel, &BOUNDS, progress)?;
     progress(InstallProgress::Unpacking);
     let ready = work.path().join("ready");
     fs::create_dir(&ready).map_err(RuntimeError::io(&ready))?;
-    unpack(&pin, &wheel, &ready.join(pin.file_name()))?;
+    let unpacked = ready.join(pin.file_name());
+    unpack(&pin, &wheel, &unpacked)?;
+    digest::record(&unpacked)?;
     let target = pin.directory(&cache);
     // A directory takes another's place only if that one is empty: where another process was faster, its plugin is
     // as good as ours.
@@ -107,11 +141,14 @@ fn download(
     pin: &Pin,
     environment: &Environment,
     to: &Path,
+    bounds: &Bounds,
     progress: &mut dyn FnMut(InstallProgress),
 ) -> Result<()> {
     let fail = |reason: String| RuntimeError::Install { package: package(pin), reason };
     let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_connect(Some(Duration::from_secs(30)))
+        .timeout_connect(Some(bounds.connect))
+        .timeout_per_read(Some(bounds.idle))
+        .timeout_global(Some(bounds.total))
         // The system's certificates, as a user behind a company's proxy needs them.
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .build()
@@ -123,7 +160,7 @@ fn download(
         .get(&page_url)
         .header("Accept", "application/vnd.pypi.simple.v1+json, text/html;q=0.5")
         .call()
-        .and_then(|mut response| response.body_mut().with_config().limit(LARGEST_PAGE).read_to_string())
+        .and_then(|mut response| response.body_mut().with_config().limit(bounds.page).read_to_string())
         .map_err(|e| fail(format!("{page_url}: {e}")))?;
     let link =
         find_link(&page, pin.file).ok_or_else(|| fail(format!("{page_url} does not list {}", pin.file)))?;
@@ -134,7 +171,11 @@ fn download(
         .headers()
         .get("content-length")
         .and_then(|length| length.to_str().ok())
-        .and_then(|length| length.parse().ok());
+        .and_then(|length| length.parse::<u64>().ok());
+    let too_large = || fail(format!("{url}: the file is larger than {} bytes", bounds.wheel));
+    if total.is_some_and(|total| total > bounds.wheel) {
+        return Err(too_large());
+    }
     let mut body = response.into_body().into_reader();
     let mut file = File::create(to).map_err(RuntimeError::io(to))?;
     let mut hash = Sha256::new();
@@ -147,13 +188,16 @@ fn download(
         hash.update(data);
         file.write_all(data).map_err(RuntimeError::io(to))?;
         received += size as u64;
+        if received > bounds.wheel {
+            return Err(too_large());
+        }
         if received == size as u64 || received - reported >= 1 << 20 || total == Some(received) {
             reported = received;
             progress(InstallProgress::Downloading { file: pin.file.to_owned(), received, total });
         }
     }
     file.sync_all().map_err(RuntimeError::io(to))?;
-    let got: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let got = digest::hex(hash);
     if got != pin.sha256 {
         return Err(RuntimeError::Digest {
             package: pin.file.to_owned(),
@@ -231,6 +275,9 @@ fn join_url(page: &str, link: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
 
     #[test]
@@ -253,6 +300,103 @@ mod tests {
         assert_eq!(join_url(page, "/y"), "https://index.example/y");
         assert_eq!(join_url(page, "../../files/y"), "https://index.example/team/files/y");
         assert_eq!(join_url(page, "y"), "https://index.example/team/simple/pkg/y");
+    }
+
+    /// An index and its files on this machine: `respond` writes the answer to a request for a path.
+    fn serve(respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> Environment {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { break };
+                let mut request = String::new();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|n| n > 2) {
+                    request.push_str(&line);
+                    line.clear();
+                }
+                let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+                respond(&path, &mut stream);
+            }
+        });
+        Environment::default().with_variable("PIP_INDEX_URL", format!("http://{address}/simple"))
+    }
+
+    fn answer(stream: &mut TcpStream, body: &[u8]) {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+    }
+
+    const PIN: Pin = Pin {
+        kind: PluginKind::Cpu,
+        platform: ("", ""),
+        project: "pkg",
+        version: "1",
+        file: "pkg-1.whl",
+        // Of no file that the tests serve.
+        sha256: "0000000000000000000000000000000000000000000000000000000000000000",
+        member: "x.so",
+    };
+    const PAGE: &[u8] = b"<a href='/files/pkg-1.whl'>x</a>";
+
+    fn fetch(bounds: &Bounds, respond: impl Fn(&str, &mut TcpStream) + Send + 'static) -> RuntimeError {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = serve(respond);
+        download(&PIN, &environment, &directory.path().join("wheel"), bounds, &mut |_| {}).unwrap_err()
+    }
+
+    const TIGHT: Bounds = Bounds {
+        page: 1000,
+        wheel: 1000,
+        connect: Duration::from_secs(5),
+        idle: Duration::from_millis(300),
+        total: Duration::from_secs(20),
+    };
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let error = fetch(&TIGHT, |path, stream| match path {
+            "/simple/pkg/" => answer(stream, PAGE),
+            _ => answer(stream, b"something else"),
+        });
+        assert_eq!(error.code(), "RT0106");
+    }
+
+    #[test]
+    fn files_that_are_too_large_are_refused() {
+        // Whether the server says so or not.
+        let error = fetch(&TIGHT, |path, stream| match path {
+            "/simple/pkg/" => answer(stream, PAGE),
+            _ => answer(stream, &[0; 1001]),
+        });
+        assert!(error.to_string().contains("larger than 1000 bytes"), "{error}");
+        let error = fetch(&TIGHT, |path, stream| match path {
+            "/simple/pkg/" => answer(stream, PAGE),
+            _ => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+                while stream.write_all(&[0; 4096]).is_ok() {}
+            }
+        });
+        assert!(error.to_string().contains("larger than 1000 bytes"), "{error}");
+        let error = fetch(&TIGHT, |_, stream| answer(stream, &[b' '; 2000]));
+        assert_eq!(error.code(), "RT0105");
+    }
+
+    #[test]
+    fn a_server_that_sends_nothing_is_not_waited_for() {
+        let started = std::time::Instant::now();
+        for stuck in ["/simple/pkg/", "/files/pkg-1.whl"] {
+            let error = fetch(&TIGHT, move |path, stream| {
+                if path != stuck {
+                    return answer(stream, PAGE);
+                }
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n12345");
+                std::thread::sleep(Duration::from_secs(15));
+            });
+            assert!(error.to_string().contains("timeout"), "{error}");
+        }
+        assert!(started.elapsed() < Duration::from_secs(10));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one, [`doctor`]
 //! says what is there and what is wrong with it.
 
+mod digest;
 mod doctor;
+mod elf;
 mod environment;
 mod find;
 mod install;
@@ -16,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::doctor::look;
 pub use self::doctor::{Check, Health, doctor};
 pub use self::environment::Environment;
 pub use self::find::{FoundPlugin, PluginSource, find, list};
@@ -99,13 +102,16 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// The file is no shared library for this machine, no PJRT plugin, or one of another major version of the API.
+    /// The file is no shared library for this machine, cut short, no PJRT plugin, or one of another major version of the
+    /// API; or it was installed by [`install`] and has changed since.
     pub fn load(path: &Path) -> Result<Plugin> {
         let path = path.canonicalize().map_err(RuntimeError::io(path))?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, plugin)) = loaded.iter().find(|(known, _)| *known == path) {
             return Ok(plugin.clone());
         }
+        digest::check(&path)?;
+        elf::check(&path).map_err(|reason| RuntimeError::PluginLoad { path: path.clone(), reason })?;
         let plugin = Plugin { api: Arc::new(Api::load(&path)?) };
         loaded.push((path, plugin.clone()));
         Ok(plugin)

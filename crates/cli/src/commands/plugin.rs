@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use shardc::runtime::plugin::{self, Check, FoundPlugin, Health, InstallProgress};
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
         }
         PluginCommand::Install { kind } => install(*kind, &environment, ui),
         PluginCommand::Doctor => {
-            let checks = plugin::doctor(&environment);
+            let program = std::env::current_exe().context("cannot find this program's own file")?;
+            let checks = plugin::doctor(&environment, Some(&program));
             let healthy = !checks.iter().any(|check| matches!(check.health, Health::Broken { .. }));
             let text = || checks.iter().map(|check| format!("{}\n", describe(check))).collect();
             ui.result(

@@ -291,7 +291,6 @@ impl Program {
 }
 
 /// Parameters and results of a module that one device runs.
-#[expect(clippy::type_complexity, reason = "two lists, of which one has gaps")]
 fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let Some(func) = module.entry().map(|entry| &module.funcs[entry]) else {
         return Err(shardc_ir::Diagnostic::invalid("SH0702", "the program has no entry function").into());

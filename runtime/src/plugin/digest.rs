@@ -1,0 +1,115 @@
+//! Whether an installed plugin is still what was installed.
+//!
+//! Installation writes the SHA-256 of the plugin into a file beside it. Before the plugin is loaded it is hashed again,
+//! which tells a file that was damaged: by a full disk, a copy that ended early, another program. Whoever may write into
+//! the cache can write the digest too: against them it does not protect.
+//!
+//! Hashing a quarter of a gigabyte takes a good part of a second. So where the digest was found right, the file's size, time of
+//! change and number are noted beside it, and it is hashed again only when these differ.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Result, RuntimeError};
+
+/// The file beside `plugin` with this ending.
+fn beside(plugin: &Path, ending: &str) -> PathBuf {
+    let mut name = plugin.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The SHA-256 of a file, in hexadecimal.
+fn of_file(path: &Path) -> Result<String> {
+    let mut file = File::open(path).map_err(RuntimeError::io(path))?;
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0u8; 1 << 20];
+    loop {
+        let size = file.read(&mut chunk).map_err(RuntimeError::io(path))?;
+        let Some(data) = chunk.get(..size).filter(|data| !data.is_empty()) else { break };
+        hash.update(data);
+    }
+    Ok(hex(hash))
+}
+
+/// A digest in hexadecimal.
+pub(super) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes the digest of a plugin beside it.
+///
+/// # Errors
+///
+/// A file cannot be read or written.
+pub(super) fn record(plugin: &Path) -> Result<()> {
+    let path = beside(plugin, ".sha256");
+    fs::write(&path, of_file(plugin)?).map_err(RuntimeError::io(&path))
+}
+
+/// Compares a plugin with the digest beside it, if there is one.
+///
+/// # Errors
+///
+/// It has another digest, or cannot be read.
+pub(super) fn check(plugin: &Path) -> Result<()> {
+    let Ok(expected) = fs::read_to_string(beside(plugin, ".sha256")) else { return Ok(()) };
+    let now = state(plugin)?;
+    let seen = beside(plugin, ".checked");
+    if fs::read_to_string(&seen).is_ok_and(|then| then == format!("{} {now}", expected.trim())) {
+        return Ok(());
+    }
+    let got = of_file(plugin)?;
+    if got != expected.trim() {
+        return Err(RuntimeError::Damaged {
+            path: plugin.to_owned(),
+            expected: expected.trim().to_owned(),
+            got,
+        });
+    }
+    // Where that cannot be written, as in a cache that is read-only, it is hashed each time.
+    let _ = fs::write(&seen, format!("{got} {now}"));
+    Ok(())
+}
+
+/// What changes when a file is written: its size, its time of change and its number.
+fn state(path: &Path) -> Result<String> {
+    let data = fs::metadata(path).map_err(RuntimeError::io(path))?;
+    #[cfg(unix)]
+    let (changed, number) = {
+        use std::os::unix::fs::MetadataExt;
+        // Of the entry rather than of the content: a program may set the latter back.
+        (format!("{}.{}", data.ctime(), data.ctime_nsec()), data.ino())
+    };
+    #[cfg(not(unix))]
+    let (changed, number) = (format!("{:?}", data.modified().ok()), 0);
+    Ok(format!("{} {changed} {number}", data.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_plugin_is_told_before_it_is_loaded() {
+        let directory = tempfile::tempdir().unwrap();
+        let plugin = directory.path().join("x.so");
+        fs::write(&plugin, b"abc").unwrap();
+        check(&plugin).unwrap();
+        record(&plugin).unwrap();
+        for _ in 0..2 {
+            check(&plugin).unwrap();
+        }
+        fs::write(&plugin, b"abd").unwrap();
+        let error = check(&plugin).unwrap_err();
+        assert_eq!(error.code(), "RT0107");
+        assert!(error.hint().unwrap().contains("shardc plugin install"));
+        let loaded = crate::plugin::Plugin::load(&plugin).unwrap_err();
+        assert_eq!(loaded.code(), "RT0107");
+        fs::write(&plugin, b"abc").unwrap();
+        check(&plugin).unwrap();
+    }
+}

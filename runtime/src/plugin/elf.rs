@@ -1,0 +1,155 @@
+//! Whether a file can be a shared library of this machine, by its headers.
+//!
+//! The dynamic loader maps a file by what its headers say, and a process that touches a part that the file does not have
+//! is killed by SIGBUS. So a file that was cut short is found out before.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// `e_machine` of the processor that this program is for, where the numbers are known here.
+const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
+    Some(62)
+} else if cfg!(target_arch = "aarch64") {
+    Some(183)
+} else {
+    None
+};
+/// `ET_DYN`: a shared library.
+const SHARED: u16 = 3;
+/// `PT_LOAD`: a part that is mapped.
+const LOADED: u32 = 1;
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+
+/// Looks at the headers of a file.
+///
+/// # Errors
+///
+/// What is wrong with it, as the end of a sentence about it.
+pub(super) fn check(path: &Path) -> Result<(), String> {
+    // Other systems have other formats.
+    if !cfg!(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")) {
+        return Ok(());
+    }
+    let mut file = File::open(path).map_err(|e| e.to_string())?;
+    let length = file.metadata().map_err(|e| e.to_string())?.len();
+    let mut header = [0u8; HEADER];
+    let short = |_| format!("it is no shared library: it has {length} bytes");
+    file.read_exact(&mut header).map_err(short)?;
+    if &header[..4] != b"\x7fELF" {
+        return Err("it is no shared library: it does not begin as an ELF file does".to_owned());
+    }
+    if header[4] != 2 || header[5] != 1 {
+        return Err(
+            "it is a shared library for another kind of machine: not 64 bits, little-endian".to_owned()
+        );
+    }
+    let kind = half(&header, 16);
+    if kind != SHARED {
+        return Err(format!("it is an ELF file of type {kind}, and no shared library"));
+    }
+    let machine = half(&header, 18);
+    if MACHINE.is_some_and(|here| here != machine) {
+        return Err(format!(
+            "it is a shared library for another processor (ELF machine {machine}, and {} here)",
+            std::env::consts::ARCH
+        ));
+    }
+    let sections = end(word(&header, 40), half(&header, 58), half(&header, 60));
+    let (start, size, count) = (word(&header, 32), half(&header, 54), half(&header, 56));
+    let mut needed = sections.max(end(start, size, count));
+    if needed <= length && usize::from(size) >= PROGRAM_HEADER {
+        let mut table = vec![0u8; usize::from(size) * usize::from(count)];
+        file.seek(SeekFrom::Start(start)).map_err(|e| e.to_string())?;
+        file.read_exact(&mut table).map_err(|e| e.to_string())?;
+        for entry in table.chunks_exact(usize::from(size)).filter(|entry| full(entry, 0) == LOADED) {
+            needed = needed.max(word(entry, 8).saturating_add(word(entry, 32)));
+        }
+    }
+    if needed > length {
+        return Err(format!("it is cut short: it has {length} bytes, and its headers speak of {needed}"));
+    }
+    Ok(())
+}
+
+/// Where a table ends.
+fn end(start: u64, size: u16, count: u16) -> u64 {
+    start.saturating_add(u64::from(size) * u64::from(count))
+}
+
+fn half(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn full(bytes: &[u8], at: usize) -> u32 {
+    u32::from(half(bytes, at)) | u32::from(half(bytes, at + 2)) << 16
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from(full(bytes, at)) | u64::from(full(bytes, at + 4)) << 32
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::plugin::Plugin;
+
+    /// A library that this very process has loaded.
+    fn library() -> Vec<u8> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let path =
+            maps.lines().find_map(|line| line.split_whitespace().last().filter(|p| p.contains("libc.so")));
+        std::fs::read(path.unwrap()).unwrap()
+    }
+
+    fn said(bytes: &[u8]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.so");
+        std::fs::write(&path, bytes).unwrap();
+        check(&path).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn files_that_are_cut_short_are_told() {
+        let whole = library();
+        assert_eq!(said(&whole), "");
+        for length in [64, 1000, 4096, whole.len() / 2, whole.len() - 1] {
+            assert!(
+                said(&whole[..length]).contains("it is cut short"),
+                "{length}: {}",
+                said(&whole[..length])
+            );
+        }
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_told() {
+        assert!(said(b"").contains("it has 0 bytes"));
+        assert!(said(&[b'x'; 100]).contains("does not begin as an ELF file"));
+        let changed = |at: usize, value: u8| {
+            let mut bytes = library();
+            bytes[at] = value;
+            said(&bytes)
+        };
+        assert!(changed(4, 1).contains("not 64 bits"));
+        assert!(changed(16, 2).contains("ELF file of type 2"));
+        assert!(changed(18, 183).contains("another processor"));
+    }
+
+    /// The loader would map the file, and the process would be killed as it reads it.
+    #[test]
+    fn a_plugin_that_is_cut_short_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plugin.so");
+        let whole = library();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let error = Plugin::load(&path).unwrap_err();
+        assert_eq!(error.code(), "RT0102");
+        assert!(error.to_string().contains("it is cut short"), "{error}");
+        // A library that is no plugin: the loader's own words.
+        std::fs::write(&path, &whole).unwrap();
+        let error = Plugin::load(&path).unwrap_err().to_string();
+        assert!(error.contains("it is no PJRT plugin") && error.contains("GetPjrtApi"), "{error}");
+    }
+}

@@ -335,6 +335,13 @@ pub(crate) struct DeviceArgs {
     /// Seed of the random inputs
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// The memory of this machine that inputs, outputs and virtual devices may take: what is available if not given; 0
+    /// for any
+    #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
+    pub(crate) host_memory: Option<u64>,
+    /// How long one run of the program may take, in seconds; 0 for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub(crate) time_limit: u64,
 }
 
 #[derive(Args, Debug)]

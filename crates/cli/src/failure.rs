@@ -19,7 +19,7 @@ pub(crate) enum Failure {
         usage: bool,
     },
     /// What the runtime says.
-    Runtime { code: String, message: String, hint: Option<String> },
+    Runtime { code: String, message: String, notes: Vec<String>, hint: Option<String> },
     /// A mistake in the command line, as opposed to one in the program.
     Usage { message: String, hint: Option<String> },
 }
@@ -38,7 +38,12 @@ impl Failure {
     }
 
     pub(crate) fn runtime(error: &RuntimeError) -> Failure {
-        Failure::Runtime { code: error.code().to_owned(), message: error.to_string(), hint: error.hint() }
+        Failure::Runtime {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            notes: error.notes(),
+            hint: error.hint(),
+        }
     }
 
     /// Whether the command line is at fault: exit code 2.

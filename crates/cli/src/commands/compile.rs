@@ -8,7 +8,7 @@ use shardc::exec::compile_options;
 use shardc::runtime::aot::{CompileReport, CompileRequest, Target, compile_in_child};
 use shardc::runtime::{Environment, plugin};
 
-use super::runtime_error;
+use super::{devices_error, runtime_error};
 use crate::args::CompileArgs;
 use crate::failure::Failure;
 use crate::job;
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     };
     job.progress.stage("compile");
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let report = compile_in_child(&program, &request).map_err(runtime_error)?;
+    let report =
+        compile_in_child(&program, &request).map_err(|error| devices_error(&error, &job.output.manifest))?;
     job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
     if let Some(path) = &args.json {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
@@ -55,15 +56,20 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
 fn describe(report: &CompileReport, ui: &Ui) -> String {
     let mut memory = Table::new(&["per device", ">"]);
     for (name, n) in [
-        ("arguments", report.argument_bytes),
-        ("outputs", report.output_bytes),
-        ("  of which share memory with arguments", report.alias_bytes),
-        ("temporaries", report.temp_bytes),
+        ("arguments", Some(report.argument_bytes)),
+        ("outputs", Some(report.output_bytes)),
+        ("  of which share memory with arguments", Some(report.alias_bytes)),
+        ("temporaries", Some(report.temp_bytes)),
         ("executable", report.executable_bytes),
     ] {
-        memory.row(vec![name.into(), bytes(n)]);
+        // What the compiler does not know is not shown.
+        if let Some(n) = n {
+            memory.row(vec![name.into(), bytes(n)]);
+        }
     }
-    memory.row(vec!["flops (loop bodies once)".into(), format!("{:.3e}", report.flops)]);
+    if let Some(flops) = report.flops {
+        memory.row(vec!["flops (loop bodies once)".into(), format!("{flops:.3e}")]);
+    }
     let mut collectives = Table::new(&["collective", ">count", ">sent"]);
     for (kind, c) in &report.collectives {
         collectives.row(vec![kind.to_string(), c.count.to_string(), bytes(c.bytes_sent)]);

@@ -2,6 +2,7 @@
 
 pub(crate) mod compile;
 pub(crate) mod explain;
+mod fit;
 pub(crate) mod lint;
 pub(crate) mod manual;
 pub(crate) mod ops;
@@ -12,20 +13,26 @@ pub(crate) mod propagate;
 pub(crate) mod run;
 pub(crate) mod verify;
 
+use std::time::Duration;
+
 use anyhow::Result;
+use shardc::Manifest;
+use shardc::exec::Limits;
 use shardc::runtime::{
-    Client, ClientOptions, Environment, Plugin, PluginKind, RuntimeError, plugin as plugins,
+    Client, ClientOptions, Environment, MemoryLimit, Plugin, PluginKind, RuntimeError, plugin as plugins,
 };
 
 use crate::args::DeviceArgs;
-use crate::failure::{Failure, usage};
+use crate::failure::Failure;
 
-/// A client of `devices` CPU devices, of the plugin given or found.
-fn cpu_client(args: &DeviceArgs, devices: usize) -> Result<Client> {
+/// A client of as many CPU devices as the program is for, of the plugin given or found.
+fn cpu_client(args: &DeviceArgs, manifest: &Manifest) -> Result<Client> {
+    let devices = manifest.num_devices;
     if let Some(wanted) = args.devices
         && wanted != devices
     {
-        return Err(usage(format!("the mesh has {devices} devices, but --devices {wanted} was given")));
+        let message = format!("the mesh has {devices} devices, but --devices {wanted} was given");
+        return Err(Failure::Usage { message, hint: fit::hint(manifest, wanted) }.into());
     }
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin {
@@ -33,7 +40,34 @@ fn cpu_client(args: &DeviceArgs, devices: usize) -> Result<Client> {
     }
     let found = plugins::find(PluginKind::Cpu, &environment).map_err(runtime_error)?;
     let plugin = Plugin::load(&found.path).map_err(runtime_error)?;
-    Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) }).map_err(runtime_error)
+    Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) })
+        .map_err(|error| devices_error(&error, manifest))
+}
+
+/// What a run may take.
+fn limits(args: &DeviceArgs) -> Limits {
+    Limits {
+        memory: match args.host_memory {
+            None => MemoryLimit::Available,
+            Some(0) => MemoryLimit::Unlimited,
+            Some(bytes) => MemoryLimit::Bytes(bytes),
+        },
+        time: (args.time_limit > 0).then(|| Duration::from_secs(args.time_limit)),
+    }
+}
+
+/// A runtime error; where there is another number of devices than the program's, with the mesh that fits.
+fn devices_error(error: &RuntimeError, manifest: &Manifest) -> anyhow::Error {
+    let fitting = match error {
+        RuntimeError::Devices { available, .. } => fit::hint(manifest, *available),
+        RuntimeError::DeviceLimit { limit, .. } => fit::hint(manifest, *limit),
+        _ => None,
+    };
+    let mut failure = Failure::runtime(error);
+    if let (Failure::Runtime { hint, .. }, Some(fitting)) = (&mut failure, fitting) {
+        *hint = Some(fitting);
+    }
+    failure.into()
 }
 
 /// A runtime error with its code and hint.

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
-use shardc::exec::{Program, random_inputs};
+use shardc::exec::{Program, random_inputs, run_need};
 use shardc::ir::DType;
 use shardc::passes::names::Names;
-use shardc::runtime::HostArray;
+use shardc::runtime::{ArrayType, HostArray};
 
-use super::{cpu_client, runtime_error};
+use super::{cpu_client, limits, runtime_error};
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::job;
@@ -26,7 +26,10 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
     let mut files = Outputs::plan(&args.how.outputs(&[saved]), &inputs)?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
-    let client = cpu_client(&args.device, job.output.manifest.num_devices)?;
+    let client = cpu_client(&args.device, &job.output.manifest)?;
+    let limits = limits(&args.device);
+    // Before the inputs are made, and before anything is compiled.
+    run_need(&job.output.interface).check("running the program", limits.memory).map_err(runtime_error)?;
     let mut inputs =
         random_inputs(&job.output.interface, args.device.seed).map_err(|e| job.source.explain(&e))?;
     if let Some(path) = &args.inputs {
@@ -34,6 +37,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     }
     job.progress.stage("compile");
     let program = Program::partitioned(&client, &job.output).map_err(|e| job.source.explain(&e))?;
+    let program = program.with_limits(limits);
     job.progress.stage("run");
     let outputs = program.run(&client, &inputs).map_err(|e| job.source.explain(&e))?;
     job.progress.finish(&mut files, args.how.timings.as_deref())?;
@@ -114,32 +118,54 @@ const TYPES: &[(DType, Dtype)] = &[
     (DType::F64, Dtype::F64),
 ];
 
+/// Puts the arrays of a file in the place of inputs. Everything that does not fit is said at once.
 fn load(path: &Path, names: &Names, inputs: &mut [HostArray]) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file = SafeTensors::deserialize(&bytes)
         .with_context(|| format!("{} is not a safetensors file", path.display()))?;
     let mut tensors = file.tensors();
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut wrong = Vec::new();
+    let mut unknown = Vec::new();
+    let mut given: BTreeMap<usize, String> = BTreeMap::new();
     for (name, view) in tensors {
-        let index = names
-            .find_argument(&name)
-            .map_err(|error| Failure::of(&error.into(), &path.display().to_string(), ""))?;
-        let wanted = &inputs[index];
-        let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
-        if dtype != Some(wanted.dtype) || view.shape() != wanted.shape {
-            bail!(
-                "{}: {name} is {:?} {:?}, the program wants {} {:?}",
-                path.display(),
-                view.dtype(),
-                view.shape(),
-                wanted.dtype,
-                wanted.shape
-            );
+        let index = match names.find_argument(&name) {
+            Ok(index) => index,
+            Err(error) => {
+                unknown.push(error);
+                continue;
+            }
+        };
+        if let Some(other) = given.insert(index, name.clone()) {
+            wrong.push(format!("{other} and {name} are the same input"));
+            continue;
         }
-        inputs[index] =
-            HostArray::new(wanted.dtype, view.shape(), view.data().to_vec()).map_err(runtime_error)?;
+        let wanted = inputs[index].ty();
+        let dtype = TYPES.iter().find(|(_, t)| *t == view.dtype()).map(|(d, _)| *d);
+        match dtype.map(|dtype| ArrayType { dtype, shape: view.shape().to_vec() }) {
+            Some(ty) if ty == wanted => {
+                let data = view.data().to_vec();
+                inputs[index] = HostArray::new(wanted.dtype, view.shape(), data).map_err(runtime_error)?;
+            }
+            Some(ty) => wrong.push(format!("{name} is {ty}, and {wanted} is expected")),
+            None => {
+                wrong.push(format!("{name} has elements of {:?}, and {wanted} is expected", view.dtype()))
+            }
+        }
     }
-    Ok(())
+    if wrong.is_empty() {
+        return match unknown.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::of(&unknown.into(), &path.display().to_string(), "").into()),
+        };
+    }
+    wrong.extend(unknown.iter().map(|error| error.message.clone()));
+    let message = match wrong.as_slice() {
+        [only] => format!("{}: {only}", path.display()),
+        all => format!("{}: {} inputs do not fit:\n  {}", path.display(), all.len(), all.join("\n  ")),
+    };
+    let hint = unknown.into_iter().find_map(|error| error.hint.map(|hint| hint.to_string()));
+    Err(Failure::Runtime { code: "RT0303".to_owned(), message, notes: Vec::new(), hint }.into())
 }
 
 fn serialized(outputs: &[HostArray]) -> Result<Vec<u8>> {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::exec::{self, OutputCheck};
 
-use super::cpu_client;
+use super::{cpu_client, limits};
 use crate::args::VerifyArgs;
 use crate::job;
 use crate::output::Outputs;
@@ -17,9 +17,10 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
     let devices = job.output.manifest.num_devices;
-    let client = cpu_client(&args.device, devices)?;
+    let client = cpu_client(&args.device, &job.output.manifest)?;
     job.progress.stage("compile and run");
-    let checks = exec::verify(&client, &job.original, &job.output, args.device.seed)
+    let limits = limits(&args.device);
+    let checks = exec::verify_within(&client, &job.original, &job.output, args.device.seed, limits)
         .map_err(|e| job.source.explain(&e))?;
     job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
     outputs.commit()?;

@@ -14,7 +14,8 @@ pub(crate) fn line(diagnostic: &Diagnostic, file: &str, text: &str) -> Value {
 }
 
 /// An error that has no place in a program.
-pub(crate) fn error(code: Option<&str>, message: &str, hint: Option<&str>) -> Value {
+pub(crate) fn error(code: Option<&str>, message: &str, notes: &[String], hint: Option<&str>) -> Value {
+    let notes = notes.iter().map(|note| json!({ "message": note, "line": null, "column": null }));
     json!({
         "type": "diagnostic",
         "code": code,
@@ -25,7 +26,7 @@ pub(crate) fn error(code: Option<&str>, message: &str, hint: Option<&str>) -> Va
         "column": null,
         "user_location": null,
         "hint": hint.filter(|hint| !hint.is_empty()),
-        "notes": [],
+        "notes": notes.collect::<Vec<_>>(),
     })
 }
 

@@ -136,11 +136,11 @@ impl Ui {
             Some(Failure::Refused { diagnostics, name, text, .. }) => {
                 self.diagnostics(diagnostics, name, text)
             }
-            Some(Failure::Runtime { code, message, hint }) => {
-                self.plain_error(Some(code), message, hint.as_deref());
+            Some(Failure::Runtime { code, message, notes, hint }) => {
+                self.plain_error(Some(code), message, notes, hint.as_deref());
             }
-            Some(Failure::Usage { message, hint }) => self.plain_error(None, message, hint.as_deref()),
-            None => self.plain_error(None, &format!("{error:#}"), None),
+            Some(Failure::Usage { message, hint }) => self.plain_error(None, message, &[], hint.as_deref()),
+            None => self.plain_error(None, &format!("{error:#}"), &[], None),
         }
     }
 
@@ -163,7 +163,7 @@ impl Ui {
             let text = error.render().to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text);
             let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
-            complain(&format!("{}\n", json::error(None, message.trim(), Some(hint.trim()))));
+            complain(&format!("{}\n", json::error(None, message.trim(), &[], Some(hint.trim()))));
         } else {
             complain(&text(&self.err));
         }
@@ -189,9 +189,9 @@ impl Ui {
         }
     }
 
-    fn plain_error(&self, code: Option<&str>, message: &str, hint: Option<&str>) {
+    fn plain_error(&self, code: Option<&str>, message: &str, notes: &[String], hint: Option<&str>) {
         if self.is_json() {
-            complain(&format!("{}\n", json::error(code, message, hint)));
+            complain(&format!("{}\n", json::error(code, message, notes, hint)));
             return;
         }
         let (red, blue, bold, end) = match self.err.color {
@@ -200,6 +200,9 @@ impl Ui {
         };
         let code = code.map(|code| format!("[{code}]")).unwrap_or_default();
         let mut text = format!("{red}error{code}{end}{bold}: {}{end}\n", message.trim_end());
+        for note in notes {
+            text.push_str(&format!("  {blue}={end} {bold}note{end}: {note}\n"));
+        }
         if let Some(hint) = hint {
             text.push_str(&format!("  {blue}={end} {bold}help{end}: {hint}\n"));
         }

@@ -1,0 +1,64 @@
+//! Meshes for another number of devices.
+
+use shardc::Manifest;
+
+/// What to say where there are `devices` devices, and the program is for another number of them.
+pub(crate) fn hint(manifest: &Manifest, devices: usize) -> Option<String> {
+    if devices == 0 || manifest.mesh.axes.is_empty() {
+        return None;
+    }
+    let mut axes: Vec<(&str, usize)> =
+        manifest.mesh.axes.iter().map(|axis| (axis.name.as_str(), axis.size as usize)).collect();
+    fit(&mut axes, devices);
+    let mesh: Vec<String> = axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    Some(format!("for {devices} devices, partition with `--mesh {}`", mesh.join(",")))
+}
+
+/// Changes sizes until their product is `devices`: one axis alone where that does, the major one first; else each keeps
+/// what divides, from the minor one on, and the major one takes the rest.
+fn fit(axes: &mut [(&str, usize)], devices: usize) {
+    for i in 0..axes.len() {
+        let others = axes.iter().enumerate().filter(|(j, _)| *j != i);
+        let others = others.fold(1usize, |product, (_, (_, size))| product.saturating_mul(*size));
+        if others > 0 && devices.is_multiple_of(others) {
+            axes[i].1 = devices / others;
+            return;
+        }
+    }
+    let mut left = devices;
+    for (_, size) in axes.iter_mut().rev() {
+        *size = gcd(*size, left).max(1);
+        left /= *size;
+    }
+    if let Some((_, size)) = axes.first_mut() {
+        *size = size.saturating_mul(left);
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(sizes: &[usize], devices: usize) -> Vec<usize> {
+        let mut axes: Vec<(&str, usize)> = sizes.iter().map(|&size| ("a", size)).collect();
+        fit(&mut axes, devices);
+        axes.into_iter().map(|(_, size)| size).collect()
+    }
+
+    #[test]
+    fn few_axes_change_and_the_product_fits() {
+        assert_eq!(fitted(&[4, 2], 4), [2, 2]);
+        assert_eq!(fitted(&[4, 2], 16), [8, 2]);
+        assert_eq!(fitted(&[4, 2], 1), [1, 1]);
+        assert_eq!(fitted(&[2, 8], 4), [1, 4]);
+        assert_eq!(fitted(&[4, 6], 9), [3, 3]);
+        assert_eq!(fitted(&[65536, 4], 2048), [512, 4]);
+        for devices in 1..50 {
+            assert_eq!(fitted(&[3, 4, 2], devices).iter().product::<usize>(), devices);
+        }
+    }
+}

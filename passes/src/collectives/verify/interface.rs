@@ -46,7 +46,8 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
         return Some(format!("it is {}", module.types.display(ty)));
     }
-    let local = module.types.as_tensor(ty)?;
+    // Of a quantized tensor the interface knows the integers that are stored.
+    let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
         return Some(format!("a device has {local}, which the interface does not say of {global}"));
     }
@@ -90,11 +91,36 @@ mod tests {
         }"#;
 
     fn partitioned() -> (Module, FuncId, Interface) {
-        let mut module = shardc_stablehlo::parse(PROGRAM).expect("a program");
+        partitioned_from(PROGRAM)
+    }
+
+    fn partitioned_from(program: &str) -> (Module, FuncId, Interface) {
+        let mut module = shardc_stablehlo::parse(program).expect("a program");
         propagate(&mut module, &PropagateOptions::default()).expect("propagates");
         let entry = module.entry().expect("an entry");
         let done = partition(&mut module, entry, &PartitionOptions::default()).expect("partitions");
         (module, entry, done.interface)
+    }
+
+    #[test]
+    fn quantized_parameters_are_checked_too() {
+        let program = r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(%a: tensor<8x!quant.uniform<i8:f32, 0.5>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+                -> tensor<8x!quant.uniform<i8:f32, 0.5>> {
+              return %a : tensor<8x!quant.uniform<i8:f32, 0.5>>
+            }"#;
+        let (module, func, right) = partitioned_from(program);
+        let mut errors = Vec::new();
+        check(&module, func, &right, 4, &mut errors);
+        assert_eq!(errors, []);
+        let mut wrong = right;
+        wrong.inputs[0].local_shape[0] = 3;
+        check(&module, func, &wrong, 4, &mut errors);
+        assert!(
+            errors.iter().any(|e| e.message.contains("parameter 0: a device has tensor<2xi8>")),
+            "{errors:?}"
+        );
     }
 
     #[test]

@@ -95,8 +95,30 @@ fn each_collective(module: &Module, mode: SpmdMode, errors: &mut Vec<Diagnostic>
         }
         if let Err(fault) = check_result_types(module, op) {
             errors.push(broken(module, op, "SH0461", fault.to_string()));
+        } else if let Some(fault) = exchanged_size(module, op) {
+            errors.push(broken(module, op, "SH0461", fault));
         }
     }
+}
+
+/// What is wrong with the size that an all-gather or reduce-scatter gives. In a program that a user wrote a group may stand
+/// for more devices than it lists; here it lists all of them.
+fn exchanged_size(module: &Module, op: OpId) -> Option<String> {
+    let data = &module.ops[op];
+    let (dim, spec, gathers) = match &data.kind {
+        OpKind::AllGather { dim, spec } => (*dim as usize, spec, true),
+        OpKind::ReduceScatter { dim, spec } => (*dim as usize, spec, false),
+        _ => return None,
+    };
+    let devices = spec.groups.first()?.len() as i64;
+    data.operands.iter().zip(&data.results).find_map(|(&operand, &result)| {
+        let (from, to) = (*module.shape(operand).get(dim)?, *module.shape(result).get(dim)?);
+        let (part, whole) = if gathers { (from, to) } else { (to, from) };
+        let fits = part < 0 || whole < 0 || part.checked_mul(devices) == Some(whole);
+        (!fits).then(|| {
+            format!("{} among {devices} devices makes {to} of {from} in dimension {dim}", data.kind.name())
+        })
+    })
 }
 
 /// An error at an operation.

@@ -97,6 +97,9 @@ pub struct Diagnostic {
     pub notes: Vec<(Span, String)>,
     /// What an option says, where that is wrong; `span` is then what it is said about.
     pub quote: Option<Box<Quote>>,
+    /// Of a warning about cost, the bytes that a device sends in one run of the program, or holds, because of it: loops are
+    /// counted as often as they run. `None` where it is not about cost.
+    pub bytes: Option<u64>,
 }
 
 impl Diagnostic {
@@ -113,6 +116,7 @@ impl Diagnostic {
             hint: None,
             notes: Vec::new(),
             quote: None,
+            bytes: None,
         }
     }
 
@@ -151,6 +155,13 @@ impl Diagnostic {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with the bytes that a device sends or holds because of it.
+    #[must_use]
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = Some(bytes);
         self
     }
 

@@ -42,4 +42,5 @@ mod symbols;
 mod trips;
 pub mod units;
 pub mod unquantize;
+pub mod warnings;
 mod windows;

@@ -1,8 +1,8 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Severity, Shape, ShardingId,
-    SpmdMode, TensorSharding, TensorType, Type, TypeId,
+    Attr, AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Shape, ShardingId, SpmdMode,
+    TensorSharding, TensorType, Type, TypeId,
 };
 
 use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
@@ -15,14 +15,13 @@ use crate::names::{argument_name, result_name};
 use crate::plan::{Asked, Plan, gathered, plan_and_tell, planned_mesh};
 use crate::reshard::lower_reshards;
 use crate::sweep::sweep;
+use crate::units::bytes_text;
 
 /// How to partition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartitionOptions {
     /// How devices see one another.
     pub mode: SpmdMode,
-    /// Whether gathering what the user sharded, because an operation cannot be done in parts, is an error.
-    pub strict: bool,
     /// How far collectives are cleaned up.
     pub clean: CleanOptions,
 }
@@ -76,7 +75,9 @@ impl Interface {
 pub struct Partitioned {
     /// How the program is fed.
     pub interface: Interface,
-    /// What is right but not what the user would expect.
+    /// Values that are whole on every device where no annotation asks for it.
+    pub gathered: Vec<Diagnostic>,
+    /// What else is right but not what the user would expect.
     pub warnings: Vec<Diagnostic>,
     /// What clean-up did to the collectives.
     pub cleaned: CleanReport,
@@ -86,8 +87,7 @@ pub struct Partitioned {
 /// program that each device runs.
 ///
 /// # Errors
-/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`]; with [`PartitionOptions::strict`] also every gather that
-/// would otherwise be a warning.
+/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`].
 pub fn partition(
     module: &mut Module,
     func: FuncId,
@@ -96,35 +96,16 @@ pub fn partition(
     let body = body_of(module, func)?;
     let asked = Asked::new(module, body);
     let plan = planned(module, func, options.clean.keep_bytes)?;
-    let silent = gathered(module, body, &asked, &plan, 1);
-    let Plan { gathers, notes, .. } = plan;
-    let mut warnings: Vec<Diagnostic> =
+    let silent = gathered(module, body, &asked, &plan);
+    let Plan { gathers, notes: mut warnings, .. } = plan;
+    let mut gathered: Vec<Diagnostic> =
         gathers.into_iter().chain(silent).map(|gather| gather.warning).collect();
-    refuse_if_strict(options, &warnings)?;
-    warnings.extend(notes);
     let aliases = aliases(module, func);
-    let Finished { interface, cleaned, warnings: more } = finished(module, func, options)?;
-    refuse_if_strict(options, &more)?;
-    warnings.extend(more);
+    let Finished { interface, cleaned, warnings: on_the_way } = finished(module, func, options)?;
+    gathered.extend(on_the_way);
     warnings.extend(lost_aliases(module, func, &aliases, &interface));
     warnings.extend(options.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
-    Ok(Partitioned { interface, warnings, cleaned })
-}
-
-/// Values that are whole where no annotation asks for it are errors where the user says so.
-///
-/// # Errors
-/// With [`PartitionOptions::strict`], the warnings.
-pub fn refuse_if_strict(options: &PartitionOptions, warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
-    if !options.strict || warnings.is_empty() {
-        return Ok(());
-    }
-    let refused = |warning: &Diagnostic| Diagnostic {
-        severity: Severity::Error,
-        class: Class::Unsupported,
-        ..warning.clone()
-    };
-    Err(warnings.iter().map(refused).collect())
+    Ok(Partitioned { interface, gathered, warnings, cleaned })
 }
 
 /// The result that each parameter gives its memory to, where it does.
@@ -169,13 +150,15 @@ fn lost_aliases(
                 "shard the two alike",
             )
         };
+        let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let message = format!(
-            "parameter {i} cannot give its memory to result {result}, {why}: {} bytes more on each device",
-            local.num_bytes().unwrap_or(0)
+            "parameter {i} cannot give its memory to result {result}, {why}: {} more on each device",
+            bytes_text(bytes)
         );
         warnings.push(
             Diagnostic::warning(Class::InvalidInput, "SH0317", message)
                 .at(module.funcs[func].arg_span(i))
+                .bytes(bytes)
                 .hint(hint),
         );
     }

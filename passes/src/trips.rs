@@ -4,7 +4,8 @@
 //! body adds a constant to it: what `scan` and `fori_loop` print. Any other loop runs an unknown number of times.
 
 use shardc_ir::{
-    BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, ValueDef, ValueId,
+    BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, SecondaryMap, ValueDef,
+    ValueId,
 };
 
 /// How often a loop is taken to run where nothing says so.
@@ -13,6 +14,24 @@ const UNKNOWN: u64 = 8;
 /// How often the body of the loop `op` runs; a guess where the program does not say.
 pub(crate) fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
+}
+
+/// How often each operation under `region` runs when the region runs once.
+pub(crate) fn run_counts(module: &Module, region: RegionId) -> SecondaryMap<OpId, u64> {
+    let mut counts = SecondaryMap::new();
+    let mut todo = vec![(region, 1u64)];
+    while let Some((region, runs)) = todo.pop() {
+        for &op in &module.regions[region].ops {
+            counts[op] = runs;
+            let data = &module.ops[op];
+            let inside = match data.kind {
+                OpKind::While => runs.saturating_mul(trips(module, op)),
+                _ => runs,
+            };
+            todo.extend(data.regions.iter().map(|&inner| (inner, inside)));
+        }
+    }
+    counts
 }
 
 /// Whether a loop is known to run at least once.

@@ -175,6 +175,10 @@ pub(crate) struct HowArgs {
     /// Fail where an operation would gather what the annotations split
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Warn of what costs each device so many bytes, "16KiB", and refuse it where --strict does; 0 for all. 64KiB if not
+    /// given, or 1 % of what the program sends if that is less
+    #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
+    pub(crate) warn_bytes: Option<u64>,
     /// Combine small collectives while they have at most so many bytes together; those that have to be copied
     /// for it, a 256th of that; 0 for none
     #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = number_of_bytes)]

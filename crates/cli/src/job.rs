@@ -31,6 +31,9 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             memory_bytes: how.memory,
         };
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
+        if let Some(bytes) = how.warn_bytes {
+            compiler = compiler.warn_bytes(bytes);
+        }
     }
     Ok(compiler)
 }
@@ -78,6 +81,6 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
         .partition_module(original.clone(), &mut |stage| progress.stage(stage.as_str()))
         .map_err(|e| source.explain(&e))?;
     progress.pause();
-    ui.warn(&source, &output.warnings);
+    ui.warn_selected(&source, &output.worth_telling());
     Ok(Job { source, original, output, progress })
 }

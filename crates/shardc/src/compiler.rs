@@ -8,12 +8,13 @@ use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint};
 use shardc_passes::memory::lacking;
-use shardc_passes::partition::{Interface, PartitionOptions, partition, refuse_if_strict};
+use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
 use shardc_passes::remesh::replace_mesh;
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
-use shardc_passes::strategy::{Strategy, cost, prioritize, strategies};
+use shardc_passes::strategy::{Strategy, bytes_sent, cost, prioritize, strategies};
+use shardc_passes::warnings::{Selection, select, worth_telling};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::backend::{self, BackendOptions};
@@ -57,6 +58,8 @@ pub struct Compiler {
     debug: DebugOptions,
     rule_set: RuleSet,
     rules: RuleRegistry,
+    strict: bool,
+    warn_bytes: Option<u64>,
 }
 
 /// A program whose every value has a sharding.
@@ -78,8 +81,10 @@ pub struct Output {
     pub manifest: Manifest,
     /// The same as typed data.
     pub interface: Interface,
-    /// What is right but not what one would expect.
+    /// All that is right but not what one would expect; [`Output::worth_telling`] leaves of it what people want to read.
     pub warnings: Vec<Diagnostic>,
+    /// The bytes from which on a warning about cost is worth telling, as [`Compiler::warn_bytes`] says.
+    pub warn_bytes: u64,
     /// Which annotations were let speak first.
     pub strategy: Strategy,
     /// What clean-up did to the collectives.
@@ -100,10 +105,45 @@ impl Compiler {
         self
     }
 
-    /// Whether a gather that no annotation asks for is an error; a warning by default.
+    /// Whether a gather that no annotation asks for is an error; a warning by default. Those that are not worth telling
+    /// ([`Compiler::warn_bytes`]) are none.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
-        self.options.strict = strict;
+        self.strict = strict;
+        self
+    }
+
+    /// The bytes that equal warnings about cost have together for [`Output::worth_telling`] to tell them, and for
+    /// [`Compiler::strict`] to refuse them; with 0 all are. By default 64 KiB, or one hundredth of what each device sends
+    /// in one run of the program, if that is less ([`worth_telling`]).
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// // No operation sorts a dimension in parts: it is gathered, which each device sends some 200 bytes for.
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func @main(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<64xf32> {
+    ///     %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
+    ///     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    ///       %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    ///       stablehlo.return %c : tensor<i1>
+    ///     }) : (tensor<64xf32>) -> tensor<64xf32>
+    ///     return %0 : tensor<64xf32>
+    ///   }
+    /// "#;
+    /// let output = Compiler::new().warn_bytes(1024).strict(true).partition(source)?;
+    /// assert!(output.warnings.iter().any(|w| w.code == "SH0310" && w.bytes == Some(256)));
+    /// let selection = output.worth_telling();
+    /// assert_eq!((selection.left_out, selection.left_out_bytes), (1, 256));
+    /// assert!(Compiler::new().strict(true).partition(source).is_err(), "it is all that this program sends");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn warn_bytes(mut self, bytes: u64) -> Self {
+        self.warn_bytes = Some(bytes);
         self
     }
 
@@ -407,15 +447,18 @@ impl Compiler {
         prioritize(&mut module, entry, strategy);
         let told = propagate(&mut module, &PropagateOptions::default())?;
         watch(Stage::Partition);
-        let done = partition(&mut module, entry, &self.options);
-        // All that is wrong is told at once.
-        if let Err(mut errors) = refuse_if_strict(&self.options, &told.uneven_results) {
-            errors.extend(done.err().into_iter().flatten());
-            return Err(errors.into());
+        let done = partition(&mut module, entry, &self.options)?;
+        let warn_bytes = self.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(&module)));
+        let gathered: Vec<Diagnostic> = told.uneven_results.into_iter().chain(done.gathered).collect();
+        if self.strict {
+            let refused = select(&gathered, warn_bytes).into_errors();
+            if !refused.is_empty() {
+                return Err(refused.into());
+            }
         }
-        let done = done?;
-        let warnings = told.warnings.into_iter().chain(told.uneven_results).chain(done.warnings).collect();
+        let warnings = told.warnings.into_iter().chain(gathered).chain(done.warnings).collect();
         Ok(Output {
+            warn_bytes,
             manifest: Manifest::from(&done.interface),
             interface: done.interface,
             warnings,
@@ -474,6 +517,13 @@ impl Propagated {
 }
 
 impl Output {
+    /// The warnings that people want to read: equal ones once, those with the most bytes first, and those about fewer than
+    /// [`Output::warn_bytes`] as a number. A front end may [`select`] otherwise.
+    #[must_use]
+    pub fn worth_telling(&self) -> Selection {
+        select(&self.warnings, self.warn_bytes)
+    }
+
     /// The program as MLIR's pretty text.
     #[must_use]
     pub fn text(&self) -> String {

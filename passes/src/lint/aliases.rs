@@ -2,13 +2,12 @@
 
 use shardc_ir::{Attr, Class, Diagnostic};
 
-use super::Found;
 use super::subject::{Subject, local_bytes};
 use crate::units::bytes_text;
 
 /// Pairs whose shardings place data differently. Where also the sizes per device differ, the memory cannot be taken
 /// over at all.
-pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
     for (i, ty, sharding) in subject.args() {
@@ -43,7 +42,7 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Found> {
             .note(func.res_span(r), "the result".to_owned())
             .hint(format!("annotate the result like the argument: {}", sharding.display(mesh)));
         warning.user_loc = subject.arg_loc(i);
-        out.push(Found { diagnostic: warning, bytes: if fits { 0 } else { taken.min(given) } });
+        out.push(if fits { warning } else { warning.bytes(taken.min(given)) });
     }
     out
 }

@@ -2,11 +2,10 @@
 
 use shardc_ir::{Class, Diagnostic, OpKind, Span, TensorSharding};
 
-use super::Found;
 use super::subject::Subject;
 
 /// Axes on dimensions of size one: one device of those along the axis holds the element, the others hold padding.
-pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let (base, mut out) = (subject.base, Vec::new());
     let func = &base.funcs[subject.func];
     let mut check = |what: &str,
@@ -29,7 +28,7 @@ pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Found> {
             .at(span)
             .hint(format!("write {}: every device then holds it", plain.display(mesh)));
         warning.user_loc = loc;
-        out.push(Found { diagnostic: warning, bytes: 0 });
+        out.push(warning);
     };
     for (i, &arg) in base.regions[subject.body].args.iter().enumerate() {
         if let Some(sharding) = base.shardings.sharding_of(arg) {

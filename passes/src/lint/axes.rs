@@ -2,13 +2,12 @@
 
 use shardc_ir::{Class, Diagnostic, MeshId, OpKind, SecondaryMap, ShardingId};
 
-use super::Found;
 use super::subject::Subject;
 use crate::structure::{program_ops, program_regions};
 
 /// Axes, of more than one device, that split no value of the program: the devices along them do all the same. A
 /// mesh that nothing is on is not told where another mesh is in use.
-pub(super) fn unused(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();
     let mut used: SecondaryMap<MeshId, Vec<bool>> = SecondaryMap::new();
@@ -53,7 +52,7 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Found> {
             let warning = Diagnostic::warning(Class::InvalidInput, "", message)
                 .at(module.mesh_places[id].span)
                 .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or take the axis out of the mesh"));
-            out.push(Found { diagnostic: warning, bytes: 0 });
+            out.push(warning);
         }
     }
     out

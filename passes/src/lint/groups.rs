@@ -3,12 +3,11 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
-use super::Found;
 use super::subject::Subject;
 use crate::propagate::overlaps;
 
 /// Members of one group that have shardings which cannot both be had. A value in two groups joins them.
-pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let members: Vec<(OpId, i64, ValueId)> = module
         .walk(subject.body)
@@ -44,7 +43,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Found> {
             .note(module.ops[other_op].span, "the other value of the group".to_owned())
             .hint("annotate one of them only, or take one out of the group");
         warning.user_loc = module.user_loc(op);
-        out.push(Found { diagnostic: warning, bytes: 0 });
+        out.push(warning);
     }
     out
 }

@@ -43,23 +43,18 @@ pub struct Lint {
     check: Check,
 }
 
-/// The stage of the program that a rule looks at, and how it does.
+/// The stage of the program that a rule looks at, and how it does. Code and severity of what it gives are filled in by who
+/// runs it; its bytes are those held, sent or padded on a device.
 #[derive(Clone, Copy, Debug)]
 enum Check {
     /// As annotated, calls inlined.
-    Annotated(fn(&Subject<'_>) -> Vec<Found>),
+    Annotated(fn(&Subject<'_>) -> Vec<Diagnostic>),
     /// With a sharding on every value.
-    Propagated(fn(&Subject<'_>) -> Vec<Found>),
+    Propagated(fn(&Subject<'_>) -> Vec<Diagnostic>),
     /// With explicit reshards, and what planning has to tell.
-    Planned(fn(&Subject<'_>, &Plan) -> Vec<Found>),
+    Planned(fn(&Subject<'_>, &Plan) -> Vec<Diagnostic>),
     /// As annotated; besides, constraints without effect are searched for (`redundant`).
-    Redundancy(fn(&Subject<'_>) -> Vec<Found>),
-}
-
-/// What a rule found; the code and the severity are filled in by who runs it.
-struct Found {
-    diagnostic: Diagnostic,
-    bytes: u64,
+    Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
 /// Every rule, in the order in which findings are given.
@@ -222,8 +217,6 @@ pub struct Finding {
     pub lint: &'static Lint,
     /// What it has to say; an error where the rule is denied.
     pub diagnostic: Diagnostic,
-    /// Bytes per device that it is about: held, sent or padded; 0 where the rule is not about bytes.
-    pub bytes: u64,
 }
 
 /// What was found.

@@ -6,7 +6,6 @@
 use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 
-use super::Found;
 use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
 use crate::units::bytes_text;
 
@@ -15,7 +14,7 @@ use crate::units::bytes_text;
 const ALL_WHOLE: u64 = 1024;
 
 /// See the module documentation.
-pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut whole: IndexMap<(&TensorType, MeshId), Vec<usize>> = IndexMap::new();
     for (i, ty, sharding) in subject.args() {
         let several = subject.mesh(sharding).num_devices() > 1;
@@ -60,7 +59,7 @@ fn usual_axis(subject: &Subject<'_>, mesh: MeshId) -> Option<AxisRef> {
     bytes.into_iter().find(|&(_, n)| n == most).map(|(axis, _)| axis)
 }
 
-fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usize]) -> Found {
+fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usize]) -> Diagnostic {
     let (module, func) = (subject.module, &subject.module.funcs[subject.func]);
     let mesh = &module.meshes[mesh_id];
     let each = whole_bytes(ty);
@@ -96,11 +95,14 @@ fn one_type(subject: &Subject<'_>, ty: &TensorType, mesh_id: MeshId, args: &[usi
             .hint("no axis of the mesh divides a dimension of it; a size that divides would need no padding"),
     };
     warning.user_loc = subject.arg_loc(first);
-    Found { diagnostic: warning, bytes: each.saturating_mul(args.len() as u64) }
+    warning.bytes(each.saturating_mul(args.len() as u64))
 }
 
 /// One warning for a program that leaves most of its parameters whole.
-fn all_whole(subject: &Subject<'_>, whole: &IndexMap<(&TensorType, MeshId), Vec<usize>>) -> Option<Found> {
+fn all_whole(
+    subject: &Subject<'_>,
+    whole: &IndexMap<(&TensorType, MeshId), Vec<usize>>,
+) -> Option<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let (mut total, mut num) = (0u64, 0usize);
     for ((ty, _), args) in whole {
@@ -134,5 +136,5 @@ fn all_whole(subject: &Subject<'_>, whole: &IndexMap<(&TensorType, MeshId), Vec<
         ));
     }
     warning.user_loc = subject.arg_loc(first);
-    Some(Found { diagnostic: warning, bytes: total })
+    Some(warning.bytes(total))
 }

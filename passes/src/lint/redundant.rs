@@ -9,7 +9,6 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind, ShardingId, ShardingTable, Span, TypeId, ValueId};
 
-use super::Found;
 use super::subject::{Subject, count};
 use crate::forward::Forward;
 use crate::propagate::{PropagateOptions, propagate};
@@ -21,7 +20,7 @@ pub(super) fn constraints(
     subject: &Subject<'_>,
     strategy: Strategy,
     wanted: &ShardingTable,
-) -> (Vec<Found>, Option<String>) {
+) -> (Vec<Diagnostic>, Option<String>) {
     let base = subject.base;
     let mut places: IndexMap<Place, Vec<OpId>> = IndexMap::new();
     let ops = base.walk(subject.body);
@@ -198,7 +197,7 @@ fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
     }
 }
 
-fn finding(subject: &Subject<'_>, ops: &[OpId], all: usize) -> Found {
+fn finding(subject: &Subject<'_>, ops: &[OpId], all: usize) -> Diagnostic {
     let base = subject.base;
     let first = ops[0];
     let data = &base.ops[first];
@@ -217,5 +216,5 @@ fn finding(subject: &Subject<'_>, ops: &[OpId], all: usize) -> Found {
         "leave it out, or keep it to guard against changes elsewhere".to_owned()
     });
     warning.user_loc = base.user_loc(first);
-    Found { diagnostic: warning, bytes: 0 }
+    warning
 }

@@ -6,20 +6,22 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
 
-use super::Found;
 use super::subject::{Subject, count};
 use crate::plan::{Gather, Plan, gathered};
 use crate::propagate::is_elementwise;
 use crate::reshard::{Planner, path_bytes};
 use crate::structure::program_ops;
+use crate::trips::run_counts;
 use crate::units::bytes_text;
+use crate::warnings::merged;
 
 /// Constraints that data must be moved for, at the constraint itself or where the elementwise operations before it
 /// begin to be sharded as it asks; one finding for each place in the user's program. What it takes to complete a
 /// pending sum would be sent in any case, and does not count.
-pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Found> {
+pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
+    let runs = run_counts(module, subject.body);
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
     let mut places: IndexMap<Place, Forced> = IndexMap::new();
     for op in program_ops(module, subject.body) {
@@ -39,8 +41,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Found> {
             };
             let forced =
                 places.entry(place).or_insert(Forced { op, reshard, times: 0, bytes: 0, each: bytes });
-            forced.times += 1;
-            forced.bytes = forced.bytes.saturating_add(bytes);
+            forced.times = forced.times.saturating_add(runs[reshard]);
+            forced.bytes = forced.bytes.saturating_add(bytes.saturating_mul(runs[reshard]));
         }
     }
     let large = places.into_values().filter(|forced| forced.bytes >= subject.options.min_bytes);
@@ -111,12 +113,13 @@ struct Forced {
     op: OpId,
     /// A reshard for it.
     reshard: OpId,
-    times: usize,
+    /// How often it is done in one run of the program.
+    times: u64,
     bytes: u64,
     each: u64,
 }
 
-fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Found> {
+fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Diagnostic> {
     let module = subject.module;
     let data = &module.ops[forced.op];
     let (from, to, ty) = sides(subject, forced.reshard)?;
@@ -129,38 +132,39 @@ fn constraint(subject: &Subject<'_>, forced: &Forced) -> Option<Found> {
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(data.span);
     if forced.times > 1 {
-        let times = count(forced.times, "time");
-        warning = warning
-            .note(Span::NONE, format!("the program does so {times}: {} in all", bytes_text(forced.bytes)));
+        let (times, bytes) = (forced.times, bytes_text(forced.bytes));
+        warning = warning.note(Span::NONE, format!("the program does so {times} times: {bytes} in all"));
     }
     warning = warning.hint(format!(
         "write {} if that will do, or annotate what the value is computed from so that it is split like this already",
         from.completed().display(mesh)
     ));
     warning.user_loc = module.user_loc(forced.op);
-    Some(Found { diagnostic: warning, bytes: forced.bytes })
+    Some(warning.bytes(forced.bytes))
 }
 
-/// Values that the planner makes whole on every device though nobody asks for it ([`gathered`]).
-pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
+/// Values that the planner makes whole on every device though nobody asks for it ([`gathered`]), equal ones once.
+pub(super) fn to_whole(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
     let Subject { module, body, facts, options, .. } = *subject;
-    let found = gathered(module, body, &facts.asked, plan, options.min_bytes.max(1));
-    found.into_iter().map(|gather| Found { diagnostic: gather.warning, bytes: gather.bytes }).collect()
+    let found = gathered(module, body, &facts.asked, plan);
+    let told = merged(found.iter().map(|gather| &gather.warning)).into_iter().map(|told| told.warning);
+    told.filter(|warning| warning.bytes.is_some_and(|bytes| bytes >= options.min_bytes)).collect()
 }
 
 /// What planning itself warns of, where it is large: one finding for each place in the user's program, or each kind of
 /// operation.
-pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
+pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Diagnostic> {
+    let bytes_of = |gather: &Gather| gather.warning.bytes.unwrap_or(0);
     let mut places: IndexMap<Cow<'_, str>, (&Gather, usize, u64)> = IndexMap::new();
-    for gather in plan.gathers.iter().filter(|gather| gather.bytes >= subject.options.min_bytes) {
+    for gather in plan.gathers.iter().filter(|gather| bytes_of(gather) >= subject.options.min_bytes) {
         let kind = || subject.module.ops[gather.op].kind.title();
         let place = gather.warning.user_loc.as_deref().map_or_else(kind, Cow::Borrowed);
         let (largest, times, bytes) = places.entry(place).or_insert((gather, 0, 0));
-        if gather.bytes > largest.bytes {
+        if bytes_of(gather) > bytes_of(largest) {
             *largest = gather;
         }
         *times += 1;
-        *bytes = bytes.saturating_add(gather.bytes);
+        *bytes = bytes.saturating_add(bytes_of(gather));
     }
     let found = places.into_values().map(|(largest, times, bytes)| {
         let mut diagnostic = largest.warning.clone();
@@ -169,7 +173,7 @@ pub(super) fn for_operations(subject: &Subject<'_>, plan: &Plan) -> Vec<Found> {
             let text = format!("{more} more of this place or kind: {} in all", bytes_text(bytes));
             diagnostic = diagnostic.note(Span::NONE, text);
         }
-        Found { diagnostic, bytes }
+        diagnostic.bytes(bytes)
     });
     found.collect()
 }

@@ -4,7 +4,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 
 use super::redundant;
 use super::subject::{Facts, Subject};
-use super::{Check, Finding, Found, LINTS, Level, Lint, LintOptions, LintReport};
+use super::{Check, Finding, LINTS, Level, Lint, LintOptions, LintReport};
 use crate::partition::{Finished, PartitionOptions, finished, planned};
 use crate::propagate::{PropagateOptions, propagate};
 use crate::strategy::{Strategy, cost, prioritize, strategies};
@@ -70,7 +70,7 @@ struct Run<'a> {
 struct Attempt {
     strategy: Strategy,
     /// By rule.
-    found: Vec<Vec<Found>>,
+    found: Vec<Vec<Diagnostic>>,
     /// The sharding of each value after propagation.
     shardings: ShardingTable,
     /// Cost of the partitioned program, where there is another to compare it with.
@@ -95,7 +95,7 @@ impl Run<'_> {
         prioritize(&mut module, func, strategy);
         propagate(&mut module, &PropagateOptions::default())?;
         let is_on = |lint: &Lint| options.level(lint) != Level::Allow;
-        let mut found: Vec<Vec<Found>> = Vec::with_capacity(LINTS.len());
+        let mut found: Vec<Vec<Diagnostic>> = Vec::with_capacity(LINTS.len());
         for lint in LINTS {
             found.push(match lint.check {
                 Check::Propagated(check) if is_on(lint) => check(&self.at(&module)),
@@ -144,17 +144,17 @@ fn not_planned(errors: &[Diagnostic]) -> String {
 }
 
 /// Puts what a rule found into the report, the most bytes first, and the rest as a number.
-fn give(lint: &'static Lint, mut found: Vec<Found>, options: &LintOptions, report: &mut LintReport) {
+fn give(lint: &'static Lint, mut found: Vec<Diagnostic>, options: &LintOptions, report: &mut LintReport) {
     // Stable: what is alike stays in the order of the program.
-    found.sort_by_key(|f| std::cmp::Reverse(f.bytes));
+    found.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.bytes.unwrap_or(0)));
     let more = found.len().saturating_sub(options.max_per_rule);
-    for Found { mut diagnostic, bytes } in found.into_iter().take(options.max_per_rule) {
+    for mut diagnostic in found.into_iter().take(options.max_per_rule) {
         diagnostic.code = lint.code;
         diagnostic.severity = match options.level(lint) {
             Level::Deny => Severity::Error,
             Level::Allow | Level::Warn => Severity::Warning,
         };
-        report.findings.push(Finding { lint, diagnostic, bytes });
+        report.findings.push(Finding { lint, diagnostic });
     }
     if more > 0 {
         report.notes.push(format!("{more} more of {} are not shown", lint.name));

@@ -6,13 +6,12 @@
 use indexmap::IndexMap;
 use shardc_ir::{AxisList, Class, Diagnostic, Mesh, MeshId, OpId, Span, TensorSharding, TensorType, ValueId};
 
-use super::Found;
 use super::subject::{Subject, bytes_of, count, local_bytes};
 use crate::structure::program_ops;
 use crate::units::bytes_text;
 
 /// Splits of arguments and results that do not divide.
-pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
     for (i, ty, sharding) in subject.args() {
@@ -32,7 +31,7 @@ fn parameter(
     ty: &TensorType,
     sharding: &TensorSharding,
     user_loc: Option<String>,
-) -> Option<Found> {
+) -> Option<Diagnostic> {
     let mesh = subject.mesh(sharding);
     let dim = uneven_dim(mesh, ty, sharding)?;
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
@@ -50,11 +49,11 @@ fn parameter(
             None => format!("pad it to {} elements: no axis of the mesh divides {n}", n + (k - n % k)),
         });
     warning.user_loc = user_loc;
-    Some(Found { diagnostic: warning, bytes })
+    Some(warning.bytes(bytes))
 }
 
 /// Splits inside the program that do not divide and pad much, one finding for each size and axes.
-pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let mut kinds: IndexMap<(i64, MeshId, &AxisList), Kind> = IndexMap::new();
     for op in program_ops(module, subject.body) {
@@ -100,7 +99,7 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Found> {
                 warning.note(Span::NONE, format!("{} more split like this", count(kind.values - 1, "value")));
         }
         warning.user_loc = module.user_loc(op);
-        out.push(Found { diagnostic: warning, bytes });
+        out.push(warning.bytes(bytes));
     }
     out
 }

@@ -4,7 +4,6 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, Span, TensorType};
 
-use super::Found;
 use super::subject::{Subject, count, whole_bytes};
 use crate::structure::{has_program_regions, program_ops};
 use crate::units::bytes_text;
@@ -16,7 +15,7 @@ const LARGE: u64 = 16;
 /// each type. What is only computed from such values is counted. Not told are: constants; what a constraint asks for; arguments that
 /// are whole, what is as large as one of them (its gradient, its update) or made from it alone: the argument is told
 /// instead; and everything, if nothing is split at all.
-pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Found> {
+pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
     let ops = program_ops(module, subject.body);
     let is_split = |value| module.shardings.sharding_of(value).is_some_and(|s| !s.is_unsplit());
@@ -73,7 +72,7 @@ struct Root {
     split_operand: Option<usize>,
 }
 
-fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, others: usize) -> Found {
+fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, others: usize) -> Diagnostic {
     let module = subject.module;
     let data = &module.ops[root.op];
     let bytes = whole_bytes(ty);
@@ -95,5 +94,5 @@ fn warning(subject: &Subject<'_>, ty: &TensorType, num: usize, root: Root, other
     }
     warning = warning.hint("constrain it (sdy.sharding_constraint, with_sharding_constraint), or split the arguments that it is computed from");
     warning.user_loc = module.user_loc(root.op);
-    Found { diagnostic: warning, bytes }
+    warning.bytes(bytes)
 }

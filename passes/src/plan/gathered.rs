@@ -1,17 +1,15 @@
 //! Values that become whole on every device though nobody asks for it: shardings that meet in an operation contradict.
 
-use std::borrow::Cow;
-
-use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Class, Diagnostic, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, Span, TypeId, ValueDef,
-    ValueId,
+    Class, Diagnostic, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId,
 };
 
 use super::{Gather, Plan};
 use crate::structure::program_ops;
+use crate::trips::run_counts;
 use crate::units::bytes_text;
+use crate::warnings::counted;
 
 /// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
 pub(crate) struct Asked {
@@ -84,33 +82,25 @@ impl Asked {
     }
 }
 
-/// Values of `min_bytes` and more that a planned program makes whole on every device for operations that could have
-/// worked on parts, one for each type and kind of operation. Not told are weights, which fully sharded training gathers
+/// Values that a planned program makes whole on every device for operations that could have worked on parts. Not told are weights, which fully sharded training gathers
 /// by design; what a constraint or a reshard of the program asks for; partial results between two steps of an operation; what
 /// the function returns; and what planning has told.
-pub(crate) fn gathered(
-    module: &Module,
-    body: RegionId,
-    asked: &Asked,
-    plan: &Plan,
-    min_bytes: u64,
-) -> Vec<Gather> {
+pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Plan) -> Vec<Gather> {
     let is_meant = |op: OpId| asked.constraints[op] || asked.reshards[op] || plan.between_steps.contains(&op);
     // What few programs have is looked for before how values are used.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
-        .filter(|&op| !is_meant(op) && becomes_whole(module, op, min_bytes))
+        .filter(|&op| !is_meant(op) && becomes_whole(module, op))
         .filter(|&op| !asked.is_from_argument(module, body, module.ops[op].operands[0]))
         .collect();
     if whole.is_empty() {
         return Vec::new();
     }
-    let uses = module.uses();
+    let (uses, runs) = (module.uses(), run_counts(module, body));
     let known: FxHashSet<OpId> = plan.gathers.iter().map(|gather| gather.op).collect();
-    let mut kinds: IndexMap<(TypeId, Cow<'_, str>), Kind> = IndexMap::new();
+    let mut gathers = Vec::new();
     for op in whole {
-        let data = &module.ops[op];
-        let readers = uses.of(data.results[0]);
+        let readers = uses.of(module.ops[op].results[0]);
         // Nothing reads what the program does not need.
         if readers.iter().all(|&(op, _)| matches!(module.ops[op].kind, OpKind::Return)) {
             continue;
@@ -119,15 +109,14 @@ pub(crate) fn gathered(
         if known.contains(&reader) {
             continue;
         }
-        let name = module.ops[reader].kind.title();
-        let ty = module.values[data.operands[0]].ty;
-        kinds.entry((ty, name)).or_insert(Kind { reshard: op, reader, times: 0 }).times += 1;
+        let warning = tell(module, op, reader);
+        gathers.extend(warning.map(|warning| Gather { op: reader, warning: counted(warning, runs[op]) }));
     }
-    kinds.into_values().filter_map(|kind| kind.tell(module)).collect()
+    gathers
 }
 
-/// Whether a reshard takes a split value of so many bytes to one that is whole.
-fn becomes_whole(module: &Module, op: OpId, min_bytes: u64) -> bool {
+/// Whether a reshard takes a split value, which is not empty, to one that is whole.
+fn becomes_whole(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let (OpKind::Reshard(to), [operand], [_]) = (&data.kind, &*data.operands, &*data.results) else {
         return false;
@@ -136,7 +125,7 @@ fn becomes_whole(module: &Module, op: OpId, min_bytes: u64) -> bool {
     else {
         return false;
     };
-    !from.is_unsplit() && module.shardings.get(*to).is_unsplit() && bytes >= min_bytes
+    !from.is_unsplit() && module.shardings.get(*to).is_unsplit() && bytes > 0
 }
 
 /// Whether the result of an operation has as many elements as its first operand.
@@ -150,33 +139,24 @@ fn bytes_of(module: &Module, value: ValueId) -> Option<u64> {
     u64::try_from(module.stored(value)?.num_bytes()?).ok()
 }
 
-/// Gathers that are alike.
-struct Kind {
-    reshard: OpId,
-    reader: OpId,
-    times: usize,
-}
-
-impl Kind {
-    fn tell(&self, module: &Module) -> Option<Gather> {
-        let operand = *module.ops[self.reshard].operands.first()?;
-        let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
-        let bytes = bytes_of(module, operand)?;
-        let maker = module.def_op(operand).map(|op| format!("the result of {}", module.ops[op].kind.title()));
-        let what = maker.unwrap_or_else(|| "an argument".to_owned());
-        let reader = &module.ops[self.reader];
-        let message = format!(
-            "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
-            from.display(&module.meshes[from.mesh]),
-            reader.kind.title(),
-            bytes_text(bytes)
-        );
-        let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message).at(reader.span);
-        if self.times > 1 {
-            warning = warning.note(Span::NONE, format!("the program does so {} times", self.times));
-        }
-        warning = warning.hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
-        warning.user_loc = module.user_loc(self.reader);
-        Some(Gather { op: self.reader, bytes, warning })
-    }
+/// The warning of a reshard that makes a value whole for the operation `reader`.
+fn tell(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic> {
+    let operand = *module.ops[reshard].operands.first()?;
+    let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
+    let bytes = bytes_of(module, operand)?;
+    let maker = module.def_op(operand).map(|op| format!("the result of {}", module.ops[op].kind.title()));
+    let what = maker.unwrap_or_else(|| "an argument".to_owned());
+    let data = &module.ops[reader];
+    let message = format!(
+        "{what}, {ty}, is split {} and gathered whole on every device for {}: {}",
+        from.display(&module.meshes[from.mesh]),
+        data.kind.title(),
+        bytes_text(bytes)
+    );
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0909", message)
+        .at(data.span)
+        .bytes(bytes)
+        .hint("the operation's other operands or its result are split otherwise: annotate them alike, or constrain the value before the operation");
+    warning.user_loc = module.user_loc(reader);
+    Some(warning)
 }

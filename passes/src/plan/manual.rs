@@ -5,6 +5,7 @@ use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorS
 use super::meshes::{on_mesh, tidy};
 use super::{Gather, Pass, Ready};
 use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
+use crate::units::bytes_text;
 
 impl Pass<'_> {
     pub(super) fn manual_computation(
@@ -79,20 +80,22 @@ impl Pass<'_> {
 
     fn warn_of_boundary(&mut self, op: OpId, value: ValueId, from: &TensorSharding, to: &TensorSharding) {
         let Some(ty) = self.module.stored(value) else { return };
-        let bytes = ty.num_bytes().unwrap_or(0);
+        let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let mut warning = Diagnostic::warning(
             Class::Unsupported,
             "SH0310",
             format!(
-                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {bytes} bytes: its free axes do not divide evenly what each manual coordinate has",
+                "{ty}, sharded {}, crosses the boundary of a manual computation as {}, {}: its free axes do not divide evenly what each manual coordinate has",
                 from.display(self.mesh),
-                to.display(self.mesh)
+                to.display(self.mesh),
+                bytes_text(bytes)
             ),
         )
         .at(self.module.ops[op].span)
+        .bytes(bytes)
         .hint("split a dimension that the free axis divides");
         warning.user_loc = self.module.user_loc(op);
-        self.warnings.push(Gather { op, bytes: u64::try_from(bytes).unwrap_or(0), warning });
+        self.warnings.push(Gather { op, warning });
     }
 
     /// Whether an operation by which devices meet or tell themselves apart means something where it stands.

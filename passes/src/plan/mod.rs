@@ -58,6 +58,9 @@ use crate::reshard::Planner;
 use crate::rule::{FactorIndex, ShardingRule};
 use crate::rules::{is_kernel, is_known_target, rule_of};
 use crate::structure::{program_ops, program_regions};
+use crate::trips::run_counts;
+use crate::units::bytes_text;
+use crate::warnings::counted;
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
@@ -73,8 +76,7 @@ pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Di
 pub(crate) struct Gather {
     /// The operation.
     pub(crate) op: OpId,
-    /// What each device then has of the operand.
-    pub(crate) bytes: u64,
+    /// What to tell, with what each device then has of the operand each time that the operation runs.
     pub(crate) warning: Diagnostic,
 }
 
@@ -87,7 +89,7 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// As [`plan`], with the size of what is gathered, for a program of which loops will keep no more than `keep_bytes` for
+/// As [`plan`], with what is known of each gather, for a program of which loops will keep no more than `keep_bytes` for
 /// collectives that leave them ([`CleanOptions::keep_bytes`]).
 ///
 /// # Errors
@@ -123,13 +125,20 @@ pub(crate) fn plan_and_tell(
         errors: Vec::new(),
     };
     pass.region(body, &results);
-    let Pass { warnings, notes, errors, .. } = pass;
+    let Pass { warnings: mut gathers, notes, errors, .. } = pass;
     if !errors.is_empty() {
         return Err(errors);
     }
+    if !gathers.is_empty() {
+        let runs = run_counts(module, body);
+        gathers = gathers
+            .into_iter()
+            .map(|gather| Gather { warning: counted(gather.warning, runs[gather.op]), ..gather })
+            .collect();
+    }
     orders::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
-    Ok(Plan { gathers: warnings, between_steps, notes })
+    Ok(Plan { gathers, between_steps, notes })
 }
 
 /// Gives every tensor of the program a sharding that says only where data is: nothing open, no priorities, no
@@ -568,7 +577,7 @@ impl Pass<'_> {
             };
             let lost = (0..from.rank()).find(|&d| cannot_split(d) && ty.shape[d] > 1 && is_lost(d));
             let Some(dim) = lost else { continue };
-            let bytes = ty.num_bytes().unwrap_or(0);
+            let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
             if bytes == 0 {
                 continue;
             }
@@ -576,13 +585,15 @@ impl Pass<'_> {
                 Class::Unsupported,
                 "SH0310",
                 format!(
-                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {bytes} bytes",
+                    "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {}",
                     data.kind.title(),
                     self.module.types.display(self.module.values[value].ty),
-                    from.display(self.mesh)
+                    from.display(self.mesh),
+                    bytes_text(bytes)
                 ),
             )
             .at(data.span)
+            .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
                 "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
             } else if could(dim) {
@@ -595,7 +606,7 @@ impl Pass<'_> {
                 "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
             });
             warning.user_loc = self.module.user_loc(op);
-            return Some(Gather { op, bytes: u64::try_from(bytes).unwrap_or(0), warning });
+            return Some(Gather { op, warning });
         }
         None
     }

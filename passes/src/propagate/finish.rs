@@ -398,14 +398,15 @@ fn uneven_result(
     };
     let dim = (0..found.rank()).find(lost)?;
     let parts = mesh.axes_size(&found.dims[dim].axes);
+    let bytes = u64::try_from(ty.num_bytes()?).ok()?;
     let message = format!(
         "result {i}, {ty}, is computed split {} and returned split {}, because {} does not divide by {parts}: {}",
         found.closed().display(mesh),
         even.closed().display(mesh),
         ty.shape[dim],
-        bytes_text(u64::try_from(ty.num_bytes()?).ok()?),
+        bytes_text(bytes),
     );
-    let warning = Diagnostic::warning(Class::InvalidInput, "SH0808", message).at(data.span);
+    let warning = Diagnostic::warning(Class::InvalidInput, "SH0808", message).at(data.span).bytes(bytes);
     Some(warning.hint(format!(
         "annotate the result with {} to have it in parts of which the last is shorter, or pad dimension {dim} to a multiple of {parts}",
         found.closed().display(mesh)

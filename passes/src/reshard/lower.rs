@@ -7,6 +7,9 @@ use shardc_ir::{
 
 use super::{Planner, Step};
 use crate::forward::Forward;
+use crate::trips::trips;
+use crate::units::bytes_text;
+use crate::warnings::counted;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
 /// [`OpKind::MeshCollective`]s; one that changes nothing vanishes. Returns warnings of values that are split before and
@@ -19,7 +22,7 @@ pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnos
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
     let mut forward = Forward::default();
     let mut found = Found::default();
-    lower_region(module, body, &mut planners, &mut forward, &mut found);
+    lower_region(module, body, 1, &mut planners, &mut forward, &mut found);
     if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }
 }
 
@@ -30,9 +33,11 @@ struct Found {
     warnings: Vec<Diagnostic>,
 }
 
+/// Lowers a region that runs `runs` times.
 fn lower_region(
     module: &mut Module,
     region: RegionId,
+    runs: u64,
     planners: &mut [Planner<'_>],
     forward: &mut Forward,
     found: &mut Found,
@@ -63,7 +68,8 @@ fn lower_region(
             };
             match steps {
                 Some(steps) => {
-                    found.warnings.extend(whole_between(module, op, from, to, &steps));
+                    let warning = whole_between(module, op, from, to, &steps);
+                    found.warnings.extend(warning.map(|warning| counted(warning, runs)));
                     let result = emit(module, op, operand, steps, &mut out);
                     forward.set(module.ops[op].results[0], result);
                 }
@@ -85,8 +91,12 @@ fn lower_region(
             }
             continue;
         }
+        let inside = match module.ops[op].kind {
+            OpKind::While => runs.saturating_mul(trips(module, op)),
+            _ => runs,
+        };
         for inner in module.ops[op].regions.clone() {
-            lower_region(module, inner, planners, forward, found);
+            lower_region(module, inner, inside, planners, forward, found);
         }
         out.push(op);
     }
@@ -131,14 +141,16 @@ fn whole_between(
     if !uneven(from) && !uneven(to) {
         return None;
     }
+    let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let message = format!(
-        "a value is whole on every device while its sharding changes from {} to {}: {ty}, {} bytes",
+        "a value is whole on every device while its sharding changes from {} to {}: {ty}, {}",
         from.display(&module.meshes[from.mesh]),
         to.display(mesh),
-        ty.num_bytes().unwrap_or(0)
+        bytes_text(bytes)
     );
     let mut warning = Diagnostic::warning(Class::Unsupported, "SH0318", message)
         .at(module.ops[op].span)
+        .bytes(bytes)
         .hint("blocks of the two do not line up; sizes that the axes divide evenly, or one sharding for both sides, avoid it");
     warning.user_loc = module.user_loc(op);
     Some(warning)

@@ -95,7 +95,7 @@ fn json(report: &LintReport, source: &Source) -> Value {
     let finding = |finding: &Finding| {
         let mut object = placed(&finding.diagnostic);
         object["rule"] = json!(finding.lint.name);
-        object["bytes"] = json!(finding.bytes);
+        object["bytes"] = json!(finding.diagnostic.bytes.unwrap_or(0));
         object
     };
     json!({

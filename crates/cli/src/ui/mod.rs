@@ -14,7 +14,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use shardc::{Diagnostic, RenderOptions};
+use shardc::{Diagnostic, RenderOptions, Selection};
 
 use crate::args::{Color, Format, GlobalArgs};
 use crate::failure::Failure;
@@ -122,6 +122,33 @@ impl Ui {
     pub(crate) fn warn(&self, source: &Source, diagnostics: &[Diagnostic]) {
         if !self.quiet && !diagnostics.is_empty() {
             self.diagnostics(diagnostics, &source.name, &source.text());
+        }
+    }
+
+    /// Shows the warnings that are worth reading, and how many there are besides.
+    pub(crate) fn warn_selected(&self, source: &Source, selection: &Selection) {
+        if self.quiet {
+            return;
+        }
+        let text = source.text();
+        if self.is_json() {
+            for told in &selection.told {
+                let mut object = json::line(&told.warning, &source.name, &text);
+                object["times"] = json!(told.times);
+                complain(&format!("{object}\n"));
+            }
+        } else {
+            self.warn(source, &selection.diagnostics());
+        }
+        let Some(rest) = selection.rest() else { return };
+        let message = format!("{rest}; --warn-bytes 0 shows them");
+        if self.is_json() {
+            let left_out = json!({ "count": selection.left_out, "bytes": selection.left_out_bytes });
+            let note = json!({ "type": "note", "message": message, "left_out": left_out, "warn_bytes": selection.least });
+            complain(&format!("{note}\n"));
+        } else {
+            let gap = if selection.told.is_empty() { "" } else { "\n" };
+            complain(&format!("{gap}note: {message}\n"));
         }
     }
 

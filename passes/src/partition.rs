@@ -8,6 +8,7 @@ use shardc_ir::{
 use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
 use crate::fold_pads::fold_pads;
+use crate::lint::all_replicated;
 use crate::localize::localize;
 use crate::memory::too_much;
 use crate::merge_reductions::merge_reductions;
@@ -100,6 +101,7 @@ pub fn partition(
     let Plan { gathers, notes: mut warnings, .. } = plan;
     let mut gathered: Vec<Diagnostic> =
         gathers.into_iter().chain(silent).map(|gather| gather.warning).collect();
+    warnings.extend(all_replicated(module, body));
     let aliases = aliases(module, func);
     let Finished { interface, cleaned, warnings: on_the_way } = finished(module, func, options)?;
     gathered.extend(on_the_way);

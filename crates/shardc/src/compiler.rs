@@ -6,7 +6,7 @@ use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::expand::expand;
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
-use shardc_passes::lint::{LintOptions, LintReport, lint};
+use shardc_passes::lint::{LintOptions, LintReport, lint, not_meant};
 use shardc_passes::memory::lacking;
 use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
@@ -413,7 +413,8 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
-        let Propagated { module, warnings, entry } = self.import(module)?;
+        let Propagated { module, mut warnings, entry } = self.import(module)?;
+        warnings.extend(not_meant(&module, entry));
         let mut rest = strategies(&module, entry);
         let first = rest.remove(0);
         let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();

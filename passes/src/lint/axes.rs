@@ -1,13 +1,77 @@
 //! Axes of a mesh that split nothing.
 
-use shardc_ir::{Class, Diagnostic, MeshId, OpKind, SecondaryMap, ShardingId};
+use shardc_ir::{Class, Diagnostic, Mesh, MeshId, OpKind, SecondaryMap, ShardingId};
 
-use super::subject::Subject;
+use super::subject::{Subject, candidates, example, whole_bytes};
 use crate::structure::{program_ops, program_regions};
 
 /// Axes, of more than one device, that split no value of the program: the devices along them do all the same. A
-/// mesh that nothing is on is not told where another mesh is in use.
+/// mesh that nothing is on is not told where another mesh is in use; where none is, [`nothing_split`] tells.
 pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let module = subject.module;
+    let used = used_axes(subject);
+    let mut out = Vec::new();
+    for (id, mesh) in module.meshes.iter().filter(|&(id, _)| used[id].contains(&true)) {
+        for ((name, &size), _) in mesh.axes.iter().zip(&used[id]).filter(|((_, n), used)| **n > 1 && !**used)
+        {
+            let message = format!(
+                "axis \"{name}\" of mesh @{} splits nothing: each group of {size} devices along it does the same work",
+                module.mesh_name(id)
+            );
+            let warning = Diagnostic::warning(Class::InvalidInput, "", message)
+                .at(module.mesh_places[id].span)
+                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or take the axis out of the mesh"));
+            out.push(warning);
+        }
+    }
+    out
+}
+
+/// A program with a mesh of several devices of which nothing is split along any axis.
+pub(super) fn nothing_split(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let module = subject.module;
+    let Some((id, mesh)) = module.meshes.iter().find(|(_, mesh)| mesh.num_devices() > 1) else {
+        return Vec::new();
+    };
+    if used_axes(subject).values().any(|used| used.contains(&true)) {
+        return Vec::new();
+    }
+    let message = format!(
+        "nothing is split: each of the {} devices of mesh @{} does the whole program",
+        mesh.num_devices(),
+        module.mesh_name(id)
+    );
+    let hint = could_split(subject, id, mesh).unwrap_or_else(|| {
+        "no axis of the mesh divides an argument: pad them, or constrain what the program computes".to_owned()
+    });
+    let warning = Diagnostic::warning(Class::InvalidInput, "", message);
+    vec![warning.at(module.mesh_places[id].span).hint(hint)]
+}
+
+/// How the largest of the arguments that an axis divides could be split.
+fn could_split(subject: &Subject<'_>, id: MeshId, mesh: &Mesh) -> Option<String> {
+    let module = subject.module;
+    let args = module.regions[subject.body].args.iter().enumerate();
+    let divided = args.filter_map(|(i, &arg)| {
+        let ty = module.stored(arg).filter(|ty| ty.is_static())?;
+        let (axis, dims) = candidates(mesh, &ty.shape).into_iter().next()?;
+        Some((i, ty, axis, *dims.first()?))
+    });
+    // Of several that are as large the first.
+    let (i, ty, axis, dim) =
+        divided.reduce(|best, next| if whole_bytes(next.1) > whole_bytes(best.1) { next } else { best })?;
+    let spec: Vec<&str> = (0..ty.rank()).map(|d| if d == dim { mesh.axis_name(axis) } else { "-" }).collect();
+    Some(format!(
+        "\"{}\" divides dimension {dim} of {}, {ty}: split it with `Compiler::spec` arg{i}={} or sdy.sharding = {}",
+        mesh.axis_text(axis),
+        subject.arg_text(i),
+        spec.join(","),
+        example(module, id, ty.rank(), dim, axis),
+    ))
+}
+
+/// Which axes of each mesh split a value or a constraint of the program, or are manual.
+fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
     let module = subject.module;
     let mut seen: SecondaryMap<ShardingId, bool> = SecondaryMap::new();
     let mut used: SecondaryMap<MeshId, Vec<bool>> = SecondaryMap::new();
@@ -27,6 +91,9 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
     }
     let ops = program_ops(module, subject.body);
     for &op in &ops {
+        if let OpKind::ShardingConstraint(id) | OpKind::Reshard(id) = module.ops[op].kind {
+            visit(id);
+        }
         module.ops[op].results.iter().filter_map(|&v| module.shardings.of(v)).for_each(&mut visit);
     }
     module.funcs[subject.func].res_shardings.iter().filter_map(|id| id.expand()).for_each(&mut visit);
@@ -39,21 +106,5 @@ pub(super) fn unused(subject: &Subject<'_>) -> Vec<Diagnostic> {
             }
         }
     }
-    let in_use = |mesh: MeshId| used[mesh].contains(&true);
-    let any = module.meshes.keys().any(in_use);
-    let mut out = Vec::new();
-    for (id, mesh) in module.meshes.iter().filter(|&(id, _)| in_use(id) || !any) {
-        for ((name, &size), _) in mesh.axes.iter().zip(&used[id]).filter(|((_, n), used)| **n > 1 && !**used)
-        {
-            let message = format!(
-                "axis \"{name}\" of mesh @{} splits nothing: each group of {size} devices along it does the same work",
-                module.mesh_name(id)
-            );
-            let warning = Diagnostic::warning(Class::InvalidInput, "", message)
-                .at(module.mesh_places[id].span)
-                .hint(format!("split a dimension of the batch or of the parameters along \"{name}\", or take the axis out of the mesh"));
-            out.push(warning);
-        }
-    }
-    out
+    used
 }

@@ -15,6 +15,7 @@
 mod aliases;
 mod annotations;
 mod axes;
+mod certain;
 mod groups;
 mod parameters;
 mod redundant;
@@ -29,6 +30,8 @@ use shardc_ir::{Diagnostic, Severity};
 use crate::plan::Plan;
 use subject::Subject;
 
+pub(crate) use certain::all_replicated;
+pub use certain::not_meant;
 pub use run::lint;
 
 /// A rule.
@@ -72,6 +75,12 @@ pub const LINTS: &[Lint] = &[
         check: Check::Propagated(axes::unused),
     },
     Lint {
+        name: "nothing-split",
+        code: "SH0911",
+        about: "no annotation splits anything: every device does the whole program",
+        check: Check::Annotated(axes::nothing_split),
+    },
+    Lint {
         name: "annotation-without-effect",
         code: "SH0903",
         about: "a sharding splits a dimension of size one, or a constraint changes no sharding of the program",
@@ -94,6 +103,12 @@ pub const LINTS: &[Lint] = &[
         code: "SH0906",
         about: "a split dimension of an argument or result does not divide: who feeds the program must pad",
         check: Check::Propagated(uneven::parameters),
+    },
+    Lint {
+        name: "more-parts-than-elements",
+        code: "SH0912",
+        about: "an annotation splits a dimension into more parts than it has elements: some devices have padding only",
+        check: Check::Annotated(uneven::more_parts_than_elements),
     },
     Lint {
         name: "uneven-split",
@@ -124,6 +139,12 @@ pub const LINTS: &[Lint] = &[
         code: "SH0910",
         about: "a value of many bytes inside the program is whole on every device",
         check: Check::Propagated(values::replicated),
+    },
+    Lint {
+        name: "everything-replicated",
+        code: "SH0913",
+        about: "arguments are split, but every operation is done whole on every device",
+        check: Check::Planned(values::everything),
     },
 ];
 

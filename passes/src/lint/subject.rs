@@ -1,7 +1,7 @@
 //! The program that rules look at, and what they all ask of it.
 
 use shardc_ir::{
-    AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, SecondaryMap, ShardingId,
+    AxisRef, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId, SecondaryMap, ShardingId, Span,
     TensorSharding, TensorType, ValueId,
 };
 use smallvec::SmallVec;
@@ -103,6 +103,34 @@ impl Subject<'_> {
         }
     }
 
+    /// What the user's annotations say: of arguments, of results and of constraints.
+    pub(super) fn annotations(&self) -> Vec<Annotation<'_>> {
+        let (base, func) = (self.base, &self.base.funcs[self.func]);
+        let mut out = Vec::new();
+        for (i, &arg) in base.regions[self.body].args.iter().enumerate() {
+            if let (Some(sharding), Some(ty)) = (base.shardings.sharding_of(arg), base.stored(arg)) {
+                let (span, user_loc) = (func.arg_span(i), self.arg_loc(i));
+                out.push(Annotation { what: self.arg_text(i), ty, sharding, span, user_loc });
+            }
+        }
+        for (i, (id, &ty)) in func.res_shardings.iter().zip(&func.results).enumerate() {
+            if let (Some(id), Some(ty)) = (id.expand(), base.types.stored(ty)) {
+                let (what, span) = (format!("result {i}"), func.res_span(i));
+                out.push(Annotation { what, ty, sharding: base.shardings.get(id), span, user_loc: None });
+            }
+        }
+        for op in base.walk(self.body) {
+            let data = &base.ops[op];
+            if let (OpKind::ShardingConstraint(id), Some(&result)) = (&data.kind, data.results.first())
+                && let Some(ty) = base.stored(result)
+            {
+                let (what, sharding) = ("this constraint".to_owned(), base.shardings.get(*id));
+                out.push(Annotation { what, ty, sharding, span: data.span, user_loc: base.user_loc(op) });
+            }
+        }
+        out
+    }
+
     /// Where an argument comes from in the user's own program, if the module knows.
     pub(super) fn arg_loc(&self, i: usize) -> Option<String> {
         let loc = self.module.funcs[self.func].arg_locs.get(i)?.expand()?;
@@ -114,6 +142,16 @@ impl Subject<'_> {
     pub(super) fn is_updated(&self, i: usize) -> bool {
         crate::strategy::is_updated(self.module, self.func, i)
     }
+}
+
+/// A sharding that the user wrote.
+pub(super) struct Annotation<'a> {
+    /// What it is on: `argument 0 (x)`, `result 1`, `this constraint`.
+    pub(super) what: String,
+    pub(super) ty: &'a TensorType,
+    pub(super) sharding: &'a TensorSharding,
+    pub(super) span: Span,
+    pub(super) user_loc: Option<String>,
 }
 
 /// Bytes of a tensor of which a device holds this many elements along each dimension.

@@ -6,19 +6,59 @@
 use indexmap::IndexMap;
 use shardc_ir::{AxisList, Class, Diagnostic, Mesh, MeshId, OpId, Span, TensorSharding, TensorType, ValueId};
 
-use super::subject::{Subject, bytes_of, count, local_bytes};
+use super::subject::{Annotation, Subject, bytes_of, count, local_bytes};
 use crate::structure::program_ops;
 use crate::units::bytes_text;
 
-/// Splits of arguments and results that do not divide.
+/// Annotations that split a dimension into more parts than it has elements, so that some devices have nothing but padding.
+pub(super) fn more_parts_than_elements(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    subject.annotations().into_iter().filter_map(|annotation| more_parts(subject, annotation)).collect()
+}
+
+fn more_parts(subject: &Subject<'_>, annotation: Annotation<'_>) -> Option<Diagnostic> {
+    let Annotation { what, ty, sharding, span, user_loc } = annotation;
+    let mesh = &subject.base.meshes[sharding.mesh];
+    let dim = overfull_dim(mesh, ty, sharding)?;
+    let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));
+    let message = format!(
+        "dimension {dim} of {what}, {ty}, is split {}, into more parts than it has elements: {}",
+        axes_text(mesh, sharding.axes(dim)),
+        blocks_text(n, k),
+    );
+    let hint = match divisor_of(mesh, n) {
+        Some(axis) => format!("split another dimension, or this one along {axis}"),
+        None => format!("split another dimension: no axis of the mesh divides {n}"),
+    };
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "", message).at(span).hint(hint);
+    warning.user_loc = user_loc;
+    Some(warning)
+}
+
+/// The first dimension, of more than one element, that is split into more parts than it has elements. One of size one is
+/// another rule's ([`of_size_one`](super::annotations::of_size_one)).
+fn overfull_dim(mesh: &Mesh, ty: &TensorType, sharding: &TensorSharding) -> Option<usize> {
+    (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] > 1 && ty.shape[d] < sharding.shards(mesh, d))
+}
+
+/// Splits of arguments and results that do not divide. Annotations with more parts than elements are another rule's.
 pub(super) fn parameters(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let func = &subject.module.funcs[subject.func];
+    let (base, func) = (subject.base, &subject.module.funcs[subject.func]);
+    let is_told = |ty: &TensorType, given: Option<&TensorSharding>| {
+        given.is_some_and(|given| overfull_dim(&base.meshes[given.mesh], ty, given).is_some())
+    };
     let mut out = Vec::new();
     for (i, ty, sharding) in subject.args() {
+        if is_told(ty, base.shardings.sharding_of(base.regions[subject.body].args[i])) {
+            continue;
+        }
         let what = subject.arg_text(i);
         out.extend(parameter(subject, &what, func.arg_span(i), ty, sharding, subject.arg_loc(i)));
     }
     for (i, ty, sharding) in subject.results() {
+        let given = base.funcs[subject.func].res_shardings.get(i).and_then(|id| id.expand());
+        if is_told(ty, given.map(|id| base.shardings.get(id))) {
+            continue;
+        }
         out.extend(parameter(subject, &format!("result {i}"), func.res_span(i), ty, sharding, None));
     }
     out

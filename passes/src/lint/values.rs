@@ -4,7 +4,9 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, Span, TensorType};
 
+use super::certain::all_replicated;
 use super::subject::{Subject, count, whole_bytes};
+use crate::plan::Plan;
 use crate::structure::{has_program_regions, program_ops};
 use crate::units::bytes_text;
 
@@ -62,6 +64,11 @@ pub(super) fn replicated(subject: &Subject<'_>) -> Vec<Diagnostic> {
         kinds.iter().partition(|(_, (_, root))| root.split_operand.is_some() || !any_root);
     let others: usize = others.iter().map(|(_, (num, _))| num).sum();
     told.into_iter().map(|(ty, (num, root))| warning(subject, ty, *num, *root, others)).collect()
+}
+
+/// A program of which every operation is done whole ([`all_replicated`]).
+pub(super) fn everything(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic> {
+    all_replicated(subject.module, subject.body).into_iter().collect()
 }
 
 /// The operation that is shown.

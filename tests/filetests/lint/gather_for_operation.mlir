@@ -1,6 +1,6 @@
 // What an operation cannot do on parts: told where it is large, with the operation's own code.
-// RUN: shardc lint %s --min-bytes 0 --allow large-replicated-value | FileCheck %s
-// RUN: shardc lint %s | FileCheck %s --check-prefix=SMALL
+// RUN: shardc lint %s --min-bytes 0 --allow large-replicated-value,everything-replicated | FileCheck %s
+// RUN: shardc lint %s --allow everything-replicated | FileCheck %s --check-prefix=SMALL
 
 sdy.mesh @mesh = <["x"=4]>
 

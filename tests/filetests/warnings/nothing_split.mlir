@@ -1,0 +1,14 @@
+// A mesh along which nothing is split is told, with how something could be; no error where gathers are.
+// RUN: shardc partition %s -o - --mesh "data=4,model=2" --strict 2>&1 | FileCheck %s
+// RUN: shardc lint %s --mesh "data=4,model=2" | FileCheck %s
+// RUN: shardc partition %s -o - --mesh "data=4,model=2" --spec arg1=data,- 2>&1 | FileCheck %s --check-prefix=SPLIT
+// RUN: shardc partition %s -o - --mesh "data=1" 2>&1 | FileCheck %s --check-prefix=SPLIT
+
+// CHECK: warning[SH0911]: nothing is split: each of the 8 devices of mesh @mesh does the whole program
+// CHECK: help: "data" divides dimension 0 of argument 1, tensor<64x64xf32>: split it with --spec arg1=data,- or sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>
+// CHECK-NOT: warning[
+// SPLIT-NOT: warning[
+func.func @main(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> tensor<32x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  return %0 : tensor<32x64xf32>
+}

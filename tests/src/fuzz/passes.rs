@@ -97,7 +97,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
     for (n, (pass, options)) in steps.iter().enumerate() {
         let mode = if text.len().is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition };
         let context = PassContext { mode, options: options.clone() };
-        if let Err(errors) = (pass.run)(&mut module, &context) {
+        if let Err(errors) = pass.run(&mut module, &context) {
             // What it checks is what shardc made; here it is handed anything.
             if pass.name == "verify-collectives" {
                 trace.refused = Some(format!("{} {}", pass.name, errors.first().map_or("", |e| e.code)));

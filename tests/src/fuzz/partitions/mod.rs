@@ -122,7 +122,7 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     let mut module = Compiler::new().propagate(Compiler::read(text.as_bytes())?)?.module;
     for name in UNTIL_PENDING {
         if let Some(pass) = find(name) {
-            (pass.run)(&mut module, &PassContext { mode, ..PassContext::default() })?;
+            pass.run(&mut module, &PassContext { mode, ..PassContext::default() })?;
         }
     }
     let entry = module.entry().ok_or_else(|| module.no_entry())?;
@@ -147,7 +147,7 @@ fn collectives(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
         (Some(interface), _) => verify_collectives(&broken.module, broken.entry, Some(interface)),
         (None, Some(pass)) => {
             let context = PassContext { mode: broken.mode, ..PassContext::default() };
-            (pass.run)(&mut broken.module.clone(), &context).map(|_| ())
+            pass.run(&mut broken.module.clone(), &context).map(|_| ())
         }
         (None, None) => Ok(()),
     }

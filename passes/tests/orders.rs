@@ -49,7 +49,7 @@ fn no_order_of_passes_panics() {
         let sequence: Vec<usize> = (0..=draw(4)).map(|_| draw(PASSES.len())).collect();
         // Shown where a pass panics.
         let names: Vec<&str> = sequence.iter().map(|&pass| PASSES[pass].name).collect();
-        println!("{}: {}", path.display(), names.join(","));
+        eprintln!("{}: {}", path.display(), names.join(","));
         for pass in sequence {
             let context = PassContext { mode, options: PassOptions::default() };
             if PASSES[pass].run(&mut module, &context).is_err() || verify(&module).is_err() {

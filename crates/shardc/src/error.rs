@@ -11,11 +11,10 @@ use shardc_ir::{Class, Diagnostic};
 /// ```
 /// use shardc::Compiler;
 ///
-/// let source = b"sdy.mesh @mesh = <[\"x\"=2]>
-///     func.func @main(%x: tensor<4xf32>) -> tensor<2xf32> { return %x : tensor<4xf32> }";
+/// let source = b"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }";
 /// let error = Compiler::new().partition(source).unwrap_err();
 /// assert_eq!(format!("{error:?}"), error.to_string());
-/// assert!(error.to_string().starts_with("error[SH02"));
+/// assert!(error.to_string().starts_with("error[SH0303]: the program has no mesh; annotate it"));
 /// ```
 ///
 /// [`Error::render`] shows the lines of the program as well.

@@ -40,7 +40,7 @@ mod select;
 mod summary;
 mod text;
 
-use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, RegionId, TensorSharding, ValueId};
+use shardc_ir::{AxisRef, FuncId, Module, RegionId, TensorSharding, ValueId};
 use shardc_passes::propagate::{Place as At, Provenance, Subject};
 use shardc_passes::strategy::Strategy;
 
@@ -129,7 +129,9 @@ impl Explainer<'_> {
                 let output = partitioned.map_err(|e| match e {
                     Error::Diagnostics(list) => Error::Diagnostics(list.clone()),
                     #[cfg(feature = "runtime")]
-                    Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
+                    Error::Runtime(error) => {
+                        shardc_ir::Diagnostic::internal("SH0821", error.to_string()).into()
+                    }
                 })?;
                 report.collectives = self.one_collective(output, *number)?;
             }

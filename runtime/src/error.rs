@@ -413,7 +413,7 @@ impl RuntimeError {
             ),
             RuntimeError::Memory(_) => Some(
                 "try it with smaller sizes or fewer layers; `shardc compile --target` reports memory and collectives \
-                 without running anything; if the estimate is too high here, raise the limit"
+                 without running anything; if the estimate is too high here, raise the limit (`--host-memory`, `Limits::memory`)"
                     .to_owned(),
             ),
             RuntimeError::Target { .. } => {

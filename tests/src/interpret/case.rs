@@ -100,8 +100,10 @@ fn alone(module: &mut Module, func: FuncId) -> Result<RegionId, String> {
 
 fn rename_calls(module: &mut Module) {
     for op in module.ops.values_mut() {
-        if let OpKind::Call { callee } = &mut op.kind {
-            *callee = format!("callee_{callee}").into();
+        match &mut op.kind {
+            OpKind::Call { callee } => *callee = format!("callee_{callee}").into(),
+            OpKind::Composite(spec) => spec.decomposition = format!("callee_{}", spec.decomposition).into(),
+            _ => {}
         }
     }
 }
@@ -177,4 +179,28 @@ fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {
 pub(super) fn is_size(module: &Module, value: ValueId) -> bool {
     let reads_sizes = |op: &Op| matches!(op.kind, OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. });
     module.ops.values().any(|op| reads_sizes(op) && op.operands.contains(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_composite_keeps_what_it_decomposes_into() {
+        let text = "func.func @test() {
+            %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+            %1 = stablehlo.composite \"my.op\" %0 {decomposition = @impl} : (tensor<2xf32>) -> tensor<2xf32>
+            check.expect_almost_eq_const %1, dense<[-1.0, -2.0]> : tensor<2xf32>
+            func.return
+        }
+        func.func private @impl(%a: tensor<2xf32>) -> tensor<2xf32> {
+            %0 = stablehlo.negate %a : tensor<2xf32>
+            func.return %0 : tensor<2xf32>
+        }";
+        let module = shardc::stablehlo::parse(text).unwrap();
+        let func = module.func_names["test"];
+        let case = Case::new(module, func).unwrap();
+        assert_eq!(shardc::ir::verify(&case.module), Ok(()));
+        assert!(case.operations.iter().any(|name| name == "negate"), "{:?}", case.operations);
+    }
 }

@@ -3,9 +3,9 @@
 //! Passes run in any order when they are named one by one. Each relies on what passes before it leave; what of that can be
 //! seen in the program is checked before it runs, so that the user hears which pass is missing.
 
-use shardc_ir::{Diagnostic, Module, OpKind};
+use shardc_ir::{Diagnostic, Module, OpId, OpKind};
 
-/// What must hold of the entry function before a pass.
+/// What must hold of the program before a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Precondition {
     /// What holds, as the end of "... needs".
@@ -14,6 +14,8 @@ pub struct Precondition {
     pub after: &'static str,
     /// The operations that show that it does not hold.
     broken_by: fn(&OpKind) -> bool,
+    /// Whether it must hold of every function, not of the entry function alone.
+    everywhere: bool,
 }
 
 /// Calls have given way to what they call.
@@ -21,6 +23,7 @@ pub(crate) const NO_CALLS: Precondition = Precondition {
     about: "a program without calls",
     after: "inline",
     broken_by: |kind| matches!(kind, OpKind::Call { .. }),
+    everywhere: false,
 };
 
 /// Collectives that the program asks for have become reshards.
@@ -28,6 +31,7 @@ pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     about: "a program without collectives between shardings",
     after: "expand",
     broken_by: |kind| matches!(kind, OpKind::MeshCollective(_)),
+    everywhere: false,
 };
 
 /// It is decided how each operation is done.
@@ -40,6 +44,7 @@ pub(crate) const PLANNED: Precondition = Precondition {
             OpKind::ShardingConstraint(_) | OpKind::ShardingGroup { .. } | OpKind::PropagationBarrier { .. }
         )
     },
+    everywhere: false,
 };
 
 /// What moves between devices moves by collectives.
@@ -47,6 +52,7 @@ pub(crate) const NO_RESHARDS: Precondition = Precondition {
     about: "a program whose reshards are lowered",
     after: "lower-reshards",
     broken_by: |kind| matches!(kind, OpKind::Reshard(_)),
+    everywhere: false,
 };
 
 /// No edge stands where values flow into and out of regions.
@@ -54,6 +60,7 @@ pub(crate) const NO_REGION_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges",
     after: "sdy-sink-data-flow-edges",
     broken_by: |kind| matches!(kind, OpKind::DataFlowEdge(_)),
+    everywhere: true,
 };
 
 /// No edge stands where values flow into and out of functions.
@@ -61,6 +68,7 @@ pub(crate) const NO_FUNC_EDGES: Precondition = Precondition {
     about: "a program without data-flow edges between functions",
     after: "sdy-sink-func-data-flow-edges",
     broken_by: |kind| matches!(kind, OpKind::FuncDataFlowEdge),
+    everywhere: true,
 };
 
 impl Precondition {
@@ -69,9 +77,12 @@ impl Precondition {
     /// # Errors
     /// SH0391 at the first operation that shows that it does not.
     pub(crate) fn check(&self, module: &Module, pass: &str) -> Result<(), Diagnostic> {
-        let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return Ok(()) };
-        let broken = |op: &shardc_ir::OpId| (self.broken_by)(&module.ops[*op].kind);
-        let Some(op) = module.walk(body).into_iter().find(broken) else { return Ok(()) };
+        let entry = module.entry().and_then(|entry| module.funcs[entry].body);
+        let broken = |op: &OpId| (self.broken_by)(&module.ops[*op].kind);
+        let mut bodies = module.bodies().filter(|&body| self.everywhere || Some(body) == entry);
+        let Some(op) = bodies.find_map(|body| module.walk(body).into_iter().find(broken)) else {
+            return Ok(());
+        };
         let data = &module.ops[op];
         let message = format!("the pass {pass} needs {}, but {} stands in it", self.about, data.kind.title());
         let mut error = Diagnostic::invalid("SH0391", message)

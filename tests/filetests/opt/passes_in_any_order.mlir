@@ -5,6 +5,7 @@
 // RUN: not shardc opt %t/main.mlir --passes inline,localize 2>&1 | FileCheck %s --check-prefix=CONSTRAINTS
 // RUN: not shardc opt %t/main.mlir --passes inline,expand,propagate,plan,localize 2>&1 | FileCheck %s --check-prefix=RESHARDS
 // RUN: not shardc opt %t/products.mlir --passes localize 2>&1 | FileCheck %s --check-prefix=PRODUCTS
+// RUN: not shardc opt %t/manual.mlir --passes sdy-add-data-flow-edges,sdy-add-data-flow-edges 2>&1 | FileCheck %s --check-prefix=EDGES
 // RUN: shardc opt %t/slice.mlir --passes localize | FileCheck %s --check-prefix=SLICE
 // RUN: shardc opt %t/manual.mlir --passes localize | FileCheck %s --check-prefix=MANUAL
 
@@ -50,6 +51,7 @@ func.func @f(%arg0: tensor<7x8xf32>) -> (tensor<7x8xf32> {sdy.sharding = #sdy.sh
 
 //--- manual.mlir
 // The only mesh that the program names is that of the manual computation.
+// EDGES: error[SH0391]: the pass sdy-add-data-flow-edges needs a program without data-flow edges, but sdy.data_flow_edge stands in it
 // MANUAL: mhlo.num_replicas = 2 : i32
 // MANUAL: stablehlo.negate %arg0 : tensor<8xf32>
 sdy.mesh @mesh = <["x"=2]>

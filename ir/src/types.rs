@@ -6,6 +6,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
+use crate::limits;
 use crate::{DType, QuantTensor, TypeId};
 
 /// The size of a dimension that is not known at compile time (`?` in text).
@@ -90,6 +91,14 @@ impl TensorType {
     #[must_use]
     pub fn num_elements(&self) -> Option<i64> {
         self.shape.iter().try_fold(1i64, |acc, &n| if n == DYNAMIC { None } else { acc.checked_mul(n) })
+    }
+
+    /// What is wrong with the sizes, as part of a sentence: see [`limits::size_fault`]. Bounds are sizes too.
+    #[must_use]
+    pub fn size_fault(&self) -> Option<String> {
+        let element = self.dtype.bytes() as i64;
+        let bounds = self.bounds().and_then(|bounds| limits::size_fault(bounds, element));
+        limits::size_fault(&self.shape, element).or(bounds)
     }
 
     /// Size in bytes on the host (sub-byte elements take one byte each); `None` where not known.

@@ -6,6 +6,7 @@
 
 use std::str::FromStr;
 
+use shardc_ir::limits::{MAX_DEVICES, too_many_devices};
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, PackedOption, RegionId, Span,
     SubAxis, TensorSharding,
@@ -109,19 +110,28 @@ impl FromStr for MeshSpec {
             if !is_axis_name(name.text) {
                 return error(name, format!("'{}' is no name for a mesh axis", name.text));
             }
-            let Some(n) = size.text.parse::<i64>().ok().filter(|n| (1..=i64::from(u32::MAX)).contains(n))
-            else {
-                let message =
-                    format!("size '{}' of mesh axis '{}' is not a positive number", size.text, name.text);
-                return error(size, message);
+            let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
+            let n = match size.text.parse::<i64>() {
+                Ok(n) if (1..=MAX_DEVICES).contains(&n) => n,
+                other => {
+                    let fault = if is_number && other != Ok(0) {
+                        format!("too large: {}", too_many_devices())
+                    } else {
+                        "not a positive number".to_owned()
+                    };
+                    let message = format!("size '{}' of mesh axis '{}' is {fault}", size.text, name.text);
+                    return error(size, message);
+                }
             };
             if axes.iter().any(|(other, _)| other == name.text) {
                 return error(name, format!("the mesh has two axes named '{}'", name.text));
             }
             axes.push((name.text.to_owned(), n));
         }
-        let Some(devices) = axes.iter().try_fold(1i64, |n, (_, size)| n.checked_mul(*size)) else {
-            return error(axes_text, "the mesh has too many devices");
+        let devices = axes.iter().try_fold(1i64, |n, (_, size)| n.checked_mul(*size));
+        let Some(devices) = devices.filter(|&n| n <= MAX_DEVICES) else {
+            let message = format!("the mesh '{}' is too large: {}", axes_text.text, too_many_devices());
+            return error(axes_text, message);
         };
         let device_ids = ids_text.map(|ids| device_ids(ids, devices)).transpose()?;
         Ok(MeshSpec { axes, device_ids })
@@ -527,6 +537,16 @@ mod tests {
         let cases: &[(&str, &[&str], &str)] = &[
             ("data", &[], "mesh axis 'data' is not of the form name=size\n"),
             ("data=0", &[], "size '0' of mesh axis 'data' is not a positive number\n"),
+            (
+                "data=99999999999999",
+                &[],
+                "size '99999999999999' of mesh axis 'data' is too large: a program has at most 262144 devices\n",
+            ),
+            (
+                "a=65536,b=8",
+                &[],
+                "the mesh 'a=65536,b=8' is too large: a program has at most 262144 devices\n",
+            ),
             ("a=2,a=2", &[], "the mesh has two axes named 'a'\n"),
             ("a=2@0", &[], "the mesh has 2 devices but 1 device ids are given\n"),
             ("a=2@1,1", &[], "device id 1 is given twice\n"),

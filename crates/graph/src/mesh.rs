@@ -1,13 +1,12 @@
 //! Device meshes, checked when they are made.
 
+use shardc_ir::MAX_DEVICES;
+
 use crate::{ErrorKind, GraphError};
 
 /// Devices arranged along named axes, major to minor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mesh(shardc_ir::Mesh);
-
-/// Device ids are 32-bit numbers to back ends.
-const MAX_DEVICES: i64 = i32::MAX as i64;
 
 impl Mesh {
     /// A mesh over devices `0..n` in order: the last axis runs fastest.

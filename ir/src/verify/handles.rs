@@ -7,13 +7,10 @@ use cranelift_entity::EntityRef;
 use super::Report;
 use crate::{
     Func, Loc, LocId, ManualSpec, Mesh, MeshCollective, MeshId, MeshPlace, Module, Op, OpKind, PackedOption,
-    Region, ShardingId, TensorSharding, TensorType, Type, TypeId, Value, ValueDef,
+    Region, ShardingId, TensorSharding, Type, TypeId, Value, ValueDef,
 };
 
 const CODE: &str = "SH0201";
-
-/// Sizes beyond this make sums of sizes overflow.
-const MAX_SIZE: i64 = 1 << 56;
 
 pub(super) fn check(report: &mut Report<'_>) {
     let module = report.module;
@@ -144,8 +141,10 @@ pub(super) fn check(report: &mut Report<'_>) {
         }
     }
     for i in 0..types.len() {
-        if !type_well_formed(types.get(TypeId::new(i)), i) {
-            bad(format!("a size of, or an item of, {}", TypeId::new(i)));
+        if let Type::Tuple(items) = types.get(TypeId::new(i))
+            && items.iter().any(|item| item.index() >= i)
+        {
+            bad(format!("an item of {}", TypeId::new(i)));
         }
     }
 }
@@ -158,25 +157,6 @@ fn loc_children_before(loc: &Loc, i: usize) -> bool {
         Loc::CallSite { callee, caller } => before(callee) && before(caller),
         Loc::Fused { metadata: _, children } => children.iter().all(before),
     }
-}
-
-fn type_well_formed(ty: &Type, i: usize) -> bool {
-    match ty {
-        Type::Tensor(TensorType { shape, dtype, encoding: _ }) => shape_ok(shape, dtype.bytes() as i64),
-        Type::Quantized(tensor) => shape_ok(&tensor.shape, 8),
-        Type::Tuple(items) => items.iter().all(|t| t.index() < i),
-        Type::Token | Type::Other(_) => true,
-    }
-}
-
-/// Whether sizes are sizes and all elements, of so many bytes each, can be counted.
-fn shape_ok(shape: &[i64], element: i64) -> bool {
-    let bytes = shape.iter().try_fold(element, |acc, &n| match n {
-        crate::DYNAMIC => Some(acc),
-        0..=MAX_SIZE => acc.checked_mul(n),
-        _ => None,
-    });
-    bytes.is_some()
 }
 
 /// Whether the handles in an operation's payload are in range.

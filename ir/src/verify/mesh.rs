@@ -3,12 +3,10 @@
 use cranelift_entity::EntityRef;
 
 use super::Report;
+use crate::limits::{MAX_DEVICES, too_many_devices};
 use crate::{
     AxisRef, Mesh, MeshId, Module, OpId, OpKind, ShardingId, Span, TensorSharding, Type, TypeId, ValueId,
 };
-
-/// More devices than that do not fit the 32-bit ids that executables know.
-const MAX_DEVICES: i64 = i32::MAX as i64;
 
 /// Checks meshes and shardings. `false` where one is unsound, so that its axes must not be used.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) -> bool {
@@ -47,29 +45,33 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
     let mesh = &report.module.meshes[id];
     let before = report.errors.len();
     let name = report.module.mesh_name(id);
+    let span = report.module.mesh_places[id].span;
     if let Some((axis, size)) = mesh.axes.iter().find(|(_, size)| **size < 1) {
         let message = format!("axis \"{axis}\" of mesh @{name} has size {size}");
-        report.invalid("SH0211", Span::NONE, message);
+        report.invalid("SH0211", span, message);
         return false;
     }
     let devices =
         mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n <= MAX_DEVICES));
     let Some(devices) = devices else {
-        report.invalid("SH0211", Span::NONE, format!("mesh @{name} has more than {MAX_DEVICES} devices"));
+        report.invalid("SH0211", span, {
+            let sizes: Vec<String> = mesh.axes.values().map(i64::to_string).collect();
+            format!("mesh @{name} of {} devices is too large: {}", sizes.join(" x "), too_many_devices())
+        });
         return false;
     };
     if mesh.axes.len() > usize::from(u16::MAX) {
-        report.invalid("SH0211", Span::NONE, format!("mesh @{name} has {} axes", mesh.axes.len()));
+        report.invalid("SH0211", span, format!("mesh @{name} has {} axes", mesh.axes.len()));
     }
     let Some(ids) = &mesh.device_ids else { return report.errors.len() == before };
     if mesh.axes.is_empty() {
         if ids.len() != 1 || ids[0] < 0 {
             let message = format!("mesh @{name} without axes has to name one device, it names {ids:?}");
-            report.invalid("SH0211", Span::NONE, message);
+            report.invalid("SH0211", span, message);
         }
     } else if ids.len() as i64 != devices {
         let message = format!("mesh @{name} has {devices} devices and {} device ids", ids.len());
-        report.invalid("SH0211", Span::NONE, message);
+        report.invalid("SH0211", span, message);
     } else {
         let mut seen = vec![false; ids.len()];
         for &device in ids {
@@ -80,7 +82,7 @@ fn check_mesh(report: &mut Report<'_>, id: MeshId) -> bool {
                         "the device ids of mesh @{name} are not a permutation of 0..{devices}: {device} is {}",
                         if (0..devices).contains(&device) { "there twice" } else { "out of range" }
                     );
-                    report.invalid("SH0211", Span::NONE, message);
+                    report.invalid("SH0211", span, message);
                     break;
                 }
             }

@@ -6,7 +6,7 @@
 //!
 //! * **I1** (SH0201) Handles. Every handle that the module stores is in range: of values, operations, regions,
 //!   types, meshes, shardings and locations. Types and locations refer only to ones interned before them. Sizes
-//!   are not negative, and the bytes of a tensor can be counted in 64 bits.
+//!   are not negative, and neither a size nor the bytes of a tensor are beyond [`crate::limits::MAX_BYTES`].
 //! * **I2** (SH0202) Ownership. A region is the body of one function or belongs to one operation; an operation
 //!   stands in one region, once.
 //! * **I3** (SH0203) Definitions. Result `i` of an operation, and argument `i` of a region, name it as theirs.
@@ -23,7 +23,7 @@
 //!   type; lists of attributes, shardings and locations have one entry for each, or none at all.
 //! * **I10** (SH0210) Calls. They name a function of the module, fit its type, and do not recurse. Composites have
 //!   a name with a namespace and the type of the function that they decompose to.
-//! * **I11** (SH0211) Meshes. Axis sizes are positive; device ids are a permutation of `0..n`, save that a mesh
+//! * **I11** (SH0211) Meshes. Axis sizes are positive, devices at most [`crate::MAX_DEVICES`]; device ids are a permutation of `0..n`, save that a mesh
 //!   of one named device may name any.
 //! * **I12** (SH0212) Shardings. One entry per dimension; axes exist; a part of an axis divides it, and is not all
 //!   of it; no axis, nor any part of one, is used twice in one sharding, replicated and unreduced axes included.
@@ -99,6 +99,10 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
+        types::check_sizes(&mut report, &program.order);
+        if !report.errors.is_empty() {
+            return Err(report.errors);
+        }
         types::check(&mut report, &program.order);
         funcs::check(&mut report, &program.order);
         aliases::check(&mut report);

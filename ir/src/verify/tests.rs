@@ -80,7 +80,7 @@ fn i1_handles() {
         ("the sharding of v0", |s| s.module.shardings.set(ValueId::new(0), Some(ShardingId::new(99)))),
         ("an argument or operation of region0", |s| s.module.regions[s.body].ops.push(OpId::new(99))),
         ("a type of func0", |s| s.module.funcs[FuncId::new(0)].results[0] = TypeId::new(99)),
-        ("a size of, or an item of, type1", |s| {
+        ("an item of type1", |s| {
             s.module.types.intern(Type::Tuple(vec![TypeId::new(1)]));
         }),
     ];
@@ -91,10 +91,12 @@ fn i1_handles() {
     }
     let mut s = small();
     ty(&mut s.module, "-3xf32");
-    breaks(&s.module, "SH0201", "a size of");
+    breaks(&s.module, "SH0201", "tensor<-3xf32> cannot be: dimension 0 has the negative size -3");
     let mut s = small();
     ty(&mut s.module, "4294967296x4294967296xf32");
-    breaks(&s.module, "SH0201", "a size of");
+    breaks(&s.module, "SH0201", "it has more than 2^56 bytes (64 PiB)");
+    // Of a type that no value has.
+    assert!(verify(&s.module).unwrap_err().iter().all(|error| error.class == Class::InvalidInput));
     let mut s = small();
     s.module.locs.intern(Loc::Name { name: "x".into(), child: Some(LocId::new(1)) });
     breaks(&s.module, "SH0201", "a location that loc1 refers to");
@@ -352,7 +354,7 @@ fn i11_meshes() {
     let none = Mesh { device_ids: Some(vec![1, 2]), ..Mesh::default() };
     breaks(&with_mesh(none), "SH0211", "without axes has to name one device");
     let huge = Mesh::new([("x", 1 << 40), ("y", 1 << 40)]);
-    breaks(&with_mesh(huge), "SH0211", "more than 2147483647 devices");
+    breaks(&with_mesh(huge), "SH0211", "mesh @other of 1099511627776 x 1099511627776 devices is too large");
 }
 
 fn sub(axis: u16, pre: u32, size: u32) -> AxisRef {

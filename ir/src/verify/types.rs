@@ -1,12 +1,28 @@
-//! I17: types that are sound by themselves.
+//! I17, and the sizes of I1: types that are sound by themselves.
 
 use cranelift_entity::EntityRef;
 
 use super::Report;
+use crate::limits;
 use crate::{DType, DYNAMIC, Module, OpId, QuantTensor, Span, TensorType, Type, TypeId};
 
-/// A fault is reported at the first function or operation that has a value of the type.
+/// I1: sizes that passes may compute with.
+pub(super) fn check_sizes(report: &mut Report<'_>, order: &[OpId]) {
+    check_each(report, order, "SH0201", size_fault);
+}
+
+/// I17.
 pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
+    check_each(report, order, "SH0217", fault);
+}
+
+/// A fault is reported at the first function or operation that has a value of the type.
+fn check_each(
+    report: &mut Report<'_>,
+    order: &[OpId],
+    code: &'static str,
+    fault: impl Fn(&Module, TypeId) -> Option<String>,
+) {
     let module = report.module;
     let mut faults: Vec<Option<String>> =
         (0..module.types.len()).map(|i| fault(module, TypeId::new(i))).collect();
@@ -16,7 +32,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
     for func in module.funcs.values() {
         for &ty in func.params.iter().chain(&func.results) {
             if let Some(message) = take(module, &mut faults, ty) {
-                report.invalid("SH0217", func.span, message);
+                report.invalid(code, func.span, message);
             }
         }
     }
@@ -25,13 +41,13 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) {
         let args = op.regions.iter().flat_map(|&r| &module.regions[r].args);
         for &value in op.results.iter().chain(args) {
             if let Some(message) = take(module, &mut faults, module.values[value].ty) {
-                report.at_op("SH0217", id, message);
+                report.at_op(code, id, message);
             }
         }
     }
     // A type that no value has: of an attribute.
     for message in faults.into_iter().flatten() {
-        report.invalid("SH0217", Span::NONE, message);
+        report.invalid(code, Span::NONE, message);
     }
 }
 
@@ -47,6 +63,15 @@ fn take(module: &Module, faults: &mut [Option<String>], ty: TypeId) -> Option<St
         }
     }
     None
+}
+
+fn size_fault(module: &Module, ty: TypeId) -> Option<String> {
+    let fault = match module.types.get(ty) {
+        Type::Tensor(tensor) => tensor.size_fault(),
+        Type::Quantized(tensor) => limits::size_fault(&tensor.shape, 8),
+        Type::Tuple(_) | Type::Token | Type::Other(_) => None,
+    };
+    fault.map(|fault| format!("{} cannot be: {fault}", module.types.display(ty)))
 }
 
 fn fault(module: &Module, ty: TypeId) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
-use shardc_ir::{Attr, AttrDict, Diagnostic, Mesh, MeshId, Module, OpKind, Span};
+use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, OpKind, Span};
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
 use super::infer::{Conflict, fit_mesh, infer};
@@ -267,5 +267,5 @@ fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let ids =
         ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
-    ids.copied().max().filter(|&id| id < super::parse::MAX_DEVICES).map(|id| id + 1)
+    ids.copied().max().filter(|&id| id < MAX_DEVICES).map(|id| id + 1)
 }

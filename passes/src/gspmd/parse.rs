@@ -15,14 +15,12 @@
 
 use std::str::FromStr;
 
+use shardc_ir::limits::{MAX_DEVICES, too_many_devices};
 use shardc_ir::{AxisList, AxisRef, DimSharding, SubAxis};
 use smallvec::SmallVec;
 
 use super::hlo::{Devices, HloSharding, Leaf, LeafKind, Named, NamedValue, ShardGroup, Subgroup, Tiling};
 use super::text::{Cursor, TextError};
-
-/// More devices than that are refused: a text must not claim memory that it does not fill.
-pub(crate) const MAX_DEVICES: i64 = 1 << 20;
 
 impl FromStr for HloSharding {
     type Err = TextError;
@@ -163,7 +161,7 @@ fn sizes(c: &mut Cursor<'_>, what: &str) -> Result<Vec<i64>, TextError> {
     let product = list.iter().try_fold(1i64, |n, &size| n.checked_mul(size).filter(|&n| n <= MAX_DEVICES));
     match product {
         Some(_) => Ok(list),
-        None => fail(format!("these are more than {MAX_DEVICES} devices")),
+        None => fail(format!("these are too many devices: {}", too_many_devices())),
     }
 }
 
@@ -330,7 +328,7 @@ pub(super) fn mesh_axis(c: &mut Cursor<'_>, axes: &mut Vec<(Box<str>, i64)>) -> 
     }
     let devices = axes.iter().map(|(_, size)| size).try_fold(size, |n, size| n.checked_mul(*size));
     if devices.is_none_or(|n| n > MAX_DEVICES) {
-        return Err(c.error(format!("these are more than {MAX_DEVICES} devices")));
+        return Err(c.error(format!("these are too many devices: {}", too_many_devices())));
     }
     axes.push((name.into(), size));
     Ok(())

@@ -108,7 +108,10 @@ fn texts_that_are_wrong() {
         ("{devices=[0]<=[0]}", "! at character 11: a size must be at least 1"),
         ("{devices=[2,4]}", "! at character 15: expected a device, or `<=`, found `}`"),
         ("{devices=[99999999999999999999]<=[1]}", "! at character 11: this number is too large"),
-        ("{devices=[1000000,1000000]<=[1]}", "! at character 11: these are more than 1048576 devices"),
+        (
+            "{devices=[1000000,1000000]<=[1]}",
+            "! at character 11: these are too many devices: a program has at most 262144 devices",
+        ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",
             "! at character 22: the dimensions of a transposition are 0 to 1, once each",

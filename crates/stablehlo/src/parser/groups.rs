@@ -1,15 +1,12 @@
 //! Replica groups that are written as axes of a mesh:
 //! `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
 
-use shardc_ir::{AxisList, AxisRef, Mesh, SubAxis};
+use shardc_ir::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis};
 
 use super::Parser;
 use super::canonical::tidy;
 use crate::lexer::Res;
 use crate::syntax::values::{push_int, push_ints, push_list, push_string, push_symbol};
-
-/// Groups of more devices than that are not written out.
-const MAX_DEVICES: i64 = 1 << 20;
 
 /// An axis that is not yet looked up, and its part.
 type NamedAxis = (Box<str>, Option<(i64, i64)>);

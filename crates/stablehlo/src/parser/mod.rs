@@ -66,6 +66,8 @@ struct Parser<'a> {
     /// Where the value of each `#alias` starts and ends.
     attr_aliases: FxHashMap<&'a str, (usize, usize)>,
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
+    /// Type aliases whose values are being read, outer ones first.
+    open_aliases: Vec<&'a str>,
     locs: FxHashMap<&'a str, LocId>,
     /// How deeply each interned location is nested.
     loc_depths: Vec<u32>,
@@ -153,6 +155,7 @@ impl<'a> Parser<'a> {
             names: Names::default(),
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
+            open_aliases: Vec::new(),
             locs: FxHashMap::default(),
             // Of the unknown location, which is there from the start.
             loc_depths: vec![1],

@@ -1,6 +1,7 @@
 //! Meshes, axes and shardings of the `sdy` dialect.
 
 use rustc_hash::FxHashMap;
+use shardc_ir::limits::too_many_devices;
 use shardc_ir::{
     AxisList, AxisMove, AxisRef, Diagnostic, DimSharding, Mesh, MeshId, ReductionKind, ShardingId, Span,
     SubAxis, TensorSharding,
@@ -29,7 +30,11 @@ impl<'a> Parser<'a> {
             let size = p.int()?;
             let span = Span::new(start, p.pos);
             if size < 1 || size > i64::from(u32::MAX) {
-                let message = format!("the size {size} of the axis \"{name}\" must be at least 1");
+                let message = if size < 1 {
+                    format!("the size {size} of the axis \"{name}\" must be at least 1")
+                } else {
+                    format!("the size {size} of the axis \"{name}\" is too large: {}", too_many_devices())
+                };
                 return Err(Diagnostic::invalid(codes::UNKNOWN_MESH, message).at(span).into());
             }
             if mesh.axes.insert(name.as_ref().into(), size).is_some() {

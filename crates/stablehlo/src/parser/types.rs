@@ -68,15 +68,11 @@ impl<'a> Parser<'a> {
             return Ok(Err(Type::Token));
         }
         if let Some(alias) = text.strip_prefix('!').filter(|name| !name.contains(['.', '<'])) {
-            return match self.type_aliases.get(alias).copied() {
-                Some((at, _)) => self.elsewhere(at, Self::ty).map(Ok),
-                None => Err(Diagnostic::invalid(
-                    codes::UNKNOWN_ALIAS,
-                    format!("the type alias `!{alias}` is not defined"),
-                )
-                .at(Span::new(start, start + text.len()))
-                .into()),
-            };
+            let at = self.alias_value(alias, Span::new(start, start + text.len()))?;
+            self.open_aliases.push(alias);
+            let ty = self.elsewhere(at, Self::ty);
+            self.open_aliases.pop();
+            return ty.map(Ok);
         }
         if let Some(inner) = text.strip_prefix("tensor<").and_then(|rest| rest.strip_suffix('>')) {
             return self.tensor(text, inner, start).map(Err);
@@ -119,10 +115,14 @@ impl<'a> Parser<'a> {
                 .hint("a tensor type is written `tensor<8x16xf32>`")
                 .into());
         }
+        if let Some(fault) = width_fault(word) {
+            let span = Span::new(start, start + text.len());
+            return Err(Diagnostic::invalid(codes::TYPE, fault).at(span).into());
+        }
         Ok(Err(Type::Other(self.expand_text(text)?.into())))
     }
 
-    fn tensor(&mut self, text: &str, inner: &str, start: usize) -> Res<Type> {
+    fn tensor(&mut self, text: &str, inner: &'a str, start: usize) -> Res<Type> {
         let bad = |message: String| {
             Diagnostic::invalid(codes::TYPE, message)
                 .at(Span::new(start, start + text.len()))
@@ -152,7 +152,11 @@ impl<'a> Parser<'a> {
             shape.push(if size == "?" {
                 DYNAMIC
             } else {
-                size.parse().map_err(|_| bad(format!("the size {size} does not fit 64 bits")))?
+                size.parse().map_err(|_| {
+                    Diagnostic::invalid(codes::TYPE, format!("the size {size} of `{text}` is too large"))
+                        .at(Span::new(start, start + text.len()))
+                        .hint("a dimension has at most 2^56 elements")
+                })?
             });
             rest = next.trim_start();
         }
@@ -160,19 +164,25 @@ impl<'a> Parser<'a> {
             Some((element, encoding)) => (element.trim_end(), Some(encoding.trim())),
             None => (rest.trim_end(), None),
         };
+        let (element, at) = self.element_type(element, start + text.len() - (rest.len() + 1))?;
         let encoding = match encoding {
             Some(encoding) => Some(self.encoding(encoding, shape.len()).map_err(&bad)?),
             None => None,
         };
         if let Some(dtype) = DType::parse(element) {
-            return Ok(Type::Tensor(TensorType { shape, dtype, encoding }));
-        }
-        if element.starts_with('!') {
-            let at = self.place_of(element, start + text.len() - (rest.len() + 1))?;
-            if self.cursor.text.get(at..).is_some_and(|text| text.starts_with("!quant.")) {
-                let element = self.elsewhere(at, Self::quant)?;
-                return Ok(Type::Quantized(Box::new(QuantTensor { shape, element, encoding })));
+            let tensor = TensorType { shape, dtype, encoding };
+            if let Some(fault) = tensor.size_fault() {
+                return Err(Diagnostic::invalid(codes::TYPE, format!("`{text}` is too large: {fault}"))
+                    .at(Span::new(start, start + text.len()))
+                    .into());
             }
+            return Ok(Type::Tensor(tensor));
+        }
+        if element.starts_with('!')
+            && self.cursor.text.get(at..).is_some_and(|text| text.starts_with("!quant."))
+        {
+            let element = self.elsewhere(at, Self::quant)?;
+            return Ok(Type::Quantized(Box::new(QuantTensor { shape, element, encoding })));
         }
         if !element.starts_with('!') && !is_scalar(element) {
             return Err(bad(if element.is_empty() {
@@ -181,6 +191,9 @@ impl<'a> Parser<'a> {
                 format!("`{element}` is not an element type")
             })
             .into());
+        }
+        if let Some(fault) = width_fault(element) {
+            return Err(bad(fault).into());
         }
         let mut whole = String::from("tensor<");
         for &size in &shape {
@@ -200,20 +213,29 @@ impl<'a> Parser<'a> {
         Ok(Type::Other(whole.into()))
     }
 
-    /// Where the text of an element type is: behind its alias if it is one, else at `start`.
-    fn place_of(&self, element: &str, start: usize) -> Res<usize> {
-        match element.strip_prefix('!').filter(|name| !name.contains(['.', '<'])) {
-            None => Ok(start),
-            Some(alias) => match self.type_aliases.get(alias) {
-                Some(&(at, _)) => Ok(at),
-                None => Err(Diagnostic::invalid(
-                    codes::UNKNOWN_ALIAS,
-                    format!("the type alias `!{alias}` is not defined"),
-                )
-                .at(Span::new(start, start + element.len()))
-                .into()),
-            },
+    /// Where the value of a type alias starts.
+    fn alias_value(&self, alias: &str, span: Span) -> Res<usize> {
+        let message = match self.type_aliases.get(alias) {
+            Some(_) if self.open_aliases.contains(&alias) => {
+                format!("the type alias `!{alias}` is defined by itself")
+            }
+            Some(&(at, _)) => return Ok(at),
+            None => format!("the type alias `!{alias}` is not defined"),
+        };
+        Err(Diagnostic::invalid(codes::UNKNOWN_ALIAS, message).at(span).into())
+    }
+
+    /// An element type and where it is written: of an alias, what it stands for.
+    fn element_type(&mut self, element: &'a str, start: usize) -> Res<(&'a str, usize)> {
+        let (mut text, mut at) = (element, start);
+        let open = self.open_aliases.len();
+        while let Some(alias) = text.strip_prefix('!').filter(|name| !name.contains(['.', '<'])) {
+            at = self.alias_value(alias, Span::new(start, start + element.len()))?;
+            self.open_aliases.push(alias);
+            text = self.elsewhere(at, Self::type_text)?;
         }
+        self.open_aliases.truncate(open);
+        Ok((text, at))
     }
 
     /// An encoding attribute of a tensor with so many dimensions.
@@ -254,13 +276,26 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Most bits of an integer type, as MLIR has it.
+const MAX_BITS: u32 = (1 << 24) - 1;
+
+/// The digits of an integer type of any width: of `i27`, `si8`, `ui4`.
+fn int_width(word: &str) -> Option<&str> {
+    let prefixes = ["i", "si", "ui"].into_iter();
+    let mut digits = prefixes.filter_map(|prefix| word.strip_prefix(prefix));
+    digits.find(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What is wrong with the width of an integer type.
+fn width_fault(word: &str) -> Option<String> {
+    let digits = int_width(word)?;
+    (!digits.parse().is_ok_and(|bits: u32| bits <= MAX_BITS))
+        .then(|| format!("`{word}` is too wide: integers have at most {MAX_BITS} bits"))
+}
+
 /// Whether `word` is a builtin scalar type: `f80`, `si8`, `i27`, ...
 fn is_scalar(word: &str) -> bool {
-    let digits = |prefix: &str| {
-        word.strip_prefix(prefix)
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    digits("i") || digits("si") || digits("ui") || digits("f") || word.starts_with("complex<")
+    int_width(word).is_some() || matches!(word, "f80" | "f128") || word.starts_with("complex<")
 }
 
 /// The list of `#stablehlo.bounds<?, 4>`, which has an older spelling; `None` for another attribute, `Some(None)` where

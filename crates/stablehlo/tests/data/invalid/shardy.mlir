@@ -15,8 +15,8 @@ func.func @fits(%a: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":
 }
 
 // -----
-// error: SH0211 the device ids of mesh @mesh are not a permutation of 0..4: 1 is there twice
 
+// error: SH0211 the device ids of mesh @mesh are not a permutation of 0..4: 1 is there twice
 sdy.mesh @mesh = <["x"=4], device_ids=[0, 1, 1, 3]>
 func.func @main() {
   return

@@ -44,14 +44,19 @@ fn dtype_of_part(ty: &BType<'_>) -> Option<DType> {
     }
 }
 
-/// The elements of a constant of this element type and shape. `None` where the bytes do not fit.
-pub(super) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
+/// Bytes in which MLIR keeps one element: a `tf32` takes as many as its bits need.
+pub(crate) fn stored_bytes(dtype: DType) -> usize {
+    if dtype == DType::TF32 { 3 } else { dtype.bytes() }
+}
+
+/// The elements of a constant of this element type and shape, from the bytes in which MLIR keeps them. `None` where
+/// the bytes do not fit.
+pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
     let count = shape.iter().try_fold(1usize, |n, &size| n.checked_mul(usize::try_from(size).ok()?))?;
     if count == 0 && bytes.is_empty() {
         return Some(Dense::elements(Vec::new()));
     }
-    // MLIR keeps the bits of a `tf32` in as many bytes as they need.
-    let stored = if dtype == DType::TF32 { 3 } else { dtype.bytes() };
+    let stored = stored_bytes(dtype);
     if dtype == DType::I1 {
         return booleans(count, bytes);
     }
@@ -68,7 +73,13 @@ pub(super) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     if stored == dtype.bytes() && dtype.bits() >= 8 {
         return Some(Dense::Elements(bytes.into()));
     }
-    Some(Dense::elements(bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect()))
+    let elements: Vec<u8> = bytes.chunks_exact(stored).flat_map(|chunk| element(dtype, chunk)).collect();
+    // What differed may have been bits that mean nothing.
+    let first = elements.get(..dtype.bytes())?;
+    if elements.chunks_exact(dtype.bytes()).all(|element| element == first) {
+        return Some(Dense::splat(first));
+    }
+    Some(Dense::elements(elements))
 }
 
 /// The bytes of one element: those of less than a byte are sign extended in theirs.

@@ -17,7 +17,7 @@ mod builtin;
 mod chlo;
 mod container;
 mod dialect;
-mod elements;
+pub(crate) mod elements;
 mod generic;
 mod ir;
 mod locs;

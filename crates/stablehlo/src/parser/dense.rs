@@ -6,6 +6,7 @@ use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TensorType, TypeId};
 use smallvec::SmallVec;
 
 use super::Parser;
+use crate::bytecode::elements;
 use crate::codes;
 use crate::floats;
 use crate::lexer::Res;
@@ -58,8 +59,11 @@ impl<'a> Parser<'a> {
         }
         if self.at_word("sparse") {
             self.expect_word("sparse")?;
+            let body = self.pos;
             self.skip_brackets()?;
-            return self.raw_constant(start);
+            let constant = self.raw_constant(start)?;
+            self.elsewhere(body, |p| p.check_sparse(constant.1))?;
+            return Ok(constant);
         }
         if !self.at_word("dense") {
             return Err(self.expected("`dense<...>`"));
@@ -112,6 +116,56 @@ impl<'a> Parser<'a> {
         Ok((Dense::Raw(text.into()), ty))
     }
 
+    /// `<[[0, 1], [2, 3]], [5, 6]>`, `<1, 5>` or `<>`: indices that lie in the type, and a value for each or one for all.
+    fn check_sparse(&mut self, ty: TypeId) -> Res<()> {
+        let Some(tensor) = self.module.types.as_tensor(ty).cloned() else { return Ok(()) };
+        let start = self.peek_pos();
+        self.expect("<")?;
+        if self.eat(">") {
+            return Ok(());
+        }
+        let mut indices: Vec<Vec<i64>> = Vec::new();
+        if self.eat("[") {
+            self.list("]", |p| {
+                let mut index = Vec::new();
+                p.expect("[")?;
+                p.list("]", |p| {
+                    index.push(p.int()?);
+                    Ok(())
+                })?;
+                indices.push(index);
+                Ok(())
+            })?;
+        } else {
+            indices.push(vec![self.int()?; tensor.rank()]);
+        }
+        let is_inside = |index: &Vec<i64>| {
+            index.len() == tensor.rank()
+                && index.iter().zip(&tensor.shape).all(|(i, size)| (0..*size).contains(i))
+        };
+        if let Some(index) = indices.iter().find(|index| !is_inside(index)) {
+            let message = format!("the index {index:?} is not one of {tensor}");
+            return Err(Diagnostic::invalid(codes::CONSTANT, message).at(self.span_from(start)).into());
+        }
+        self.expect(",")?;
+        let mut values = None;
+        if self.eat("[") {
+            let mut count = 0;
+            self.list("]", |p| {
+                count += 1;
+                p.element(tensor.dtype, &mut Vec::new())
+            })?;
+            values = Some(count);
+        } else {
+            self.element(tensor.dtype, &mut Vec::new())?;
+        }
+        if let Some(count) = values.filter(|&count| count != indices.len()) {
+            let message = format!("this constant has {} indices and {count} values", indices.len());
+            return Err(Diagnostic::invalid(codes::CONSTANT, message).at(self.span_from(start)).into());
+        }
+        self.expect(">")
+    }
+
     fn elements(&mut self, dtype: DType, shape: &[i64], count: usize, span: Span) -> Res<Dense> {
         if self.eat(">") {
             return if count == 0 {
@@ -125,7 +179,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             b'"' => {
                 let raw = self.raw_string()?;
-                let dense = hex_elements(dtype, count, raw)
+                let dense = hex_elements(dtype, shape, count, raw)
                     .map_err(|message| Diagnostic::invalid(codes::CONSTANT, message).at(span))?;
                 self.expect(">")?;
                 return Ok(dense);
@@ -385,36 +439,25 @@ fn compact(dtype: DType, bytes: Vec<u8>) -> Dense {
     }
 }
 
-/// Elements from `0x` and their bytes. Booleans may be packed eight to a byte; the length tells.
-fn hex_elements(dtype: DType, count: usize, raw: &str) -> Result<Dense, String> {
+/// Elements from `0x` and their bytes, which are those that MLIR keeps: elements of less than a byte have one each, of which
+/// the upper bits mean nothing; booleans may be packed eight to a byte, the length tells.
+fn hex_elements(dtype: DType, shape: &[i64], count: usize, raw: &str) -> Result<Dense, String> {
     let hex = raw.strip_prefix("0x").ok_or("expected a string of bytes that starts with 0x")?;
     let digit = |b: u8| (b as char).to_digit(16).map(|d| d as u8);
     let bytes: Option<Vec<u8>> =
         hex.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?)).collect();
-    let mut bytes = bytes.ok_or("this string of bytes must have two hexadecimal digits for each byte")?;
-    let width = dtype.bytes();
-    let one_each = Some(bytes.len()) == count.checked_mul(width) || (bytes.len() == width && count > 8);
-    if dtype == DType::I1 && one_each {
-        bytes.iter_mut().for_each(|b| *b = u8::from(*b != 0));
-    }
-    if Some(bytes.len()) == count.checked_mul(width) {
-        return Ok(compact(dtype, bytes));
-    }
-    if dtype == DType::I1 && bytes.len() == count.div_ceil(8) {
-        if let [0x00 | 0xFF] = bytes[..] {
-            return Ok(Dense::splat(&[bytes[0] & 1]));
+    let bytes = bytes.ok_or("this string of bytes must have two hexadecimal digits for each byte")?;
+    elements::dense(dtype, shape, &bytes).ok_or_else(|| {
+        let width = elements::stored_bytes(dtype);
+        match count.checked_mul(width) {
+            Some(all) => {
+                format!("this string has {} bytes, {count} elements of type {dtype} take {all}", bytes.len())
+            }
+            None => {
+                format!("this string has {} bytes, each element of type {dtype} takes {width}", bytes.len())
+            }
         }
-        let unpacked = (0..count).map(|i| (bytes[i / 8] >> (i % 8)) & 1).collect();
-        return Ok(compact(dtype, unpacked));
-    }
-    if bytes.len() == width {
-        return Ok(Dense::splat(&bytes));
-    }
-    Err(format!(
-        "this string has {} bytes, {count} elements of type {dtype} take {}",
-        bytes.len(),
-        count * width
-    ))
+    })
 }
 
 fn dims_text(dims: &[i64]) -> String {

@@ -2,6 +2,7 @@
 
 use shardc_ir::{DType, DTypeClass, Dense, Module, QuantStorage, TensorType, TypeId};
 
+use crate::bytecode::elements::stored_bytes;
 use crate::floats;
 use crate::syntax::values::{is_bare, push_int, push_string};
 
@@ -51,7 +52,7 @@ pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &
         Dense::Elements(bytes) => {
             out.push_str("dense<");
             if is_hex(dtype, shape, bytes) {
-                push_hex(out, bytes)
+                push_hex(out, dtype, bytes)
             } else {
                 push_listed(out, dtype, shape, bytes)
             }
@@ -72,11 +73,12 @@ pub(super) fn push_listed(out: &mut String, dtype: DType, shape: &[i64], bytes: 
     }
 }
 
-fn push_hex(out: &mut String, bytes: &[u8]) {
+fn push_hex(out: &mut String, dtype: DType, bytes: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     out.reserve(bytes.len() * 2 + 4);
     out.push_str("\"0x");
-    for b in bytes {
+    let stored = stored_bytes(dtype);
+    for b in bytes.chunks(dtype.bytes()).flat_map(|element| &element[..stored.min(element.len())]) {
         out.push(HEX[usize::from(b >> 4)] as char);
         out.push(HEX[usize::from(b & 15)] as char);
     }

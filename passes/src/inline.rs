@@ -14,6 +14,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
+use crate::inline_size::check_size;
 use crate::symbols::drop_unused_funcs;
 
 /// New values in place of old ones. A value that is not in the map stands for itself.
@@ -140,13 +141,15 @@ pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagno
 /// composite by what it decomposes into.
 ///
 /// # Errors
-/// A function calls itself, directly or through others, or a call names no function.
+/// A function calls itself, directly or through others, a call names no function, or so many operations would be made
+/// that no machine could hold them (SH0323).
 pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     inline_all(module, None).map(|_| ())
 }
 
 fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<CallSites>, Vec<Diagnostic>> {
     let order = callees_first(module)?;
+    check_size(module, &order)?;
     let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: true, sites };
     for func in order {
         if let Some(body) = module.funcs[func].body {
@@ -158,8 +161,13 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
 }
 
 /// Replaces every call in these regions, and in what takes its place, by the body of the function; then drops private
-/// functions that nothing names any more. No function may call itself.
-pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
+/// functions that nothing names any more.
+///
+/// # Errors
+/// So many operations would be made that no machine could hold them (SH0323).
+pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
+    check_size(module, &crate::calls::callees_first(module))?;
+
     let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: false, sites: None };
     for &region in regions {
         // A body that was copied brings the calls in it along.
@@ -169,6 +177,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) {
         }
     }
     drop_unused_funcs(module, module.entry());
+    Ok(())
 }
 
 /// Every function, each after those that it calls.

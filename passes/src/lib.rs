@@ -13,6 +13,7 @@ pub mod fold_pads;
 mod forward;
 pub mod gspmd;
 pub mod inline;
+mod inline_size;
 pub mod lint;
 pub mod localize;
 pub mod manual;

@@ -76,7 +76,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     if import.errors.is_empty() {
         manual::form_all(&mut import, &order);
         import.resolve_uses();
-        manual::inline_bodies(import.module);
+        manual::inline_bodies(import.module)?;
     }
     if !import.errors.is_empty() {
         return Err(import.errors);

@@ -96,13 +96,14 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
 
 /// Replaces calls in manual computations by the bodies of the functions: what is manual there is known only from
 /// around the call.
-pub(super) fn inline_bodies(module: &mut Module) {
+///
+/// # Errors
+/// As [`inline_calls_in`].
+pub(super) fn inline_bodies(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
     let manual = ops.into_iter().filter(|&op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)));
     let regions: Vec<RegionId> = manual.flat_map(|op| module.ops[op].regions.clone()).collect();
-    if !regions.is_empty() {
-        inline_calls_in(module, &regions);
-    }
+    if regions.is_empty() { Ok(()) } else { inline_calls_in(module, &regions) }
 }
 
 type Res<T> = Result<T, Box<Diagnostic>>;

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use shardc_ir::{FuncId, Module};
 
 use crate::calls::{callee_of, callees_first, calls_in, check_calls, give_own_callee};
+use crate::inline_size::check_size;
 use crate::pipeline::PassResult;
 use crate::symbols::FreshNames;
 
 /// Every call but the first of a function calls a copy of it.
 pub(super) fn run(module: &mut Module) -> PassResult {
     check_calls(module)?;
+    check_size(module, &callees_first(module))?;
     let mut names = FreshNames::default();
     let mut called: HashSet<FuncId> = HashSet::new();
     for caller in callees_first(module) {

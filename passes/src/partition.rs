@@ -6,7 +6,7 @@ use shardc_ir::{
 };
 
 use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
-use crate::collectives::verify::{verify_collectives, verify_pending};
+use crate::collectives::verify::{verify_collectives, verify_pending, written_partings};
 use crate::fold_pads::fold_pads;
 use crate::lint::all_replicated;
 use crate::localize::localize;
@@ -95,6 +95,8 @@ pub fn partition(
     options: &PartitionOptions,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
+    refuse_pending_interface(module, func, body)?;
+    let written = written_partings(module, body);
     let asked = Asked::new(module, body);
     let plan = planned(module, func, options.clean.keep_bytes)?;
     let silent = gathered(module, body, &asked, &plan);
@@ -103,11 +105,51 @@ pub fn partition(
         gathers.into_iter().chain(silent).map(|gather| gather.warning).collect();
     warnings.extend(all_replicated(module, body));
     let aliases = aliases(module, func);
-    let Finished { interface, cleaned, warnings: on_the_way } = finished(module, func, options)?;
+    let done = finished(module, func, options).map_err(|errors| blamed(errors, written))?;
+    let Finished { interface, cleaned, warnings: on_the_way } = done;
     gathered.extend(on_the_way);
     warnings.extend(lost_aliases(module, func, &aliases, &interface));
     warnings.extend(options.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
     Ok(Partitioned { interface, gathered, warnings, cleaned })
+}
+
+/// Errors of the collective verifier, where the program itself has collectives that devices come to unequally often: those.
+fn blamed(errors: Vec<Diagnostic>, written: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_parting = |error: &Diagnostic| error.code == "SH0462";
+    if written.is_empty() || !errors.iter().all(is_parting) { errors } else { written }
+}
+
+/// Demands that what goes in and comes out is whole: no array that is fed or fetched is one addend of a sum.
+///
+/// # Errors
+/// SH0325 for each parameter and result that is pending along some axes.
+fn refuse_pending_interface(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
+    let f = &module.funcs[func];
+    let pending = |sharding: ShardingId| -> Option<String> {
+        let sharding = module.shardings.get(sharding);
+        let mesh = &module.meshes[sharding.mesh];
+        let axes = sharding.unreduced.iter().map(|&axis| format!("\"{}\"", mesh.axis_text(axis)));
+        let axes: Vec<String> = axes.collect();
+        (!axes.is_empty()).then(|| axes.join(", "))
+    };
+    let mut errors = Vec::new();
+    for (i, &arg) in module.regions[body].args.iter().enumerate() {
+        let Some(axes) = module.shardings.of(arg).and_then(pending) else { continue };
+        let message =
+            format!("argument {i} is unreduced along {axes}: each device would be fed an addend of it");
+        let hint = format!(
+            "annotate it without unreduced, or pass the addends in one more dimension that {axes} splits and sum over that"
+        );
+        errors.push(Diagnostic::unsupported("SH0325", message).at(f.arg_span(i)).hint(hint));
+    }
+    for (i, sharding) in f.res_shardings.iter().enumerate() {
+        let Some(axes) = sharding.expand().and_then(pending) else { continue };
+        let message =
+            format!("result {i} is unreduced along {axes}: each device would return an addend of it");
+        let hint = "annotate it without unreduced: the sum is then completed before it is returned";
+        errors.push(Diagnostic::unsupported("SH0325", message).at(f.res_span(i)).hint(hint));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// The result that each parameter gives its memory to, where it does.

@@ -1,6 +1,6 @@
 //! The passes by name, one at a time.
 
-use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode, verify};
+use shardc_ir::{Class, Diagnostic, FuncId, Module, SpmdMode, verify};
 
 use crate::backend::{BackendOptions, legalize};
 use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
@@ -214,11 +214,15 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, _| {
             let entry = entry(module)?;
-            match module.funcs[entry].body {
-                Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body)?,
-                _ => verify_collectives(module, entry, None)?,
-            }
-            Ok(Vec::new())
+            let checked = match module.funcs[entry].body {
+                Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
+                _ => verify_collectives(module, entry, None),
+            };
+            // Who made the module is not known here: perhaps whoever wrote the text.
+            checked.map(|()| Vec::new()).map_err(|mut errors| {
+                errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
+                errors
+            })
         },
     },
     Pass {

@@ -8,16 +8,19 @@
 //! Classes of devices only ever split, so that loops come to a fixed point; an inner loop goes on where it was when the
 //! outer one comes round again.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    CollectiveSpec, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, SliceSpec, ValueId,
+    AxisList, AxisRef, CollectiveSpec, Diagnostic, FuncId, ManualSpec, Mesh, Module, OpId, OpKind, RegionId,
+    SecondaryMap, SliceSpec, ValueId,
 };
 
 use super::agreement::{Agreement, Agreements};
 use super::broken;
 use crate::collectives::scalars::{PerDevice, evaluate};
+use crate::manual::{Scope, device_groups};
 use crate::partition::{Interface, InterfaceTensor};
 
 pub(super) fn check(
@@ -28,32 +31,36 @@ pub(super) fn check(
     errors: &mut Vec<Diagnostic>,
 ) {
     let Some(body) = module.funcs[func].body else { return };
-    let mut flow = Flow {
-        module,
-        devices,
-        agreements: Agreements::new(devices),
-        of: SecondaryMap::new(),
-        parts: FxHashMap::default(),
-        known: FxHashMap::default(),
-        begun: FxHashSet::default(),
-        parted: Vec::new(),
-    };
+    let mut flow = Flow::new(module, devices);
     if let Some(interface) = interface {
         for (&arg, tensor) in module.regions[body].args.iter().zip(&interface.inputs) {
             flow.of[arg] = flow.parameter(interface, tensor);
         }
     }
     flow.region(body, Agreement::ALIKE);
-    let mut seen = FxHashSet::default();
-    for (op, a, b) in flow.parted {
-        if seen.insert(op) {
-            let message = format!(
-                "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
-                module.ops[op].kind.name()
-            );
-            errors.push(broken(module, op, "SH0462", message));
-        }
+    for (op, a, b) in flow.first_partings() {
+        let message = format!(
+            "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
+            module.ops[op].kind.name()
+        );
+        errors.push(broken(module, op, "SH0462", message));
     }
+}
+
+/// The collectives in the manual computation `op`, of a program that is not partitioned, to which two devices may come
+/// unequally often, with the two. Values from around the computation are the same for all.
+pub(super) fn partings(module: &Module, op: OpId, mesh: &Mesh) -> Vec<(OpId, i64, i64)> {
+    let mut flow = Flow::new(module, mesh.num_devices());
+    flow.written = Some(Written { mesh, scope: Scope::default() });
+    flow.op(op, Agreement::ALIKE);
+    flow.first_partings()
+}
+
+/// Where the program itself says what each device does.
+struct Written<'m> {
+    mesh: &'m Mesh,
+    /// What is manual at the operation that is looked at.
+    scope: Scope,
 }
 
 struct Flow<'m> {
@@ -70,6 +77,8 @@ struct Flow<'m> {
     begun: FxHashSet<OpId>,
     /// Collectives with two devices that may not both come to them.
     parted: Vec<(OpId, i64, i64)>,
+    /// Of a program that is not partitioned yet.
+    written: Option<Written<'m>>,
 }
 
 /// Values side by side along a dimension: small collectives are combined so, and cut apart again.
@@ -90,7 +99,88 @@ fn keeps(kind: &OpKind, dim: usize) -> bool {
     }
 }
 
-impl Flow<'_> {
+impl<'m> Flow<'m> {
+    fn new(module: &'m Module, devices: usize) -> Flow<'m> {
+        Flow {
+            module,
+            devices,
+            agreements: Agreements::new(devices),
+            of: SecondaryMap::new(),
+            parts: FxHashMap::default(),
+            known: FxHashMap::default(),
+            begun: FxHashSet::default(),
+            parted: Vec::new(),
+            written: None,
+        }
+    }
+
+    /// Of what was found, the first for each collective.
+    fn first_partings(self) -> Vec<(OpId, i64, i64)> {
+        let mut seen = FxHashSet::default();
+        self.parted.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
+    }
+
+    /// The groups, or pairs, of devices of a collective.
+    fn groups(&self, op: OpId, spec: &'m CollectiveSpec) -> Cow<'m, [Vec<i64>]> {
+        if let Some(Written { mesh, scope }) = &self.written {
+            // Planning refuses groups that are none.
+            return device_groups(self.module, op, mesh, scope).unwrap_or_default().into();
+        }
+        let is_permute = matches!(self.module.ops[op].kind, OpKind::CollectivePermute(_));
+        if spec.groups.is_empty() && !is_permute {
+            return vec![(0..self.devices as i64).collect()].into();
+        }
+        Cow::Borrowed(&spec.groups)
+    }
+
+    /// What each device has of a number of its own: that of the first of the devices that are one to the program.
+    fn own_numbers(&self) -> PerDevice {
+        let Some(Written { mesh, scope }) = &self.written else { return (0..self.devices as i64).collect() };
+        let mut first: FxHashMap<i64, i64> = FxHashMap::default();
+        let mut numbers = vec![0; self.devices];
+        for position in 0..mesh.num_devices() {
+            let device = mesh.device_at(position);
+            let number = *first.entry(mesh.linear_coordinate(position, &scope.axes)).or_insert(device);
+            if let Some(slot) = usize::try_from(device).ok().and_then(|d| numbers.get_mut(d)) {
+                *slot = number;
+            }
+        }
+        numbers.into_iter().collect()
+    }
+
+    /// The body of a manual computation, with the blocks that each device has of what goes in.
+    fn manual(&mut self, op: OpId, spec: &ManualSpec, control: Agreement) {
+        let module = self.module;
+        let data = &module.ops[op];
+        let Some(Written { mesh, scope }) = &self.written else { return self.compute(op, control) };
+        let (mesh, outer) = (*mesh, scope.clone());
+        let inner = outer.enter(mesh, spec);
+        let Some(&body) = data.regions.first() else { return };
+        for ((&arg, &operand), &sharding) in
+            module.regions[body].args.iter().zip(&data.operands).zip(&spec.in_shardings)
+        {
+            let is_manual = |axis: &AxisRef| inner.axes.iter().any(|manual| manual.axis == axis.axis);
+            let dims = module.shardings.get(sharding).dims.iter();
+            let axes: AxisList = dims.flat_map(|dim| dim.axes.iter().copied().filter(is_manual)).collect();
+            let mut blocks = vec![0; self.devices];
+            for position in 0..mesh.num_devices() {
+                let device = usize::try_from(mesh.device_at(position)).ok();
+                if let Some(block) = device.and_then(|device| blocks.get_mut(device)) {
+                    *block = mesh.linear_coordinate(position, &axes);
+                }
+            }
+            let held = self.agreements.by_key(blocks);
+            self.of[arg] = self.agreements.refine(self.of[operand], held);
+        }
+        self.written = Some(Written { mesh, scope: inner });
+        self.region(body, control);
+        self.written = Some(Written { mesh, scope: outer });
+        let returned = self.returned(body).to_vec();
+        for (&result, &value) in data.results.iter().zip(&returned) {
+            self.of[result] = self.of[value];
+        }
+    }
+
     /// Devices that are fed the same block.
     fn parameter(&mut self, interface: &Interface, tensor: &InterfaceTensor) -> Agreement {
         let mesh = interface.mesh_of(tensor);
@@ -137,10 +227,11 @@ impl Flow<'_> {
                 self.meet(op, spec, control);
                 self.exchange(op, spec, true);
             }
+            OpKind::ManualComputation(spec) => self.manual(op, spec, control),
             OpKind::PartitionId | OpKind::ReplicaId => {
-                let ids: PerDevice = (0..self.devices as i64).collect();
+                let ids = self.own_numbers();
                 for &result in &data.results {
-                    self.of[result] = Agreement::APART;
+                    self.of[result] = self.agreements.by_key(ids.iter());
                     self.known.insert(result, Rc::clone(&ids));
                 }
             }
@@ -210,15 +301,14 @@ impl Flow<'_> {
     }
 
     /// The groups of a collective have to agree on coming to it.
-    fn meet(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
+    fn meet(&mut self, op: OpId, spec: &'m CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
         }
+        let groups = self.groups(op, spec);
         let classes = self.agreements.classes(control);
         let class = |device: i64| usize::try_from(device).ok().and_then(|d| classes.get(d));
-        let everyone: Vec<i64> = (0..self.devices as i64).collect();
-        let groups = if spec.groups.is_empty() { std::slice::from_ref(&everyone) } else { &spec.groups };
-        for group in groups {
+        for group in groups.iter() {
             let Some(&first) = group.first() else { continue };
             if let Some(&other) = group.iter().find(|&&d| d >= 0 && class(d) != class(first)) {
                 self.parted.push((op, first, other));
@@ -229,19 +319,22 @@ impl Flow<'_> {
 
     /// Each device of a group gets something that what the group puts in decides; of its own by its place there, if
     /// `by_place`.
-    fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
-        let everyone: Vec<i64> = (0..self.devices as i64).collect();
-        let groups = if spec.groups.is_empty() { std::slice::from_ref(&everyone) } else { &spec.groups };
+    fn exchange(&mut self, op: OpId, spec: &'m CollectiveSpec, by_place: bool) {
+        let groups = self.groups(op, spec);
         let devices = self.devices;
         self.send(op, |agreements, before| {
             let classes = agreements.classes(before);
-            let mut keys: Vec<(Vec<u32>, usize)> = vec![Default::default(); devices];
-            for group in groups {
+            // What a group holds goes by a number, zero where there is none: groups are as large as they are few.
+            let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+            let mut keys: Vec<(usize, usize)> = vec![(0, 0); devices];
+            for group in groups.iter() {
                 let members: Vec<usize> = group.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
                 let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
+                let next = numbers.len() + 1;
+                let number = *numbers.entry(held).or_insert(next);
                 for (place, &device) in members.iter().enumerate() {
                     if let Some(key) = keys.get_mut(device) {
-                        *key = (held.clone(), if by_place { place } else { 0 });
+                        *key = (number, if by_place { place } else { 0 });
                     }
                 }
             }
@@ -250,12 +343,13 @@ impl Flow<'_> {
     }
 
     /// Each device gets what its source holds, or zeros.
-    fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
+    fn permute(&mut self, op: OpId, spec: &'m CollectiveSpec) {
+        let pairs = self.groups(op, spec);
         let devices = self.devices;
         self.send(op, |agreements, before| {
             let classes = agreements.classes(before);
             let mut keys: Vec<Option<u32>> = vec![None; devices];
-            for pair in &spec.groups {
+            for pair in pairs.iter() {
                 let &[source, target] = pair.as_slice() else { continue };
                 let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
                 if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {

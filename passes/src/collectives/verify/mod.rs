@@ -23,12 +23,14 @@ mod agreement;
 mod interface;
 mod meetings;
 mod pending;
+mod written;
 
 use std::collections::BTreeMap;
 
 use shardc_ir::{Diagnostic, FuncId, Module, OpId, OpKind, SpmdMode, check_result_types, collective_fault};
 
 pub(crate) use self::pending::verify_pending;
+pub(crate) use self::written::written_partings;
 use super::devices;
 use crate::partition::Interface;
 

@@ -1,0 +1,48 @@
+//! C4 of what the program itself says: collectives in its manual computations to which devices come unequally often.
+//!
+//! Such a program hangs however it is partitioned. It is looked at before planning, so that a violation of C4 that is found
+//! afterwards can be told apart: what stands here is in the program, anything else is shardc's.
+
+use shardc_ir::{Diagnostic, Module, OpId, OpKind, RegionId};
+
+use super::meetings;
+use crate::manual::mesh_of;
+use crate::structure::program_ops;
+
+/// The collectives under a condition that devices may decide differently, as errors in the program (SH0326).
+pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for op in program_ops(module, body) {
+        let OpKind::ManualComputation(spec) = &module.ops[op].kind else { continue };
+        let Some(mesh) = mesh_of(module, spec).filter(|_| meets_under_a_condition(module, op)) else {
+            continue;
+        };
+        // What is in another manual computation comes up with that.
+        for (op, a, b) in meetings::partings(module, op, &module.meshes[mesh]) {
+            let message = format!(
+                "devices {a} and {b} meet in this {}, but what decides whether they come to it can differ between them: devices would wait for each other forever",
+                module.ops[op].kind.name()
+            );
+            let mut error = Diagnostic::invalid("SH0326", message).at(module.ops[op].span).hint(
+                "decide by a value that is the same on all devices of the group (an all_reduce makes one), or take the collective out of the condition",
+            );
+            error.user_loc = module.user_loc(op);
+            if !errors.contains(&error) {
+                errors.push(error);
+            }
+        }
+    }
+    errors
+}
+
+/// Whether a collective stands in the region of an operation inside this one.
+fn meets_under_a_condition(module: &Module, op: OpId) -> bool {
+    let regions = module.ops[op].regions.iter();
+    let inner = regions.flat_map(|&region| module.walk(region));
+    let conditions =
+        inner.filter(|&op| matches!(module.ops[op].kind, OpKind::While | OpKind::Case | OpKind::If));
+    let meets = |region: &RegionId| {
+        module.walk(*region).into_iter().any(|op| module.ops[op].kind.collective().is_some())
+    };
+    conditions.flat_map(|op| &module.ops[op].regions).any(meets)
+}

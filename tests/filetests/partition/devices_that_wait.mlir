@@ -1,0 +1,29 @@
+// Collectives that the program puts where some devices of a group do not come: its devices would wait forever.
+// RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
+// RUN: not shardc partition %s -o %t.mlir --spmd-mode partition 2>&1 | FileCheck %s
+
+// CHECK: error[SH0326]: devices 0 and 2 meet in this stablehlo.all_reduce, but what decides whether they come to it can differ between them
+// CHECK: devices_that_wait.mlir:[[# @LINE + 11]]:
+// CHECK: help: decide by a value that is the same on all devices of the group
+// CHECK-NOT: SH0462
+// CHECK-NOT: bug in shardc
+sdy.mesh @mesh = <["a"=4]>
+func.func @main(%x: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> tensor<16xf32> {
+  %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}]>] out_shardings=[<@mesh, [{"a"}]>] manual_axes={"a"} (%y: tensor<4xf32>) {
+    %id = stablehlo.partition_id : tensor<ui32>
+    %c = stablehlo.constant dense<2> : tensor<ui32>
+    %p = stablehlo.compare LT, %id, %c, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    %q = "stablehlo.if"(%p) ({
+      %s = "stablehlo.all_reduce"(%y) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+      ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+        %w = stablehlo.add %u, %v : tensor<f32>
+        stablehlo.return %w : tensor<f32>
+      }) : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %s : tensor<4xf32>
+    }, {
+      stablehlo.return %y : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    sdy.return %q : tensor<4xf32>
+  } : (tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}

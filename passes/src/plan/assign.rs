@@ -6,6 +6,7 @@
 //! send, plus the arithmetic and memory traffic that each device is left with. Windows that neighbours must fill in have
 //! their price too, and where it is too high the dimension is gathered.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, TensorSharding, TensorType};
 use smallvec::SmallVec;
 
@@ -52,12 +53,18 @@ impl Site<'_> {
             return agreed;
         }
         let mut best: Option<(f64, FactorParts)> = None;
+        let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
+        // Of a concatenation of a thousand values most propose the same.
+        let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         for seed in 0..self.tensors.len() {
             if self.tensors[seed].free {
                 continue;
             }
             for results_first in [true, false] {
-                let candidate = self.candidate(seed, results_first);
+                let candidate = self.candidate(&projected, seed, results_first);
+                if !seen.insert(candidate.clone()) {
+                    continue;
+                }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
                 let moved = [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.moved(c)));
                 let candidates = [Some(candidate), gathered].into_iter().chain(moved);
@@ -269,9 +276,9 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// The factors of `seed`, and of the others what does not collide.
-    fn candidate(&self, seed: usize, results_first: bool) -> FactorParts {
-        let (mut chosen, _) = self.project(&self.tensors[seed]);
+    /// The factors of `seed`, and of the others what does not collide; `projected` are those of each tensor.
+    fn candidate(&self, projected: &[FactorParts], seed: usize, results_first: bool) -> FactorParts {
+        let mut chosen = projected[seed].clone();
         self.sanitize(&mut chosen);
         let mut order: SmallVec<[usize; 4]> =
             (0..self.tensors.len()).filter(|&i| i != seed && !self.tensors[i].free).collect();
@@ -279,8 +286,14 @@ impl Site<'_> {
             let t = &self.tensors[i];
             (t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0)))
         });
+        // What was offered last, if it changed nothing.
+        let mut in_vain: Option<&FactorParts> = None;
         for i in order {
-            let (offered, _) = self.project(&self.tensors[i]);
+            let offered = &projected[i];
+            if in_vain == Some(offered) {
+                continue;
+            }
+            let before: SmallVec<[usize; 6]> = chosen.iter().map(|parts| parts.len()).collect();
             for (f, parts) in offered.iter().enumerate() {
                 let have = chosen[f].len();
                 if parts.len() <= have || parts[..have] != chosen[f][..] {
@@ -293,7 +306,11 @@ impl Site<'_> {
                     chosen[f].push(part);
                 }
             }
-            self.sanitize(&mut chosen);
+            // Nothing was added, and what was there is clean.
+            in_vain = chosen.iter().map(|parts| parts.len()).eq(before).then_some(offered);
+            if in_vain.is_none() {
+                self.sanitize(&mut chosen);
+            }
         }
         chosen
     }

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
 use petgraph::{
     algo::astar,
     graph::{DiGraph, NodeIndex},
@@ -50,6 +51,12 @@ const SMALL: f64 = 64.0 * 1024.0;
 
 /// More states than this are not looked at; what was found by then stands.
 const MAX_STATES: usize = 4000;
+
+/// More moves than this are not looked at either: over many axes there are very many ways to slice a whole value.
+const MAX_MOVES: usize = 1 << 17;
+
+/// So many ways to slice are looked at from one state.
+const MAX_SLICES: usize = 1 << 14;
 
 /// Finds paths and remembers them.
 #[derive(Debug)]
@@ -139,7 +146,8 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
     let (before, after) = (problem.local_bytes(&from), problem.local_bytes(&problem.target));
     // The last of several gathers reads up to half of what it makes.
     let memory = [before + after + SMALL, 1.5 * before.max(after) + SMALL, f64::INFINITY];
-    let (cost, moves) = memory.into_iter().find_map(|memory| problem.shortest(&from, memory))?;
+    let found = memory.into_iter().find_map(|memory| problem.shortest(&from, memory));
+    let (cost, moves) = found.or_else(|| problem.by_the_whole(&from))?;
     let mut steps: Vec<Step> = Vec::new();
     for (mv, after) in moves {
         let step = problem.step(&mv, &after, template);
@@ -221,7 +229,7 @@ impl Problem<'_> {
         let start = graph.add_node(from.clone());
         nodes.insert(from.clone(), start);
         let mut next = 0;
-        while next < graph.node_count() && graph.node_count() < MAX_STATES {
+        while next < graph.node_count() && graph.node_count() < MAX_STATES && graph.edge_count() < MAX_MOVES {
             let node = NodeIndex::new(next);
             let state = graph[node].clone();
             next += 1;
@@ -244,6 +252,38 @@ impl Problem<'_> {
             moves.push((edge.weight().0.clone(), graph[pair[1]].clone()));
         }
         Some((cost, moves))
+    }
+
+    /// The way that every value can go: what is pending is completed, each dimension gathered, and the whole cut anew. For
+    /// where the search ends before it finds another.
+    fn by_the_whole(&self, from: &State) -> Option<(f64, Vec<(Move, State)>)> {
+        let mut moves: Vec<(Move, State)> = Vec::new();
+        let (mut at, mut cost) = (from.clone(), 0.0);
+        let mut go = |at: &mut State, mv: Move, after: State| {
+            cost += self.cost(at, &mv, &after);
+            moves.push((mv, after.clone()));
+            *at = after;
+        };
+        let is_left = |part: &Part| self.target.pending.contains(part);
+        let done: Parts = at.pending.iter().copied().filter(|part| !is_left(part)).collect();
+        if !done.is_empty() {
+            let mut after = at.clone();
+            after.pending.retain(|part| is_left(part));
+            go(&mut at, Move::AllReduce(done), after);
+        }
+        for dim in 0..at.dims.len() {
+            if !at.dims[dim].is_empty() && at.dims[dim] != self.target.dims[dim] {
+                let mut after = at.clone();
+                let parts = std::mem::take(&mut after.dims[dim]);
+                go(&mut at, Move::Gather { dim, parts }, after);
+            }
+        }
+        let cut: SmallVec<[Parts; 4]> = at.dims.iter().zip(&self.target.dims).map(missing).collect();
+        if cut.iter().any(|parts| !parts.is_empty()) {
+            let after = State { dims: self.target.dims.clone(), pending: at.pending.clone() };
+            go(&mut at, Move::Slice(cut), after);
+        }
+        (at == self.target).then_some((cost, moves))
     }
 
     fn local(&self, state: &State, dim: usize) -> i64 {
@@ -316,9 +356,9 @@ impl Problem<'_> {
     /// Slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others for which
     /// a permute then puts those of the target.
     fn slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
-        let mut reached = vec![state.clone()];
+        let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
         let mut next = 0;
-        while next < reached.len() {
+        while next < reached.len() && reached.len() < MAX_SLICES {
             let at = reached[next].clone();
             next += 1;
             let is_free = |part: &Part| {
@@ -327,8 +367,8 @@ impl Problem<'_> {
             let mut cut = |dim: usize, run: &[Part]| {
                 let mut after = at.clone();
                 after.dims[dim].extend(run.iter().copied());
-                if self.aligned(dim, &state.dims[dim], &after.dims[dim]) && !reached.contains(&after) {
-                    reached.push(after);
+                if self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
+                    reached.insert(after);
                 }
             };
             for (dim, wanted) in self.target.dims.iter().enumerate() {
@@ -348,7 +388,7 @@ impl Problem<'_> {
                 }
             }
         }
-        for after in reached.drain(..).skip(1) {
+        for after in reached.into_iter().skip(1) {
             let cut = after.dims.iter().zip(&state.dims).map(|(a, s)| a[s.len()..].into()).collect();
             out.push((Move::Slice(cut), after));
         }
@@ -486,6 +526,11 @@ impl Problem<'_> {
     }
 }
 
+/// What a dimension lacks that is whole, or split as it should be.
+fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
+    if have.is_empty() { wanted.clone() } else { Parts::new() }
+}
+
 fn block(n: i64, parts: &[Part]) -> i64 {
     let k = size_of(parts);
     (n + k - 1) / k
@@ -575,6 +620,33 @@ mod tests {
         assert_eq!(steps, ["all_slice -> [{\"x\"}, {\"y\"}]"]);
         let steps = path(&[64, 64], &sharding(&[&[X, Y], &[]], &[]), &sharding(&[&[X], &[]], &[]));
         assert_eq!(steps, ["all_gather -> [{\"x\"}, {}]"]);
+    }
+
+    /// The way that is taken where the search ends too early. It need not be good, but it must arrive.
+    #[test]
+    fn every_target_is_reached_by_the_whole() {
+        let mesh = Mesh::new([("x", 2), ("y", 4), ("z", 2)]);
+        const Z: AxisRef = AxisRef { axis: 2, sub: None };
+        let cases: &[(TensorSharding, TensorSharding, usize)] = &[
+            (sharding(&[&[X, Y], &[Z]], &[]), sharding(&[&[Z], &[Y, X]], &[]), 3),
+            (sharding(&[&[X], &[]], &[Y, Z]), sharding(&[&[X], &[Y]], &[Z]), 2),
+            (sharding(&[&[X], &[]], &[Y]), sharding(&[&[Y], &[X]], &[]), 3),
+            (sharding(&[&[X, Y], &[]], &[]), sharding(&[&[X], &[]], &[]), 2),
+        ];
+        for (from, to, steps) in cases {
+            let (start, target) =
+                refined(&mesh, &state_of(&mesh, from), &state_of(&mesh, to)).expect("parts nest");
+            let parts = Parts::new();
+            let problem = Problem { mesh: &mesh, shape: &[10, 6], element_bytes: 4.0, target, parts };
+            let (cost, moves) = problem.by_the_whole(&start).expect("a way");
+            assert_eq!(
+                moves.last().map(|(_, after)| after),
+                Some(&problem.target),
+                "to {}",
+                to.display(&mesh)
+            );
+            assert!(moves.len() <= *steps && cost > 0.0, "{moves:?}");
+        }
     }
 
     #[test]

@@ -216,8 +216,10 @@ impl Provenance {
                 found.extend(any.map(|(at, arrival)| (at, arrival, common_part(axis, arrival.axis))));
             }
             found.sort_by_key(|(.., part)| std::cmp::Reverse(pre(*part)));
-            for (at, arrival, part) in found {
-                let mut links = links.clone();
+            // The last takes the links along: most ways never part, and some are as long as the program.
+            let (mut rest, last) = (links, found.len().saturating_sub(1));
+            for (i, (at, arrival, part)) in found.into_iter().enumerate() {
+                let mut links = if i == last { std::mem::take(&mut rest) } else { rest.clone() };
                 links.push(*arrival);
                 match arrival.cause {
                     Cause::Annotation(_) => out.push(Chain { axis: part, links }),

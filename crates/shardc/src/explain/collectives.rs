@@ -263,7 +263,14 @@ fn visit(module: &Module, region: RegionId, in_loop: bool, out: &mut Vec<(OpId, 
 /// The axes along which the devices of a group differ. Groups are of device ids, in partition mode of positions, which
 /// differ along the same axes.
 fn axes_of(mesh: &Mesh, groups: &[Vec<i64>], pairs: bool) -> Vec<String> {
-    let position = |id: i64| (0..mesh.num_devices()).find(|&p| mesh.device_at(p) == id);
+    let positions: HashMap<i64, usize> = match &mesh.device_ids {
+        Some(_) => (0..mesh.num_devices()).map(|p| (mesh.device_at(p), p)).collect(),
+        None => HashMap::new(),
+    };
+    let position = |id: i64| match &mesh.device_ids {
+        Some(_) => positions.get(&id).copied(),
+        None => usize::try_from(id).ok().filter(|&p| p < mesh.num_devices()),
+    };
     let groups = if pairs { groups } else { groups.get(..1).unwrap_or(&[]) };
     let mut out = Vec::new();
     for (i, name) in mesh.axes.keys().enumerate() {

@@ -70,7 +70,9 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
             module.values[value].ty = local.of(module, global[value.index()], sharding);
         }
     }
-    let mesh = planned_mesh(module, body).map(|id| module.meshes[id].clone()).unwrap_or_default();
+    // A program without values is for the devices of its first mesh.
+    let mesh = planned_mesh(module, body).or_else(|| module.meshes.keys().next());
+    let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
     on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
     let devices = mesh.num_devices() as i64;
     let scope = Scope::default();

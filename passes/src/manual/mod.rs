@@ -37,8 +37,10 @@ impl Scope {
     pub(crate) fn enter(&self, mesh: &Mesh, spec: &ManualSpec) -> Scope {
         let mut axes = self.axes.clone();
         for axis in &spec.manual_axes {
+            // Without a value that goes in or out there is no mesh that its axes would be of.
+            let is_known = usize::from(axis.axis) < mesh.axes.len();
             let axis = AxisRef::whole(usize::from(axis.axis));
-            if !mesh.is_trivial(axis) && !axes.contains(&axis) {
+            if is_known && !mesh.is_trivial(axis) && !axes.contains(&axis) {
                 axes.push(axis);
             }
         }

@@ -38,7 +38,7 @@ fn nobody_hears_the_standard_error() {
 fn a_result_that_cannot_be_written_is_a_failure() {
     let folder = Folder::new();
     for args in [
-        &["partition", "plain.mlir", "-o", "-", "--mesh", "data=4"][..],
+        &["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", "arg0=data,-"][..],
         &["propagate", "plain.mlir", "--mesh", "data=4"],
         &["lint", "--list"],
         &["ops", "tanh"],

@@ -54,7 +54,8 @@ mod tests {
         assert_eq!(fitted(&[4, 2], 4), [2, 2]);
         assert_eq!(fitted(&[4, 2], 16), [8, 2]);
         assert_eq!(fitted(&[4, 2], 1), [1, 1]);
-        assert_eq!(fitted(&[2, 8], 4), [1, 4]);
+        assert_eq!(fitted(&[2, 8], 4), [2, 2]);
+        assert_eq!(fitted(&[8, 8], 4), [1, 4]);
         assert_eq!(fitted(&[4, 6], 9), [3, 3]);
         assert_eq!(fitted(&[65536, 4], 2048), [512, 4]);
         for devices in 1..50 {

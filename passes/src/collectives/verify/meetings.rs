@@ -384,13 +384,16 @@ impl<'m> Flow<'m> {
     fn put_together(&mut self, op: OpId, dim: usize) {
         let data = &self.module.ops[op];
         let &[result] = data.results.as_slice() else { return };
-        let mut end = 0;
-        let of = data.operands.iter().map(|&v| {
-            end += self.module.shape(v).get(dim).copied().unwrap_or(0);
-            (end, self.of[v])
-        });
-        let parts = Parts { dim, of: of.collect() };
-        self.parts.insert(result, parts);
+        let mut end = 0_i64;
+        let mut of = Vec::with_capacity(data.operands.len());
+        for &v in &data.operands {
+            // Where a size is not known, nor is it where the next part begins.
+            let size = self.module.shape(v).get(dim).copied().filter(|&size| size >= 0);
+            let Some(next) = size.and_then(|size| end.checked_add(size)) else { return };
+            end = next;
+            of.push((end, self.of[v]));
+        }
+        self.parts.insert(result, Parts { dim, of });
     }
 
     /// A slice that takes no more than some of what was put together.

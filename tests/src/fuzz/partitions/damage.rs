@@ -222,7 +222,8 @@ fn two_sources(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let (a, b) = (rng.below(pairs.len()), rng.below(pairs.len() - 1));
     let b = if b >= a { b + 1 } else { b };
     let side = rng.below(2);
-    pairs[a][side] = pairs[b][side];
+    let source = *pairs[b].get(side)?;
+    *pairs[a].get_mut(side)? = source;
     Some(())
 }
 
@@ -242,7 +243,8 @@ fn other_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let mut shape = ty.shape.clone();
     let dim = rng.below(shape.len());
     let size = shape.get_mut(dim)?;
-    *size = rng.of(&[*size + 1, *size * 2 + 2, 0, i64::MAX].map(|n| if n == *size { n + 1 } else { n }));
+    let sizes = [size.saturating_add(1), size.saturating_mul(2).saturating_add(2), 0, i64::MAX];
+    *size = rng.of(&sizes.map(|n| if n == *size { n ^ 1 } else { n }));
     broken.module.values[result].ty = broken.module.types.tensor(&shape, ty.dtype);
     Some(())
 }
@@ -324,7 +326,8 @@ fn tensor<'a>(broken: &'a mut Broken, rng: &mut Rng) -> Option<&'a mut Interface
 fn local_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let tensor = tensor(broken, rng)?;
     let dim = rng.below(tensor.local_shape.len());
-    *tensor.local_shape.get_mut(dim)? += rng.of(&[1, -1, 1000]);
+    let size = tensor.local_shape.get_mut(dim)?;
+    *size = size.checked_add(rng.of(&[1, -1, 1000]))?;
     Some(())
 }
 
@@ -333,12 +336,15 @@ fn global_size(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let tensor = tensor(broken, rng)?;
     let dim = rng.below(tensor.global.shape.len());
     // More than the padding can be.
-    *tensor.global.shape.get_mut(dim)? += devices;
+    let size = tensor.global.shape.get_mut(dim)?;
+    *size = size.checked_add(devices)?;
     Some(())
 }
 
 fn element_type(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let tensor = tensor(broken, rng)?;
+    // What has no elements has no type of them.
+    (!tensor.is_token).then_some(())?;
     tensor.global.dtype = if tensor.global.dtype == DType::F32 { DType::I32 } else { DType::F32 };
     Some(())
 }

@@ -5,7 +5,7 @@
 //! that is updated in place is touched nowhere else, and knows how far the slab is from the window's start.
 
 use shardc_ir::{
-    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, OpId, OpKind, PadSpec,
+    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DYNAMIC, OpId, OpKind, PadSpec,
     ReductionKind, SizeList, ValueId,
 };
 use smallvec::SmallVec;
@@ -34,7 +34,11 @@ impl Localizer<'_> {
         let sizes = sizes.clone();
         let operand = self.module.ops[op].operands[0];
         for (dim, &window) in sizes.iter().enumerate() {
-            let last = self.module.shape(operand)[dim] - window;
+            let size = self.module.shape(operand)[dim];
+            if size == DYNAMIC {
+                continue;
+            }
+            let last = size - window;
             let Some(&start) = self.module.ops[op].operands.get(1 + dim) else { continue };
             let is_constant = |def: OpId| matches!(self.module.ops[def].kind, OpKind::Constant(_));
             if window < 2

@@ -47,7 +47,16 @@ pub(super) fn hex(hash: Sha256) -> String {
 /// A file cannot be read or written.
 pub(super) fn record(plugin: &Path) -> Result<()> {
     let path = beside(plugin, ".sha256");
-    fs::write(&path, of_file(plugin)?).map_err(RuntimeError::io(&path))
+    let (now, digest) = (state(plugin)?, of_file(plugin)?);
+    fs::write(&path, &digest).map_err(RuntimeError::io(&path))?;
+    note(plugin, &digest, &now);
+    Ok(())
+}
+
+/// Notes that the plugin had this digest in this state. Where that cannot be written, as in a cache that is read-only, it is
+/// hashed each time.
+fn note(plugin: &Path, digest: &str, state: &str) {
+    let _ = fs::write(beside(plugin, ".checked"), format!("{digest} {state}"));
 }
 
 /// Compares a plugin with the digest beside it, if there is one.
@@ -70,8 +79,7 @@ pub(super) fn check(plugin: &Path) -> Result<()> {
             got,
         });
     }
-    // Where that cannot be written, as in a cache that is read-only, it is hashed each time.
-    let _ = fs::write(&seen, format!("{got} {now}"));
+    note(plugin, &got, &now);
     Ok(())
 }
 

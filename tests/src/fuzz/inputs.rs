@@ -213,6 +213,7 @@ fn size(inputs: &mut Vec<HostArray>, rng: &mut Rng) -> Option<()> {
         2 => *size * 2,
         _ => (*size / 2).max(1),
     };
+    (shape != array.shape).then_some(())?;
     *array = HostArray::random(1, array.dtype, &shape).ok()?;
     Some(())
 }

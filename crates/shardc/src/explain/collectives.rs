@@ -200,7 +200,8 @@ impl Explainer<'_> {
                 else {
                     continue;
                 };
-                for &axis in sharding.axes(dim) {
+                // A maximal sharding has no dimensions.
+                for &axis in sharding.dims.get(dim).map_or(&[][..], |d| &d.axes) {
                     let subject = Subject::Value(operand);
                     let from = self.origin(subject, At::Dim(dim as u32), axis).unwrap_or_default();
                     let axis = self.axis(sharding, axis);

@@ -82,7 +82,7 @@ fn manual_value(
     local: ValueId,
 ) -> Result<(), String> {
     let module = report.module;
-    let (Some(global), Some(have)) = (module.tensor(value), module.tensor(local)) else { return Ok(()) };
+    let (Some(global), Some(have)) = (module.stored(value), module.stored(local)) else { return Ok(()) };
     if sharding.rank() != global.rank() {
         // I12 says so; a mesh of one device splits nothing.
         return Ok(());

@@ -67,7 +67,13 @@ fn used(report: &Report<'_>, op: OpId, bound: &Bound) -> Option<String> {
     };
     let of_results = data.results.iter().filter_map(|&v| module.shardings.of(v)).find_map(in_sharding);
     of_results.or_else(|| match &data.kind {
-        OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => in_sharding(*id),
+        OpKind::ShardingConstraint(id) | OpKind::Reshard(id) | OpKind::DataFlowEdge(Some(id)) => {
+            in_sharding(*id)
+        }
+        OpKind::NamedComputation(spec) => {
+            let written = spec.in_shardings.iter().chain(&spec.out_shardings).flatten();
+            written.copied().find_map(in_sharding)
+        }
         OpKind::MeshCollective(spec) => in_sharding(spec.out),
         OpKind::ManualComputation(spec) => {
             let own =

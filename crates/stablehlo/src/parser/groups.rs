@@ -38,8 +38,12 @@ impl<'a> Parser<'a> {
         let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok((Vec::new(), text)) };
         let axes: Option<AxisList> = axes.iter().map(|axis| resolve(&mesh, axis)).collect();
         let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
+        // The verifier refuses a mesh that names too few or too many.
+        let names_all = mesh.device_ids.as_ref().is_none_or(|ids| Some(ids.len() as i64) == devices);
         let groups = match axes {
-            Some(axes) if devices.is_some_and(|n| n <= MAX_DEVICES) => mesh.replica_groups(&axes),
+            Some(axes) if names_all && devices.is_some_and(|n| n <= MAX_DEVICES) => {
+                mesh.replica_groups(&axes)
+            }
             _ => Vec::new(),
         };
         Ok((groups, text))

@@ -372,7 +372,11 @@ fn evenly_split(
             continue;
         }
         if n % mesh.axes_size(&dim.axes) != 0 {
-            (dim.axes, dim.priority) = (dividing(mesh, dim, n), None);
+            // The body of a manual computation has the sizes that the axes written for it make, dividing or not.
+            let written = given.filter(|g| !only_whole_axes && dim.axes.starts_with(&g.axes));
+            let even = dividing(mesh, dim, n);
+            let axes = written.filter(|g| g.axes.len() > even.len()).map_or(even, |g| g.axes.clone());
+            (dim.axes, dim.priority) = (axes, None);
         }
         if only_whole_axes {
             whole_axes(dim);

@@ -27,7 +27,9 @@ mod written;
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{Diagnostic, FuncId, Module, OpId, OpKind, SpmdMode, check_result_types, collective_fault};
+use shardc_ir::{
+    Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SpmdMode, check_result_types, collective_fault,
+};
 
 pub(crate) use self::pending::verify_pending;
 pub(crate) use self::written::written_partings;
@@ -50,8 +52,11 @@ pub fn verify_collectives(
                 .hint("partition it first: mhlo.num_replicas and mhlo.num_partitions, one of them 1"),
         ]);
     };
+    left_alone(module, func, mode)?;
     let mut errors = Vec::new();
-    each_collective(module, mode, &mut errors);
+    if let Some(body) = module.funcs[func].body {
+        each_collective(module, body, mode, &mut errors);
+    }
     if let Some(interface) = interface {
         interface::check(module, func, interface, devices, &mut errors);
     }
@@ -62,10 +67,34 @@ pub fn verify_collectives(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
+/// Functions beside the entry function stay as the program has them, so that what is wrong with a collective there is
+/// no mistake of shardc's.
+///
+/// # Errors
+/// SH0304 for each collective that the partitioned program cannot have.
+fn left_alone(module: &Module, entry: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let name = &module.funcs[entry].name;
+    for (id, func) in module.funcs.iter() {
+        let Some(body) = func.body.filter(|_| id != entry) else { continue };
+        let mut faults = Vec::new();
+        each_collective(module, body, mode, &mut faults);
+        errors.extend(faults.into_iter().map(|fault| {
+            let message = format!("{}, in @{}, which stays as it is", fault.message, func.name);
+            let hint =
+                format!("only @{name} and what it calls is partitioned: call the function, or take it out");
+            let mut error = Diagnostic::unsupported("SH0304", message).at(fault.span).hint(hint);
+            error.user_loc = fault.user_loc;
+            error
+        }));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 /// C2 and C3.
-fn each_collective(module: &Module, mode: SpmdMode, errors: &mut Vec<Diagnostic>) {
+fn each_collective(module: &Module, body: RegionId, mode: SpmdMode, errors: &mut Vec<Diagnostic>) {
     let mut channels: BTreeMap<i64, OpId> = BTreeMap::new();
-    for op in module.bodies().flat_map(|body| module.walk(body)) {
+    for op in module.walk(body) {
         let data = &module.ops[op];
         let Some(spec) = data.kind.collective() else { continue };
         let name = data.kind.name();

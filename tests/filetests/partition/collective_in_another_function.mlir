@@ -1,0 +1,19 @@
+// A function that nothing calls stays as it is: a collective there that the partitioned program cannot have is the
+// program's own.
+// RUN: not shardc partition %s -o %t.mlir 2>&1 | FileCheck %s
+
+// CHECK: error[SH0304]: stablehlo.all_reduce has a channel or global ids, where devices are replicas, in @other, which stays as it is
+// CHECK: help: only @main and what it calls is partitioned: call the function, or take it out
+// CHECK-NOT: bug in shardc
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}
+func.func @other(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<0> : tensor<1x1xi64>}> ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %1 = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -41,7 +41,9 @@ pub(super) fn index_select(
         && module.shape(operand).get(..batch) == module.shape(indices).get(..batch);
     let (from, at) = (module.shape(operand), module.shape(indices));
     let fits = agree && [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
-    if !fits || ![operand, indices, result].into_iter().all(known) {
+    // A slice of one element does not fit a dimension that has none.
+    let has_slices = from[..batch].iter().chain(&from[dim..=dim]).all(|&n| n > 0);
+    if !fits || !has_slices || ![operand, indices, result].into_iter().all(known) {
         return None;
     }
     let list = |range: std::ops::Range<usize>| range.map(|d| d as u32);

@@ -1,0 +1,9 @@
+// A slice of one element does not fit a dimension that has none: the selection stays as it is.
+// RUN: shardc opt --passes expand %s -o - | FileCheck %s
+
+// CHECK: "stablehlo.torch_index_select"
+// CHECK-NOT: stablehlo.gather
+func.func @main(%a: tensor<0xi1>, %i: tensor<i32>) -> tensor<i1> {
+  %0 = "stablehlo.torch_index_select"(%a, %i) <{batch_dims = 0 : i64, dim = 0 : i64}> : (tensor<0xi1>, tensor<i32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}

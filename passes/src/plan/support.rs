@@ -144,6 +144,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             // What is in a group is minor to it in some dimension, so it is split where each device has one group.
             _ => Split::Plain,
         },
+        // An initial value that is no scalar, which the rule does not have, is for the whole result.
+        OpKind::Reduce { .. } if data.operands.last().is_some_and(|&init| module.rank(init) > 0) => Split::No,
         OpKind::Reduce { .. } => match factor.kind {
             FactorKind::Reduction => split_reduce(module, op),
             _ => Split::Plain,

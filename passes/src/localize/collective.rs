@@ -30,7 +30,7 @@ impl Localizer<'_> {
         let operand = self.module.ops[op].operands[0];
         let old = self.module.ops[op].results[0];
         let target = self.module.shape(old).to_vec();
-        if target.contains(&0) {
+        if target.contains(&0) && target.iter().all(|&n| n >= 0) {
             // Back ends refuse to send nothing; any tensor without elements is as good.
             let dtype = self.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());

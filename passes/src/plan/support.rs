@@ -45,20 +45,12 @@ impl Split {
     }
 }
 
-/// Whether a tensor of a size that is not known has the factor: how large its blocks are would depend on the size.
-fn is_of_unknown_size(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> bool {
-    let data = &module.ops[op];
-    let is_unknown = |(&value, mapping): (&ValueId, &TensorMapping)| {
-        mapping.find(index).is_some() && module.stored(value).is_some_and(|ty| !ty.is_static())
-    };
-    data.operands.iter().zip(&rule.operands).any(is_unknown)
-        || data.results.iter().zip(&rule.results).any(is_unknown)
-}
-
 /// What splitting factor `index` of `op` does.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
-    if is_of_unknown_size(module, op, rule, index) {
+    // How large a block is would depend on the size.
+    let values = module.ops[op].operands.iter().chain(&module.ops[op].results);
+    if values.copied().any(|v| module.stored(v).is_some_and(|ty| !ty.is_static())) {
         return Split::No;
     }
     if let Some(split) = split_windows(module, op, rule, index) {

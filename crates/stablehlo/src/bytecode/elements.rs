@@ -49,6 +49,11 @@ pub(crate) fn stored_bytes(dtype: DType) -> usize {
     if dtype == DType::TF32 { 3 } else { dtype.bytes() }
 }
 
+/// Bits of an element that mean something.
+pub(crate) fn meant_bits(dtype: DType) -> u32 {
+    if dtype == DType::TF32 { 19 } else { dtype.bits() }
+}
+
 /// The elements of a constant of this element type and shape, from the bytes in which MLIR keeps them. `None` where
 /// the bytes do not fit.
 pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> {
@@ -82,9 +87,14 @@ pub(crate) fn dense(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Dense> 
     Some(Dense::elements(elements))
 }
 
-/// The bytes of one element: those of less than a byte are sign extended in theirs.
+/// The bytes of one element: those of less than a byte are sign extended in theirs, bits that mean nothing are zero.
 fn element(dtype: DType, stored: &[u8]) -> smallvec::SmallVec<[u8; 16]> {
     let mut bytes = smallvec::SmallVec::from_slice(stored);
+    if dtype == DType::TF32
+        && let Some(upper) = bytes.get_mut(2)
+    {
+        *upper &= 7;
+    }
     bytes.resize(dtype.bytes(), 0);
     if dtype.bits() < 8
         && let Some(byte) = bytes.first_mut()

@@ -279,7 +279,8 @@ impl<'a> Parser<'a> {
         let text = self.number_text();
         let bits = match text.strip_prefix("0x") {
             Some(hex) => {
-                u64::from_str_radix(hex, 16).ok().filter(|&v| dtype.bits() == 64 || v >> dtype.bits() == 0)
+                let bits = elements::meant_bits(dtype);
+                u64::from_str_radix(hex, 16).ok().filter(|&v| bits == 64 || v >> bits == 0)
             }
             None if text.bytes().any(|b| b.is_ascii_alphabetic() && !matches!(b, b'e' | b'E')) => None,
             None => text.parse().ok().and_then(|value| floats::encode(dtype, value)),

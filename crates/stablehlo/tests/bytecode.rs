@@ -137,6 +137,78 @@ fn damaged_files_break_nothing() {
     }
 }
 
+/// What is kept as text and what is given as text in the file is read again, or was refused.
+#[test]
+fn what_is_read_of_damaged_files_has_a_text() {
+    let mut failures = Vec::new();
+    for path in files(&data(), ".v6.mlirbc") {
+        if !["kept.", "unknown."].iter().any(|name| path.to_string_lossy().contains(name)) {
+            continue;
+        }
+        let bytes = fs::read(&path).expect("a readable file");
+        let mut damaged = bytes.clone();
+        for at in 0..bytes.len() {
+            for value in [bytes[at] ^ 1, bytes[at].wrapping_add(2), b'"', b'(', b'\n', 0xDA] {
+                damaged[at] = value;
+                let Ok(module) = parse_bytecode(&damaged) else { continue };
+                if shardc_ir::verify(&module).is_err() {
+                    continue;
+                }
+                for form in [PrintForm::Pretty, PrintForm::Generic] {
+                    let options = PrintOptions { form, ..PrintOptions::default() };
+                    let text = print(&module, &options);
+                    let place = format!("{}, byte {at} is {value}, {form:?}", path.display());
+                    match parse(&text) {
+                        Err(errors) => {
+                            failures.push(format!("{place}: {}", render(&errors, "itself", &text, false)));
+                        }
+                        Ok(again) if print(&again, &options) != text => {
+                            let twice = print(&again, &options);
+                            let line = text.lines().zip(twice.lines()).find(|(a, b)| a != b);
+                            failures.push(format!("{place}: another program {line:?}"));
+                        }
+                        Ok(_) => {}
+                    }
+                }
+            }
+            damaged[at] = bytes[at];
+        }
+    }
+    failures.truncate(40);
+    demand(&failures);
+}
+
+/// A name that is no string stands beside one that is.
+#[test]
+fn a_module_has_one_name() {
+    let error = |text: &str| {
+        let errors = parse(text).err().unwrap_or_default();
+        errors.first().map(ToString::to_string).unwrap_or_default()
+    };
+    let twice = "the attribute `sym_name` is given twice";
+    assert!(error("module @a attributes {sym_name = \"b\"} {}").contains(twice));
+    assert!(
+        error("\"builtin.module\"() <{sym_name = \"a\"}> ({}) {sym_name = 1 : i32} : () -> ()")
+            .contains(twice)
+    );
+    let module =
+        parse("module attributes {sym_name = \"b\"} {}").unwrap_or_else(|errors| panic!("{}", said(&errors)));
+    assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
+}
+
+/// Modules without functions are kept as they stand, whatever names in them start with.
+#[test]
+fn a_module_without_functions_is_not_the_program() {
+    let kept = "\"builtin.module\"() <{sym_name = \"f\"}> ({\n    \"func.return\"() : () -> ()\n  }) {function_type = () -> ()} : () -> ()";
+    let text = format!("module {{\n  {kept}\n}}\n");
+    let module = parse(&text).unwrap_or_else(|errors| panic!("{}", render(&errors, "itself", &text, false)));
+    assert!(module.enclosing.is_empty());
+    assert_eq!(print(&module, &PrintOptions::default()), text);
+    let text = "module {\n  module @f {\n    func.func private @g()\n  }\n}\n";
+    let module = parse(text).unwrap_or_else(|errors| panic!("{}", render(&errors, "itself", text, false)));
+    assert_eq!(module.enclosing.len(), 1);
+}
+
 fn error(bytes: &[u8]) -> Diagnostic {
     parse_bytecode(bytes).expect_err("an error").swap_remove(0)
 }

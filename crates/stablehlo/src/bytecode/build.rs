@@ -14,7 +14,7 @@ use super::text::Pool;
 use super::{elements, generic};
 use crate::codes;
 use crate::lexer::{Failure, Res};
-use crate::parser::records::{Entries, Maker, Record, without_place};
+use crate::parser::records::{Entries, Maker, Record, check_kept, without_place};
 use crate::syntax::{AttrType, row};
 
 /// Bytes of text that attributes may take for each byte of the file.
@@ -124,6 +124,9 @@ impl<'a, 'b> Texts<'a, 'b> {
         let types = self.ir.value_types();
         for at in all {
             let text = generic::text(self.ir, &mut self.pool, &types, at)?;
+            if let (Err(failure), Some(op)) = (check_kept(&text), self.ir.ops.get(at.0 as usize)) {
+                return Err(told(failure, op, None).into());
+            }
             self.carried = self.carried.saturating_add(text.len());
             kept.texts.insert(at.0, text);
             for inner in walk(self.ir, at) {

@@ -1,5 +1,6 @@
 //! The sections of a file. Strings and entries are borrowed from the file's bytes.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use shardc_ir::Diagnostic;
@@ -11,6 +12,7 @@ use super::reader::{ByteCursor, section};
 use super::{MAGIC, body, vhlo};
 use crate::codes;
 use crate::lexer::{Res, escape};
+use crate::parser::records::is_whole_attr;
 use crate::syntax::values::is_bare;
 
 /// The newest version of the format that is read.
@@ -400,7 +402,7 @@ fn attrs_and_types<'b>(
             let dialect = decoder(entry)?;
             (dialect.ty)(&mut c)?
         } else {
-            BType::text(assembly(&mut c.cursor)?)
+            BType::text(assembly(&mut c.cursor, "type")?)
         };
         c.cursor.end("a type").map(|()| ty)
     };
@@ -426,7 +428,7 @@ fn attrs_and_types<'b>(
             let dialect = decoder(entry)?;
             (dialect.attr)(&mut c)?
         } else {
-            BAttr::text(assembly(&mut c.cursor)?)
+            BAttr::text(assembly(&mut c.cursor, "attribute")?)
         };
         c.cursor.end("an attribute")?;
         store.attrs.push(attr);
@@ -470,9 +472,18 @@ fn entries<'b>(
     Ok(entries)
 }
 
-/// Text that stands for an attribute or type.
-fn assembly<'b>(c: &mut ByteCursor<'b>) -> Res<&'b str> {
+/// Text that stands for an attribute or type: one, on one line, as it is put between others.
+fn assembly<'b>(c: &mut ByteCursor<'b>, kind: &str) -> Res<Cow<'b, str>> {
     let place = *c;
     let bytes = c.until_zero()?;
-    std::str::from_utf8(bytes).map_err(|_| place.malformed("expected text of UTF-8 characters"))
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| place.malformed("expected text of UTF-8 characters"))?;
+    let text = text.trim();
+    let text: Cow<'b, str> =
+        if text.contains('\n') { text.replace('\n', " ").into() } else { Cow::Borrowed(text) };
+    let is_type = text.starts_with(|c: char| c == '!' || c == '(' || c.is_ascii_alphabetic());
+    if !is_whole_attr(&text) || kind == "type" && !is_type {
+        return Err(place.malformed(format!("expected the text of one {kind}, found `{text}`")));
+    }
+    Ok(text)
 }

@@ -212,13 +212,17 @@ impl<'s, 'b> Pool<'s, 'b> {
             BAttr::Symbol(path) => {
                 for (i, name) in path.iter().enumerate() {
                     self.text.push_str(if i > 0 { "::@" } else { "@" });
-                    self.name(name);
+                    self.name(name)?;
                 }
             }
             BAttr::SymbolPath { root, nested } => {
                 self.text.push('@');
-                self.name(store.string(*root).unwrap_or(b""));
+                self.name(store.string(*root).unwrap_or(b""))?;
                 for &part in nested {
+                    if !matches!(store.attr(part), BAttr::Symbol(_) | BAttr::SymbolPath { .. }) {
+                        let message = "malformed bytecode: a path of symbols has a part that is none";
+                        return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
+                    }
                     self.text.push_str("::");
                     self.push_attr(part, Elide::Never)?;
                 }
@@ -235,7 +239,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             }
             BAttr::DenseResource { ty, key } => {
                 self.text.push_str("dense_resource<");
-                self.name(key);
+                self.name(key)?;
                 self.text.push('>');
                 self.colon_type(*ty)?;
             }
@@ -309,7 +313,7 @@ impl<'s, 'b> Pool<'s, 'b> {
 
     /// `name = value`, or the name alone of a unit attribute.
     fn named(&mut self, (name, value): (AttrRef, AttrRef)) -> Res<()> {
-        self.name(self.store.string(name).unwrap_or(b""));
+        self.name(self.store.string(name).unwrap_or(b""))?;
         if matches!(self.store.attr(value), BAttr::Unit) {
             return Ok(());
         }
@@ -318,11 +322,16 @@ impl<'s, 'b> Pool<'s, 'b> {
     }
 
     /// A name, quoted where it must be.
-    fn name(&mut self, name: &[u8]) {
+    fn name(&mut self, name: &[u8]) -> Res<()> {
         match std::str::from_utf8(name) {
             Ok(name) if is_bare(name) => self.text.push_str(name),
-            _ => self.quoted(name),
+            Ok(_) => self.quoted(name),
+            Err(_) => {
+                let message = format!("malformed bytecode: the name `{}` is not UTF-8", name.escape_ascii());
+                return Err(Diagnostic::invalid(codes::MALFORMED, message).into());
+            }
         }
+        Ok(())
     }
 
     fn push_float(&mut self, ty: TypeRef, words: &Words) {

@@ -30,6 +30,11 @@ pub(super) struct Named<'a> {
 /// The entries of a dictionary.
 pub(super) type NamedList<'a> = SmallVec<[Named<'a>; 2]>;
 
+/// The error of a name that two entries of a dictionary have.
+pub(super) fn given_twice(name: &str) -> Diagnostic {
+    Diagnostic::invalid(codes::REDEFINITION, format!("the attribute `{name}` is given twice"))
+}
+
 impl<'a> Parser<'a> {
     /// `{a = 1, b}` if a brace comes next.
     pub(super) fn opt_dict(&mut self, out: &mut NamedList<'a>) -> Res<()> {
@@ -59,8 +64,7 @@ impl<'a> Parser<'a> {
                 !names.insert(name.clone())
             };
             if twice {
-                let message = format!("the attribute `{name}` is given twice");
-                return Err(Diagnostic::invalid(codes::REDEFINITION, message).at(name_span).into());
+                return Err(given_twice(&name).at(name_span).into());
             }
             let value = if p.eat("=") {
                 p.ws();

@@ -5,7 +5,7 @@ use shardc_ir::{Enclosing, Kept, KeptKind, Module, Span};
 use super::Parser;
 use super::attrs::NamedList;
 use super::module::take;
-use crate::lexer::{Res, is_ident};
+use crate::lexer::{Cursor, Res, is_ident, is_ident_start};
 
 /// Dialects of MLIR and VHLO: what is written with their own syntax is well-formed text that shardc does not read.
 const UPSTREAM: &[&str] = &[
@@ -62,6 +62,34 @@ pub(super) struct Place {
     pub(super) is_module: bool,
 }
 
+/// Whether a function stands in the text of a module: names that only start like one do not count.
+fn holds_functions(text: &str) -> bool {
+    let mut cursor = Cursor::new(text);
+    while !cursor.at_end() {
+        let start = cursor.pos;
+        match cursor.byte(0) {
+            b'"' => match cursor.raw_string() {
+                Ok("func.func") if cursor.peek() == b'(' => return true,
+                Ok(_) => {}
+                Err(_) => return false,
+            },
+            b if is_ident_start(b) => {
+                cursor.take_ident();
+                let is_function = matches!(cursor.slice(start, cursor.pos), "func.func" | "func");
+                let starts = |c: &Cursor<'_>| {
+                    let rest = c.slice(c.pos, c.text.len());
+                    ["@", "public ", "private ", "nested "].iter().any(|word| rest.starts_with(word))
+                };
+                if is_function && cursor.peek() != 0 && starts(&cursor) {
+                    return true;
+                }
+            }
+            _ => cursor.pos += 1,
+        }
+    }
+    false
+}
+
 impl<'a> Parser<'a> {
     /// Keeps the operation at the cursor as text; `span` is what it is kept for.
     pub(super) fn keep(&mut self, kind: KeptKind, span: Span) -> Res<()> {
@@ -103,7 +131,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes behind the operation at the cursor, whatever it is; the symbol that it defines.
-    fn skip_whole_op(&mut self) -> Res<Option<Box<str>>> {
+    pub(super) fn skip_whole_op(&mut self) -> Res<Option<Box<str>>> {
         if self.peek() == b'%' {
             while !matches!(self.byte(0), b'=' | b'\n' | 0) {
                 self.cursor.pos += 1;
@@ -209,9 +237,9 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             let places = std::mem::take(&mut p.places);
-            let holds_functions =
-                |place: &Place| place.is_module && p.slice(place.start, place.end).contains("func");
-            let Some(inner) = places.iter().position(holds_functions) else { return Ok(()) };
+            let is_program =
+                |place: &Place| place.is_module && holds_functions(p.slice(place.start, place.end));
+            let Some(inner) = places.iter().position(is_program) else { return Ok(()) };
             let mut texts = Vec::with_capacity(places.len());
             for place in &places {
                 texts.push(p.kept_text(place.start, place.end)?.into_boxed_str());

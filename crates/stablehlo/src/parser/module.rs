@@ -3,7 +3,7 @@
 use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 
 use super::Parser;
-use super::attrs::{Named, NamedList};
+use super::attrs::{Named, NamedList, given_twice};
 use super::hints::nearest;
 use super::kept::{Place, is_upstream};
 use super::region::ResultNames;
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         if self.eat_word("attributes") {
             let mut attrs = NamedList::new();
             self.dict(&mut attrs)?;
-            self.module.attrs = self.carry_all(&attrs)?;
+            self.module_from(attrs)?;
         }
         let open = self.peek_pos();
         self.expect("{")?;
@@ -119,6 +119,9 @@ impl<'a> Parser<'a> {
     /// Sets what these attributes of a `builtin.module` say.
     pub(super) fn module_from(&mut self, mut attrs: NamedList<'a>) -> Res<()> {
         if let Some(named) = take(&mut attrs, "sym_name") {
+            if self.module.name.is_some() {
+                return Err(given_twice("sym_name").at(named.name_span).into());
+            }
             self.module.name = Some(self.at_value(&named, |p| Ok(p.text_string()?.into()))?);
         }
         self.module.attrs = self.carry_all(&attrs)?;

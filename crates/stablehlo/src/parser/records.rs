@@ -10,7 +10,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::attrs::{Named, NamedList};
+use super::attrs::{Named, NamedList, given_twice};
 use super::region::{OpState, ResultNames};
 use super::types::TypeList;
 use super::{Operand, Parser};
@@ -18,6 +18,19 @@ use crate::lexer::{Failure, Res};
 
 /// The name of an attribute and where its text stands; `None` for a unit attribute.
 pub(crate) type Entry<'a> = (&'a str, Option<Range<usize>>);
+
+/// Whether `text` is that of one attribute or type and of nothing else, as far as brackets and strings tell.
+pub(crate) fn is_whole_attr(text: &str) -> bool {
+    let mut parser = Parser::new(text);
+    parser.skip_attr().is_ok() && parser.pos == text.len()
+}
+
+/// Checks the text of an operation in generic form that is to be kept: it has to be read as the one that it is.
+pub(crate) fn check_kept(text: &str) -> Res<()> {
+    let mut parser = Parser::new(text);
+    parser.skip_whole_op()?;
+    if parser.pos == text.len() { Ok(()) } else { Err(parser.expected("the end of the operation")) }
+}
 
 /// Attributes of one operation.
 pub(crate) type Entries<'a> = Vec<Entry<'a>>;
@@ -94,12 +107,12 @@ impl<'a> Maker<'a> {
         let mut func = self.parser.new_func("", Span::NONE);
         func.body = record.regions.first().copied();
         func.loc = record.loc.into();
-        self.parser.func_from(func, merged(record))
+        self.parser.func_from(func, merged(record)?)
     }
 
     /// Makes a mesh from an `sdy.mesh`.
     pub(crate) fn mesh(&mut self, record: Record<'a>) -> Res<String> {
-        self.parser.mesh_from(merged(record), Span::NONE)
+        self.parser.mesh_from(merged(record)?, Span::NONE)
     }
 
     /// Says where in the module the mesh stands.
@@ -152,7 +165,7 @@ impl<'a> Maker<'a> {
     /// Sets what a `builtin.module` says about itself.
     pub(crate) fn describe(&mut self, record: Record<'a>) -> Res<()> {
         self.parser.module.loc = record.loc.into();
-        self.parser.module_from(merged(record))
+        self.parser.module_from(merged(record)?)
     }
 
     /// Sets the arguments' locations of a region.
@@ -175,10 +188,15 @@ fn named<'a>(entries: Entries<'a>) -> NamedList<'a> {
     entries.into_iter().map(entry).collect()
 }
 
-fn merged<'a>(record: Record<'a>) -> NamedList<'a> {
+/// Inherent and other attributes as one list, in which each name stands once.
+fn merged<'a>(record: Record<'a>) -> Res<NamedList<'a>> {
+    let twice = |entry: &&Entry<'a>| record.props.iter().any(|(name, _)| *name == entry.0);
+    if let Some((name, _)) = record.attrs.iter().find(twice) {
+        return Err(given_twice(name).into());
+    }
     let mut list = named(record.props);
     list.extend(named(record.attrs));
-    list
+    Ok(list)
 }
 
 /// The error behind a failure, without its place, which is in no text that anybody has seen.

@@ -16,6 +16,16 @@ use crate::lexer::{Failure, Res};
 use crate::syntax::Val;
 use crate::syntax::values::{push_list, push_string};
 
+/// Pending reductions that are named; sdy itself knows the first two, planning leaves the others too.
+const PENDING: [ReductionKind; 6] = [
+    ReductionKind::Max,
+    ReductionKind::Min,
+    ReductionKind::Mul,
+    ReductionKind::And,
+    ReductionKind::Or,
+    ReductionKind::Xor,
+];
+
 impl<'a> Parser<'a> {
     /// `<["x"=2, "y"=4], device_ids=[...]>`.
     pub(super) fn mesh_body(&mut self) -> Res<Mesh> {
@@ -286,14 +296,11 @@ impl<'a> Parser<'a> {
                 sharding.replicated = self.axes(mesh)?;
             } else if sharding.unreduced.is_empty() && self.eat_word("unreduced") {
                 self.expect("=")?;
-                sharding.reduction = if self.eat_word("max") {
-                    ReductionKind::Max
-                } else if self.eat_word("min") {
-                    ReductionKind::Min
-                } else {
+                let reduction = PENDING.into_iter().find(|kind| self.eat_word(kind.word()));
+                sharding.reduction = reduction.unwrap_or_else(|| {
                     self.eat_word("sum");
                     ReductionKind::Add
-                };
+                });
                 sharding.unreduced = self.axes(mesh)?;
             } else {
                 return Err(self.expected("`replicated={...}` or `unreduced={...}`"));

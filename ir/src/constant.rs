@@ -32,4 +32,28 @@ impl Dense {
     pub fn elements(bytes: Vec<u8>) -> Self {
         Dense::Elements(bytes.into())
     }
+
+    /// A constant from all its elements, of `width` bytes each: a splat where they are equal, as text is read.
+    #[must_use]
+    pub fn compact(width: usize, bytes: Vec<u8>) -> Self {
+        let first = bytes.get(..width).unwrap_or(&[]);
+        if !first.is_empty() && bytes.chunks(width).all(|element| element == first) {
+            Dense::splat(first)
+        } else {
+            Dense::elements(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_elements_are_a_splat() {
+        assert_eq!(Dense::compact(2, vec![1, 0, 1, 0]), Dense::splat(&[1, 0]));
+        assert_eq!(Dense::compact(4, vec![1, 0, 1, 0]), Dense::splat(&[1, 0, 1, 0]));
+        assert_eq!(Dense::compact(1, vec![1, 0, 1, 0]), Dense::elements(vec![1, 0, 1, 0]));
+        assert_eq!(Dense::compact(4, Vec::new()), Dense::elements(Vec::new()));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, Span, TensorType, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, QuantStorage, Span, TensorType, TypeId};
 use smallvec::SmallVec;
 
 use super::Parser;
@@ -74,6 +74,13 @@ impl<'a> Parser<'a> {
         let end = self.pos;
         self.expect(":")?;
         let (ty, ty_span) = self.spanned_ty()?;
+        if let Some(quantized) = self.module.types.as_quantized(ty) {
+            let storage = quantized.element.storage.and_then(QuantStorage::dtype);
+            let example = TensorType::new(&quantized.shape, storage.unwrap_or(DType::I8));
+            let message = "the constants of quantized numbers are the integers that are stored";
+            let hint = format!("give them as `dense<...> : {example}` in generic form");
+            return Err(Diagnostic::invalid(codes::CONSTANT, message).at(ty_span).hint(hint).into());
+        }
         let Some(tensor) = self.module.types.as_tensor(ty) else {
             let shown = self.module.types.display(ty);
             if ["tensor<*", "tensor<?"].iter().any(|head| shown.starts_with(head)) {
@@ -204,7 +211,7 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect(">")?;
-        Ok(compact(dtype, bytes))
+        Ok(Dense::compact(dtype.bytes(), bytes))
     }
 
     fn nest(&mut self, dtype: DType, level: usize, nest: &mut Nest, bytes: &mut Vec<u8>) -> Res<()> {
@@ -426,17 +433,6 @@ fn int_elements(dense: &Dense, dtype: DType, count: i64) -> Option<Vec<i64>> {
         Dense::Splat(bytes) => Some(vec![int(bytes)?; usize::try_from(count).ok()?]),
         Dense::Elements(bytes) => bytes.chunks_exact(width).map(int).collect(),
         Dense::Resource(_) | Dense::Raw(_) => None,
-    }
-}
-
-/// One element where all are equal, as MLIR keeps them.
-fn compact(dtype: DType, bytes: Vec<u8>) -> Dense {
-    let width = dtype.bytes();
-    let first = bytes.get(..width).unwrap_or(&[]);
-    if !first.is_empty() && bytes.chunks_exact(width).all(|element| element == first) {
-        Dense::splat(first)
-    } else {
-        Dense::elements(bytes)
     }
 }
 

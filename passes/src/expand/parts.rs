@@ -89,7 +89,7 @@ impl<'m> Parts<'m> {
 
     /// A constant with these bytes, element after element.
     pub(crate) fn elements(&mut self, bytes: Vec<u8>, shape: &[i64], dtype: DType) -> ValueId {
-        self.op(OpKind::Constant(Dense::elements(bytes)), &[], shape, dtype)
+        self.op(OpKind::Constant(Dense::compact(dtype.bytes(), bytes)), &[], shape, dtype)
     }
 
     /// A constant of zeros.

@@ -63,7 +63,7 @@ impl Localizer<'_> {
     fn lookup(&mut self, place: &mut Place<'_>, table: &[i32], index: ValueId) -> ValueId {
         let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
         let ty = self.tensor_type(&[table.len() as i64], DType::I32);
-        let table = self.emit(place, OpKind::Constant(Dense::elements(bytes)), &[], ty);
+        let table = self.emit(place, OpKind::Constant(Dense::compact(4, bytes)), &[], ty);
         let one = self.tensor_type(&[1], DType::I32);
         let sizes = [1].into_iter().collect();
         let entry = self.emit(place, OpKind::DynamicSlice { sizes }, &[table, index], one);

@@ -103,7 +103,7 @@ fn part_played(module: &mut Module, op: OpId, mesh: MeshId, played: &[i64], out:
     let one_ty = module.types.tensor(&[1], DType::UI32);
     let mut b = Builder::new(module);
     b.from_op(op);
-    let table = b.op1(OpKind::Constant(Dense::elements(bytes)), &[], table_ty);
+    let table = b.op1(OpKind::Constant(Dense::compact(4, bytes)), &[], table_ty);
     let own = b.op1(OpKind::PartitionId, &[], own_ty);
     let sizes = [1].into_iter().collect();
     let entry = b.op1(OpKind::DynamicSlice { sizes }, &[table, own], one_ty);

@@ -4,7 +4,7 @@
 use super::Report;
 use super::scan::Scan;
 use super::structure::Program;
-use crate::{Attr, Module, Op, OpId, OpKind, Uses, ValueDef, ValueId};
+use crate::{Attr, Module, Op, OpId, OpKind, ShardingId, Uses, ValueDef, ValueId};
 
 const CODE: &str = "SH0218";
 
@@ -118,6 +118,16 @@ pub(super) fn fault(module: &Module, op: &Op, value: &Attr) -> Option<String> {
     check(module, op, &steps).err()
 }
 
+/// The sharding of the result that an operation has itself.
+fn result_sharding(kind: &OpKind) -> Option<ShardingId> {
+    match kind {
+        OpKind::DataFlowEdge(sharding) => *sharding,
+        OpKind::ShardingConstraint(sharding) | OpKind::Reshard(sharding) => Some(*sharding),
+        OpKind::MeshCollective(collective) => Some(collective.out),
+        _ => None,
+    }
+}
+
 fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(), String> {
     form(steps)?;
     let mut mesh = None;
@@ -133,11 +143,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
                 _ => Err(format!("names {what} {at} of {}", values.len())),
             };
         };
-        // An edge of data flow has the sharding of its result itself.
-        let own = match (&op.kind, node) {
-            (OpKind::DataFlowEdge(sharding), Node::Result(_)) => *sharding,
-            _ => None,
-        };
+        let own = module.def_op(value).and_then(|def| result_sharding(&module.ops[def].kind));
         if let Some(sharding) = own.or(module.shardings.of(value)) {
             mesh = mesh.or(Some(module.shardings.get(sharding).mesh));
         }

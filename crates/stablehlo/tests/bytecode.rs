@@ -196,6 +196,18 @@ fn a_module_has_one_name() {
     assert!(print(&module, &PrintOptions::default()).starts_with("module @b {"));
 }
 
+/// The symbols around the program are those of text: each stands once.
+#[test]
+fn a_symbol_around_the_program_stands_once() {
+    let mut bytes = fs::read(data().join("kept.v6.mlirbc")).expect("a readable file");
+    // `x.a = "above"` becomes `sym_name = "above"`, and the module beside it becomes @above.
+    for (at, value) in [(208, 17), (372, 43), (594, 35)] {
+        bytes[at] = value;
+    }
+    let error = error(&bytes);
+    assert_eq!((error.code, &*error.message), ("SH0103", "the symbol @above is defined twice"));
+}
+
 /// Modules without functions are kept as they stand, whatever names in them start with.
 #[test]
 fn a_module_without_functions_is_not_the_program() {

@@ -232,8 +232,12 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// The modules around the program, the module, what stands in it.
     fn top(&mut self, plan: Plan) {
-        for outer in plan.outer {
+        let inner: Vec<Option<OpRef>> = plan.outer.iter().skip(1).map(|outer| outer.op).collect();
+        for (outer, inner) in plan.outer.into_iter().zip(inner.into_iter().chain([plan.module])) {
             self.describe(outer.op);
+            for &at in outer.above.iter().chain(&inner).chain(&outer.below) {
+                self.symbol(at);
+            }
             let mut texts = |items: Vec<OpRef>| -> Vec<Box<str>> {
                 items.iter().filter_map(|at| self.kept.remove(&at.0)).map(Into::into).collect()
             };
@@ -242,6 +246,16 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         self.describe(plan.module);
         self.items(&plan.items);
+    }
+
+    /// Notes the symbol that an operation around the program defines, which must be its only one.
+    fn symbol(&mut self, at: OpRef) {
+        let ir = self.ir;
+        let Some(op) = ir.ops.get(at.0 as usize) else { return };
+        if let Some(name) = op.attr("sym_name").and_then(|name| ir.store.text(name)) {
+            let done = self.maker.symbol(name);
+            self.tell(done, op);
+        }
     }
 
     /// Name, attributes and location of a module.

@@ -149,8 +149,14 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
+    /// Defines a symbol of the module so far.
+    pub(crate) fn symbol(&mut self, name: &str) -> Res<()> {
+        self.parser.define_symbol("symbol", name, Span::NONE)
+    }
+
     /// Makes the module so far, in which nothing stands yet, one that is around the program.
     pub(crate) fn enclose(&mut self, above: Vec<Box<str>>, below: Vec<Box<str>>) {
+        self.parser.symbols.clear();
         let module = &mut self.parser.module;
         let outer = Enclosing {
             name: module.name.take(),

@@ -243,6 +243,15 @@ impl Users<'_, '_> {
             let what = || format!("sharding {i} of {}", data.kind.title());
             self.check(sharding, module.values[value].ty, data.span, Some(op), what);
         }
+        // One too many is not of any value; what else is asked of shardings is asked of sound ones.
+        for (i, sharding) in shardings.iter().enumerate().skip(values.len()) {
+            if let Some(fault) = &self.faults[sharding.index()]
+                && !std::mem::replace(&mut self.reported[sharding.index()], true)
+            {
+                let message = format!("the sharding {i} of {} is not valid: {fault}", data.kind.title());
+                self.report.at_op("SH0212", op, message);
+            }
+        }
     }
 
     fn value(&mut self, value: ValueId, span: Span, op: Option<OpId>, what: impl Fn() -> String) {

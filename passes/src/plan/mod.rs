@@ -152,7 +152,11 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
         values.extend(&module.ops[op].results);
     }
     for value in values {
-        let Some(ty) = module.stored(value) else { continue };
+        let Some(ty) = module.stored(value) else {
+            // A token holds no data, so that it is nowhere.
+            module.shardings.set(value, None);
+            continue;
+        };
         let rank = ty.rank();
         let closed = match module.shardings.sharding_of(value) {
             Some(sharding) => one_device::on_all(module, sharding, mesh, rank)

@@ -295,7 +295,18 @@ impl Pass<'_> {
             // Of a tensor whose size is known it would be a constant.
             OpKind::GetDimensionSize { .. } => self.whole(op, ready, out),
             // Any sharding of equal elements, or of a count, is made where it is needed.
-            OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => out.push(op),
+            OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => {
+                let result = data.results[0];
+                let pending = self.module.shardings.sharding_of(result);
+                if let Some(whole) =
+                    pending.filter(|s| !s.unreduced.is_empty()).map(TensorSharding::completed)
+                    && !recompute::is_free_in(self.module, result, self.module.shardings.sharding_of(result))
+                {
+                    let whole = self.module.shardings.intern(whole);
+                    self.module.shardings.set(result, Some(whole));
+                }
+                out.push(op);
+            }
             OpKind::Call { callee } => {
                 let message = format!("the call of @{callee} was not inlined");
                 self.errors.push(Diagnostic::internal("SH0390", message).at(data.span));

@@ -3,6 +3,8 @@
 
 use shardc_ir::{Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
+use crate::reducer::{is_idempotent, is_identity};
+
 /// Whether `value` can be had in any sharding without communication.
 pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value) else { return false };
@@ -14,6 +16,17 @@ pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {
     }
 }
 
+/// Whether `value` can be had in `sharding`: of a pending sum only what adds nothing is an addend on every device.
+pub(super) fn is_free_in(module: &Module, value: ValueId, sharding: Option<&TensorSharding>) -> bool {
+    let adds = |s: &&TensorSharding| {
+        let is_splat = |op: OpId| !matches!(module.ops[op].kind, OpKind::Iota { .. });
+        !s.unreduced.is_empty()
+            && !is_identity(module, value, s.reduction)
+            && !(is_idempotent(s.reduction) && module.def_op(value).is_some_and(is_splat))
+    };
+    is_free(module, value) && sharding.filter(adds).is_none()
+}
+
 /// A copy of `value` in the sharding `to`, if it [is free](is_free).
 pub(crate) fn recompute(
     module: &mut Module,
@@ -21,7 +34,7 @@ pub(crate) fn recompute(
     to: ShardingId,
     out: &mut Vec<OpId>,
 ) -> Option<ValueId> {
-    if !is_free(module, value) {
+    if !is_free_in(module, value, Some(module.shardings.get(to))) {
         return None;
     }
     let op = module.def_op(value)?;

@@ -18,14 +18,13 @@ pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {
 
 /// Whether `value` can be had in `sharding`: of a pending sum only what adds nothing is an addend on every device.
 pub(super) fn is_free_in(module: &Module, value: ValueId, sharding: Option<&TensorSharding>) -> bool {
-    let is_splat = |op: OpId| !matches!(module.ops[op].kind, OpKind::Iota { .. });
-    // The extreme of equal values is that value.
-    let is_extreme =
-        |s: &TensorSharding| is_idempotent(s.reduction) && module.def_op(value).is_some_and(is_splat);
-    let adds_nothing = |s: &TensorSharding| {
-        s.unreduced.is_empty() || is_identity(module, value, s.reduction) || is_extreme(s)
+    let is_splat = module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)));
+    let fits = |s: &TensorSharding| {
+        s.unreduced.is_empty()
+            || is_identity(module, value, s.reduction)
+            || is_idempotent(s.reduction) && is_splat
     };
-    is_free(module, value) && sharding.is_none_or(adds_nothing)
+    is_free(module, value) && sharding.is_none_or(fits)
 }
 
 /// A copy of `value` in the sharding `to`, if it [is free](is_free).

@@ -39,8 +39,12 @@ pub(super) fn index_select(
         && dim < rank
         && batch <= index_rank
         && module.shape(operand).get(..batch) == module.shape(indices).get(..batch);
+    let are_integers = module.stored(indices).is_some_and(|t| t.dtype.is_integer());
+    if !agree || !are_integers {
+        return None;
+    }
     let (from, at) = (module.shape(operand), module.shape(indices));
-    let fits = agree && [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
+    let fits = [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
     // A slice of one element does not fit a dimension that has none.
     let has_slices = from[..batch].iter().chain(&from[dim..=dim]).all(|&n| n > 0);
     if !fits || !has_slices || ![operand, indices, result].into_iter().all(known) {

@@ -145,7 +145,10 @@ fn device_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 }
 
 fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
-    let op = one(broken, rng, |kind, spec| has_groups(kind, spec) && spec.groups.len() > 1)?;
+    // Whom nobody broadcasts to has zeros: that is no mistake.
+    let covers_all = |kind: &OpKind| !matches!(kind, OpKind::CollectiveBroadcast(_));
+    let op =
+        one(broken, rng, |kind, spec| has_groups(kind, spec) && covers_all(kind) && spec.groups.len() > 1)?;
     let groups = &mut spec(broken, op)?.groups;
     groups.remove(rng.below(groups.len()));
     Some(())

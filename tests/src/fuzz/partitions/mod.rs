@@ -120,6 +120,10 @@ fn partitioned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
 
 fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     let mut module = Compiler::new().propagate(Compiler::read(text.as_bytes())?)?.module;
+    // What is planned is a stage that nobody is handed: meshes of one named device, or without a name, are gone only later.
+    if module.mesh_names.is_empty() || module.meshes.values().any(|mesh| mesh.is_maximal()) {
+        return Err(Diagnostic::unsupported("SH0303", "no mesh to damage sums on").into());
+    }
     for name in UNTIL_PENDING {
         if let Some(pass) = find(name) {
             pass.run(&mut module, &PassContext { mode, ..PassContext::default() })?;

@@ -7,7 +7,8 @@ use crate::syntax::AttrType::{
 };
 
 const DIRECTIONS: &[&str] = &["NONE", "FORWARD", "BACKWARD", "BOTH"];
-const REDUCTIONS: &[&str] = &["sum", "max", "min"];
+/// The numbers of reductions in generic form. Shardy has the first three.
+const REDUCTIONS: &[&str] = &["sum", "max", "min", "mul", "and", "or", "xor"];
 
 const TO_UNREDUCED: &[Piece] =
     &[L(" "), A("axes"), L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same];

@@ -30,7 +30,9 @@ impl Localizer<'_> {
             return false;
         }
         if made.contains(&0) {
-            return self.empty(result, place);
+            // Windows of several operands have results of one shape.
+            let results = self.module.ops[op].results.clone();
+            return results.into_iter().all(|result| self.empty(result, place));
         }
         for (along, axes) in &lines {
             let k = self.mesh.axes_size(axes);

@@ -1,6 +1,6 @@
 //! The compiler as a front end calls it.
 
-use shardc_ir::{Diagnostic, FuncId, MeshId, Module, SpmdMode};
+use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpKind, SpmdMode};
 use shardc_passes::annotate::{self, Annotation, MeshSpec, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
 use shardc_passes::expand::expand;
@@ -478,6 +478,10 @@ fn own_mesh(module: &Module) -> Option<MeshId> {
 /// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
 /// others.
 fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
+    // What a function shards along an axis may be in a computation now where the axis is manual.
+    if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
+        shardc_ir::verify(&module)?;
+    }
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
     Ok(Propagated { module, warnings, entry })
 }

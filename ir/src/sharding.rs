@@ -101,10 +101,11 @@ impl TensorSharding {
         self.dims.len()
     }
 
-    /// Axes that split dimension `dim`.
+    /// Axes that split dimension `dim`; none where the value is on one named device, since such a sharding lists no
+    /// dimensions.
     #[must_use]
     pub fn axes(&self, dim: usize) -> &[AxisRef] {
-        &self.dims[dim].axes
+        self.dims.get(dim).map_or(&[], |sharding| &sharding.axes)
     }
 
     /// Number of blocks that dimension `dim` is split into.

@@ -10,8 +10,8 @@ use std::{error::Error, fs, time::Instant};
 use shardc_ir::Module;
 use shardc_passes::{
     gspmd::{import_gspmd, is_annotated},
-    inline::inline_calls,
     propagate::{PropagateOptions, propagate},
+    transforms::inline::inline_calls,
 };
 use shardc_stablehlo::{parse, render};
 

@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use shardc_ir::{Module, OpKind, ShardingId};
-use shardc_passes::inline::inline_calls;
 use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::transforms::inline::inline_calls;
 
 fn show(module: &Module, id: Option<ShardingId>) -> String {
     id.map_or("none".to_owned(), |id| {

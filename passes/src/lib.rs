@@ -1,47 +1,33 @@
 //! # shardc-passes: what is done to a program
 //!
-//! One pass per file; each is a plain function over a [`shardc_ir::Module`].
+//! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The folders are rooms; a room uses only those
+//! above it in this list:
+//!
+//! * [`report`], [`sharding`], [`analysis`]: what everybody asks;
+//! * [`transforms`]: rewrites that are not about sharding;
+//! * [`rules`]: the sharding rule of each operation;
+//! * [`propagate`]: a sharding for every value; [`manual`]: bodies that are written for one device;
+//! * [`annotations`], [`gspmd`]: what people and other compilers say about shardings;
+//! * [`cost`], [`windows`], [`reshard`]: what moving data costs, and how it is moved;
+//! * [`plan`], [`localize`], [`collectives`]: how each operation is done by all devices;
+//! * [`driver`]: the order of passes; [`lint`]: what a program's annotations probably do not mean;
+//! * [`shardy`]: Shardy's passes by their names.
 
-pub mod annotate;
-mod axes;
-pub mod backend;
-mod calls;
+pub mod analysis;
+pub mod annotations;
 pub mod collectives;
-mod cost;
-pub mod expand;
-pub mod fold_pads;
-mod forward;
+pub mod cost;
+pub mod driver;
 pub mod gspmd;
-pub mod inline;
-mod inline_size;
 pub mod lint;
 pub mod localize;
 pub mod manual;
-pub mod memory;
-pub mod merge_reductions;
-mod merge_same;
-pub mod names;
-pub mod partition;
-pub mod pass_options;
-pub mod pipeline;
-mod places;
 pub mod plan;
-mod preconditions;
 pub mod propagate;
-pub mod reducer;
-pub mod remesh;
+pub mod report;
 pub mod reshard;
-pub mod rule;
 pub mod rules;
-mod shardings;
+mod sharding;
 pub mod shardy;
-pub mod strategy;
-pub mod structure;
-pub mod summary;
-pub mod sweep;
-mod symbols;
-mod trips;
-pub mod units;
-pub mod unquantize;
-pub mod warnings;
+pub mod transforms;
 mod windows;

@@ -1,7 +1,7 @@
 //! Inlining of calls, on programs that are written as text.
 
 use shardc_ir::{Module, verify};
-use shardc_passes::inline::inline_calls;
+use shardc_passes::transforms::inline::inline_calls;
 
 fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))

@@ -1,9 +1,9 @@
 //! Programs that are small to write and large to work on: within their limits they are done, in little memory and time.
 
 use shardc_ir::Module;
-use shardc_passes::inline::inline_calls;
-use shardc_passes::partition::{PartitionOptions, partition};
+use shardc_passes::driver::partition::{PartitionOptions, partition};
 use shardc_passes::propagate::{PropagateOptions, propagate};
+use shardc_passes::transforms::inline::inline_calls;
 
 fn partitioned(text: &str) -> Module {
     let mut module = shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"));

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use shardc_ir::{Module, SpmdMode, verify};
-use shardc_passes::pass_options::PassOptions;
-use shardc_passes::pipeline::{PASSES, PassContext};
+use shardc_passes::driver::pass_options::PassOptions;
+use shardc_passes::driver::pipeline::{PASSES, PassContext};
 
 /// How many sequences of passes are run.
 const RUNS: usize = 2000;

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding, verify};
-use shardc_passes::inline::inline_calls;
-use shardc_passes::propagate::{Annotation, Cause, Place, PropagateOptions, Subject, propagate};
+use shardc_passes::propagate::{AnnotationSource, AxisRole, Cause, PropagateOptions, Subject, propagate};
+use shardc_passes::transforms::inline::inline_calls;
 
 fn parse(text: &str) -> Module {
     shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
@@ -179,10 +179,10 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"},
             "result Dim(0) a from stablehlo.dot_general",
         ]
     );
-    let chains = provenance.chains(Subject::Result(0), Place::Dim(0), AxisRef::whole(0));
+    let chains = provenance.chains(Subject::Result(0), AxisRole::Dim(0), AxisRef::whole(0));
     assert_eq!(chains.len(), 1);
     assert_eq!(chains[0].links.len(), 4);
-    assert_eq!(chains[0].origin(), Some(Annotation::Argument(0)));
+    assert_eq!(chains[0].origin(), Some(AnnotationSource::Argument(0)));
 }
 
 #[test]

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use shardc_ir::{Module, OpKind, ShardingId, TensorSharding, ValueId};
 use shardc_passes::gspmd::import_gspmd;
-use shardc_passes::inline::inline_calls;
-use shardc_passes::propagate::{Annotation, Cause, Place, PropagateOptions, Provenance, Subject, propagate};
+use shardc_passes::propagate::{
+    AnnotationSource, AxisRole, Cause, PropagateOptions, Provenance, Subject, propagate,
+};
+use shardc_passes::transforms::inline::inline_calls;
 
 /// The programs of this repository and, where there is a shared folder, those of its corpus.
 fn programs() -> Vec<PathBuf> {
@@ -26,39 +28,41 @@ fn programs() -> Vec<PathBuf> {
 }
 
 /// The sharding that an annotation of a program that has not been propagated gives.
-fn given(module: &Module, annotation: Annotation) -> Option<TensorSharding> {
+fn given(module: &Module, annotation: AnnotationSource) -> Option<TensorSharding> {
     let func = module.entry()?;
     let body = module.funcs[func].body?;
     let get = |id: ShardingId| module.shardings.get(id).clone();
     match annotation {
-        Annotation::Argument(i) => {
+        AnnotationSource::Argument(i) => {
             module.shardings.sharding_of(*module.regions[body].args.get(i as usize)?).cloned()
         }
-        Annotation::Result(i) => module.funcs[func].res_shardings.get(i as usize)?.expand().map(get),
-        Annotation::Operation(op, i) => {
+        AnnotationSource::Result(i) => module.funcs[func].res_shardings.get(i as usize)?.expand().map(get),
+        AnnotationSource::Operation(op, i) => {
             module.shardings.sharding_of(*module.ops[op].results.get(i as usize)?).cloned()
         }
-        Annotation::Constraint(op) => match module.ops.get(op).map(|op| &op.kind) {
+        AnnotationSource::Constraint(op) => match module.ops.get(op).map(|op| &op.kind) {
             Some(OpKind::ShardingConstraint(id) | OpKind::Reshard(id)) => Some(get(*id)),
             _ => None,
         },
-        Annotation::ManualIn(op, i) | Annotation::ManualOut(op, i) => match &module.ops[op].kind {
-            OpKind::ManualComputation(spec) => {
-                let list = match annotation {
-                    Annotation::ManualIn(..) => &spec.in_shardings,
-                    _ => &spec.out_shardings,
-                };
-                list.get(i as usize).copied().map(get)
+        AnnotationSource::ManualIn(op, i) | AnnotationSource::ManualOut(op, i) => {
+            match &module.ops[op].kind {
+                OpKind::ManualComputation(spec) => {
+                    let list = match annotation {
+                        AnnotationSource::ManualIn(..) => &spec.in_shardings,
+                        _ => &spec.out_shardings,
+                    };
+                    list.get(i as usize).copied().map(get)
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
     }
 }
 
 /// Checks the chains of each axis of a sharding; returns how many axes there are.
 fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &TensorSharding) -> usize {
-    let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (Place::Dim(d as u32), &dim.axes));
-    let places = dims.chain([(Place::Unreduced, &sharding.unreduced)]);
+    let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
+    let places = dims.chain([(AxisRole::Unreduced, &sharding.unreduced)]);
     let mut count = 0;
     for (place, axes) in places {
         for &axis in axes {
@@ -67,7 +71,7 @@ fn check(before: &Module, provenance: &Provenance, subject: Subject, sharding: &
             assert!(!chains.is_empty(), "{subject:?} {place:?} {axis:?} comes from nowhere");
             for chain in chains {
                 let origin = chain.origin().unwrap_or_else(|| panic!("{chain:?} has no end"));
-                if let Annotation::Constraint(op) = origin
+                if let AnnotationSource::Constraint(op) = origin
                     && before.ops.get(op).is_none()
                 {
                     // Made during propagation, for an operand of a manual computation.

@@ -1,7 +1,7 @@
 //! What most commands begin with: the compiler that the options describe, and a partitioned program.
 
 use anyhow::Result;
-use shardc::passes::annotate::Annotation;
+use shardc::passes::annotations::spec::Annotation;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 
 use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};

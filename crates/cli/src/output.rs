@@ -39,19 +39,19 @@ impl Outputs {
     /// # Errors
     /// Wrong usage, where an output is an input or another output; a place that cannot be written.
     pub(crate) fn plan(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<Outputs> {
-        let places: Vec<Place> = outputs.iter().map(|(_, path)| Place::of(path)).collect();
+        let places: Vec<Destination> = outputs.iter().map(|(_, path)| Destination::of(path)).collect();
         for (i, (place, (option, path))) in places.iter().zip(outputs).enumerate() {
             if let Some(j) = places[..i].iter().position(|other| place.is_same(other)) {
                 let other = outputs[j].0;
-                return Err(usage(if *place == Place::Standard {
+                return Err(usage(if *place == Destination::Standard {
                     format!("{other} and {option} both are the standard output: name a file for one of them")
                 } else {
                     format!("{other} and {option} are the same file, {}", path.display())
                 }));
             }
-            let input = inputs.iter().find(|(_, input)| place.is_same(&Place::of(input)));
+            let input = inputs.iter().find(|(_, input)| place.is_same(&Destination::of(input)));
             if let Some((what, _)) = input
-                && *place != Place::Standard
+                && *place != Destination::Standard
             {
                 return Err(usage(format!(
                     "{option} {} is {what}, which would be lost: write to another file",
@@ -65,10 +65,10 @@ impl Outputs {
 
     /// Writes `bytes` for `path`; `-` is the standard output.
     pub(crate) fn put(&mut self, path: &Path, bytes: impl Into<Vec<u8>>) -> Result<()> {
-        let staged = match Place::of(path) {
-            Place::Standard => Staged::Standard { bytes: bytes.into() },
-            Place::Special(target) => Staged::Direct { target, bytes: bytes.into() },
-            Place::File { target, .. } => match beside(&target).and_then(|temporary| {
+        let staged = match Destination::of(path) {
+            Destination::Standard => Staged::Standard { bytes: bytes.into() },
+            Destination::Special(target) => Staged::Direct { target, bytes: bytes.into() },
+            Destination::File { target, .. } => match beside(&target).and_then(|temporary| {
                 let bytes = bytes.into();
                 match temporary {
                     Some(temporary) => {
@@ -88,7 +88,7 @@ impl Outputs {
 
     /// Where another process is to write what belongs at `path`.
     pub(crate) fn place(&mut self, path: &Path) -> Result<PathBuf> {
-        if let Place::File { target, .. } = Place::of(path)
+        if let Destination::File { target, .. } = Destination::of(path)
             && let Some(temporary) =
                 beside(&target).with_context(|| format!("cannot write {}", path.display()))?
         {
@@ -189,7 +189,7 @@ fn folder_of(target: &Path) -> &Path {
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Destination {
     /// `-`.
     Standard,
     /// A pipe, a device, or a stream by the name that the system gives it.
@@ -198,34 +198,34 @@ enum Place {
     File { target: PathBuf, identity: Option<(u64, u64)> },
 }
 
-impl Place {
-    fn of(path: &Path) -> Place {
+impl Destination {
+    fn of(path: &Path) -> Destination {
         if path == Path::new("-") {
-            return Place::Standard;
+            return Destination::Standard;
         }
         let is_stream = ["/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd", "/proc"];
         let metadata = fs::metadata(path);
         let is_file = metadata.as_ref().map_or(true, |m| m.is_file() || m.is_dir());
         if !is_file || is_stream.iter().any(|stream| path.starts_with(stream)) {
-            return Place::Special(path.to_owned());
+            return Destination::Special(path.to_owned());
         }
         let target = resolved(path);
-        Place::File { target, identity: metadata.ok().and_then(|m| identity(&m)) }
+        Destination::File { target, identity: metadata.ok().and_then(|m| identity(&m)) }
     }
 
-    fn is_same(&self, other: &Place) -> bool {
+    fn is_same(&self, other: &Destination) -> bool {
         match (self, other) {
-            (Place::File { target: a, identity: x }, Place::File { target: b, identity: y }) => {
+            (Destination::File { target: a, identity: x }, Destination::File { target: b, identity: y }) => {
                 a == b || (x.is_some() && x == y)
             }
-            (Place::Standard, Place::Standard) => true,
+            (Destination::Standard, Destination::Standard) => true,
             _ => false,
         }
     }
 
     /// Whether it can be written, as far as that is known before.
     fn check(&self) -> io::Result<()> {
-        let Place::File { target, .. } = self else { return Ok(()) };
+        let Destination::File { target, .. } = self else { return Ok(()) };
         if target.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
@@ -308,7 +308,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "").unwrap();
         fs::create_dir(path("d")).unwrap();
-        let same = |a: &str, b: &str| Place::of(&path(a)).is_same(&Place::of(&path(b)));
+        let same = |a: &str, b: &str| Destination::of(&path(a)).is_same(&Destination::of(&path(b)));
         assert!(same("a", "./a") && same("a", "d/../a") && same("new", "d/../new"));
         assert!(!same("a", "b"));
         #[cfg(unix)]

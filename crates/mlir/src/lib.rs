@@ -9,7 +9,7 @@
 //! them their meaning.
 //!
 //! What it takes is a module whose every value is what one device holds: a partitioned program, or a
-//! single-device one. It is [legalized](shardc_passes::backend) first: shardings are not written, and annotations vanish,
+//! single-device one. It is [legalized](shardc_passes::transforms::legalize_backend) first: shardings are not written, and annotations vanish,
 //! so a program that was never partitioned lowers to the single-device program that it stands for.
 //!
 //! [`write_bytecode`] writes any module as it is, for other tools to read.
@@ -25,7 +25,7 @@ mod session;
 
 pub use shardc_ir::SpmdMode;
 use shardc_ir::{Diagnostic, Module};
-use shardc_passes::backend::{BackendOptions, legalize};
+use shardc_passes::transforms::legalize_backend::{BackendOptions, legalize};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 /// How to lower.

@@ -7,7 +7,7 @@ use std::{
 
 use shardc_ir::{Module, OpKind};
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
-use shardc_passes::backend::BackendOptions;
+use shardc_passes::transforms::legalize_backend::BackendOptions;
 use shardc_stablehlo::{PrintOptions, print};
 
 /// Larger programs repeat the operations of small ones.

@@ -6,7 +6,7 @@ use shardc_ir::{
     TypeId, UnaryOp, ValueId, Visibility,
 };
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text};
-use shardc_passes::backend::BackendOptions;
+use shardc_passes::transforms::legalize_backend::BackendOptions;
 
 /// Adds `@name` with a body of operations that `build` makes from the arguments; it returns the results.
 fn func(

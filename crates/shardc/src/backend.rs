@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use shardc_ir::Module;
-pub(crate) use shardc_passes::backend::BackendOptions;
-use shardc_passes::backend::legalize;
-use shardc_passes::unquantize::{is_needed as is_quantized, unquantize};
+pub(crate) use shardc_passes::transforms::legalize_backend::BackendOptions;
+use shardc_passes::transforms::legalize_backend::legalize;
+use shardc_passes::transforms::unquantize::{is_needed as is_quantized, unquantize};
 use shardc_stablehlo::{PrintForm, PrintOptions, list_booleans};
 
 use crate::Error;

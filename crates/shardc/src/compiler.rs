@@ -1,20 +1,20 @@
 //! The compiler as a front end calls it.
 
 use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpKind, SpmdMode};
-use shardc_passes::annotate::{self, Annotation, MeshSpec, SpecError};
+use shardc_passes::annotations::remesh::replace_mesh;
+use shardc_passes::annotations::spec::{self as annotate, Annotation, MeshSpec, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-use shardc_passes::expand::expand;
+use shardc_passes::cost::memory::lacking;
+use shardc_passes::driver::partition::{Interface, PartitionOptions, partition};
+use shardc_passes::driver::strategy::{Strategy, bytes_sent, cost, prioritize, strategies};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
-use shardc_passes::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_passes::lint::{LintOptions, LintReport, lint, not_meant};
-use shardc_passes::memory::lacking;
-use shardc_passes::partition::{Interface, PartitionOptions, partition};
 use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
-use shardc_passes::remesh::replace_mesh;
+use shardc_passes::report::warnings::{Selection, select, worth_telling};
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
-use shardc_passes::strategy::{Strategy, bytes_sent, cost, prioritize, strategies};
-use shardc_passes::warnings::{Selection, select, worth_telling};
+use shardc_passes::transforms::decompose::expand;
+use shardc_passes::transforms::inline::{CallSites, inline_calls, inline_calls_tracing};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::backend::{self, BackendOptions};
@@ -174,7 +174,7 @@ impl Compiler {
     }
 
     /// Shards an argument or result of a program: `("arg0", "data,-,model")`. Which one is said by position (`arg0`,
-    /// `res0`) or by the front end's name ([`names`](shardc_passes::names)), in which `*` stands for any text:
+    /// `res0`) or by the front end's name ([`names`](shardc_passes::annotations::names)), in which `*` stands for any text:
     /// `("params*", "-,model")`.
     ///
     /// # Errors
@@ -546,7 +546,7 @@ impl Output {
 
     /// The program as PJRT plugins take it, as MLIR bytecode: shardings are gone, the number of devices is written on
     /// it. Plugins know no quantized numbers: those are the integers that are stored, and computing with them is spelled
-    /// out ([`unquantize`](shardc_passes::unquantize)).
+    /// out ([`unquantize`](shardc_passes::transforms::unquantize)).
     ///
     /// # Errors
     /// Quantized numbers of which too little is known; or this build has no MLIR (`SH0510`): see

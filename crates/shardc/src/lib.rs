@@ -49,8 +49,8 @@ pub use error::Error;
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+pub use shardc_passes::report::warnings::{Selection, Told, select, worth_telling};
 pub use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
-pub use shardc_passes::warnings::{Selection, Told, select, worth_telling};
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
 /// The intermediate representation.

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// The steps to take; all of them if none is named.
-    steps: Vec<Step>,
+    steps: Vec<CheckStep>,
     /// Go on after a step that fails.
     #[arg(long)]
     keep_going: bool,
@@ -25,7 +25,7 @@ pub(crate) struct TestArgs {
 
 /// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Step {
+enum CheckStep {
     /// The code is formatted as rustfmt does.
     Fmt,
     /// The lints of clippy and of the compiler are silent.
@@ -38,31 +38,33 @@ enum Step {
     Examples,
 }
 
-impl Step {
+impl CheckStep {
     fn title(self) -> &'static str {
         match self {
-            Step::Fmt => "format",
-            Step::Clippy => "lints",
-            Step::Test => "tests",
-            Step::Doc => "documentation",
-            Step::Examples => "examples",
+            CheckStep::Fmt => "format",
+            CheckStep::Clippy => "lints",
+            CheckStep::Test => "tests",
+            CheckStep::Doc => "documentation",
+            CheckStep::Examples => "examples",
         }
     }
 
     /// What a person does about a failure.
     fn advice(self) -> &'static str {
         match self {
-            Step::Fmt => "`cargo fmt --all` formats the code",
-            Step::Clippy => {
+            CheckStep::Fmt => "`cargo fmt --all` formats the code",
+            CheckStep::Clippy => {
                 "the warnings above count as errors; `cargo xtask test clippy` repeats this step alone"
             }
-            Step::Test => {
+            CheckStep::Test => {
                 "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
             }
-            Step::Doc => {
+            CheckStep::Doc => {
                 "the warnings above are about documentation comments; `cargo xtask test doc` repeats this step"
             }
-            Step::Examples => "the example's output is above; the command that ran it is after the last `$`",
+            CheckStep::Examples => {
+                "the example's output is above; the command that ran it is after the last `$`"
+            }
         }
     }
 
@@ -73,17 +75,17 @@ impl Step {
             command
         };
         match self {
-            Step::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
-            Step::Clippy => {
+            CheckStep::Fmt => process::run(cargo().args(["fmt", "--all", "--check"])),
+            CheckStep::Clippy => {
                 process::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
             }
-            Step::Test => tests(workspace, cargo),
-            Step::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
+            CheckStep::Test => tests(workspace, cargo),
+            CheckStep::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
                 "doc",
                 "--workspace",
                 "--no-deps",
             ])),
-            Step::Examples => examples(workspace, cargo),
+            CheckStep::Examples => examples(workspace, cargo),
         }
     }
 }
@@ -126,7 +128,7 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     setup::run(false)?;
     times.push(("setup", begun.elapsed(), true));
     let mut first_failure = None;
-    let all = Step::value_variants().iter().copied();
+    let all = CheckStep::value_variants().iter().copied();
     for step in all.filter(|s| args.steps.is_empty() || args.steps.contains(s)) {
         let begun = Instant::now();
         let result = process::step(step.title(), || step.run(workspace));

@@ -4,7 +4,6 @@
 //! * [`verify`]: what must hold of them before a program is handed on.
 
 pub mod clean;
-mod scalars;
 pub mod verify;
 
 use shardc_ir::{Attr, Module, SpmdMode};

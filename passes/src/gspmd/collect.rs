@@ -6,9 +6,9 @@ use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, O
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
 use super::infer::{Conflict, fit_mesh, infer};
-use super::place::add_mesh;
 use super::sdy_text;
-use crate::remesh::Match;
+use super::to_axes::add_mesh;
+use crate::annotations::remesh::Match;
 
 /// The name of the attribute.
 pub(super) const SHARDING: &str = "mhlo.sharding";
@@ -241,9 +241,9 @@ pub(super) fn home(
     Ok((id, instead))
 }
 
-type Place = Option<(String, String, Span)>;
+type WrittenAt = Option<(String, String, Span)>;
 
-fn conflict(a: Place, b: Place) -> Diagnostic {
+fn conflict(a: WrittenAt, b: WrittenAt) -> Diagnostic {
     let (Some((text_a, place_a, span_a)), Some((text_b, place_b, span_b))) = (a, b) else {
         return Diagnostic::internal("SH0342", "no mesh fits the shardings of the program");
     };
@@ -253,7 +253,7 @@ fn conflict(a: Place, b: Place) -> Diagnostic {
     )
 }
 
-fn unfit(mesh: &Mesh, place: Place) -> Diagnostic {
+fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
     let axes: Vec<String> = mesh.axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
     let (text, place, span) = place.unwrap_or_else(|| (String::new(), "the program".to_owned(), Span::NONE));
     let message = format!("the sharding {text} of {place} does not fit the mesh {}", axes.join(","));

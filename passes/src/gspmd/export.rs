@@ -11,9 +11,9 @@ use super::collect::SHARDING;
 use super::hlo::{Devices, HloSharding, Leaf, LeafKind, ShardGroup, Subgroup, Tiling};
 use super::manual::{callers_first, inputs};
 use super::tiles::{Digit, list_digits, positions, row_major, to_devices};
-use crate::axes::{Part, Parts, parts};
-use crate::inline::ValueMap;
-use crate::structure::has_program_regions;
+use crate::analysis::regions::has_program_regions;
+use crate::sharding::axes::{Part, Parts, parts};
+use crate::transforms::inline::ValueMap;
 
 /// The sharding of XLA that places a value as `sharding` does. `manual` are the axes along which the value is local
 /// to the device.

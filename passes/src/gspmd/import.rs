@@ -14,11 +14,11 @@ use shardc_ir::{
 use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, strings};
 use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
 use super::manual;
-use super::place::{Home, Placed};
 use super::sdy_text;
 use super::text::TextError;
-use crate::inline::ValueMap;
-use crate::remesh;
+use super::to_axes::{Home, Placed};
+use crate::annotations::remesh;
+use crate::transforms::inline::ValueMap;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
 /// that stands for a sharding is left, and calls in manual computations are inlined. A program without such annotations

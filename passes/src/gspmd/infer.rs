@@ -38,7 +38,7 @@ impl Axes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict(pub(crate) usize, pub(crate) usize);
 
-/// Places at which positions are cut into axes, in ascending order: from 1 to the number of devices.
+/// ShardingAccess at which positions are cut into axes, in ascending order: from 1 to the number of devices.
 fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     let mut cuts = vec![1];
     for tiling in tilings {

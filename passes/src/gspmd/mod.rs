@@ -12,12 +12,12 @@ mod import;
 mod infer;
 mod manual;
 mod parse;
-mod place;
 mod sdy_text;
 #[cfg(test)]
 mod tests;
 pub mod text;
 mod tiles;
+mod to_axes;
 
 pub use collect::is_annotated;
 pub use export::{export_gspmd, to_hlo};

@@ -3,8 +3,8 @@
 use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
 
 use super::parse::{axis_list, dim_sharding, mesh_axes, mesh_axis};
-use super::place::add_mesh;
 use super::text::{Cursor, TextError};
+use super::to_axes::add_mesh;
 
 /// Names of frontend attributes.
 pub(super) const SHARDING: &str = "xla.sdy.sharding";

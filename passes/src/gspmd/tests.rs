@@ -5,7 +5,7 @@ use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, Module, SubAxis, T
 
 use super::hlo::{HloSharding, LeafKind, Tiling};
 use super::infer::infer;
-use super::place::Home;
+use super::to_axes::Home;
 use super::to_hlo;
 
 fn read(text: &str) -> String {

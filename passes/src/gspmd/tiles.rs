@@ -9,7 +9,7 @@
 use shardc_ir::{AxisList, Mesh};
 
 use super::hlo::{Devices, Subgroup, Tiling};
-use crate::axes::{Part, Parts, to_axes};
+use crate::sharding::axes::{Part, Parts, to_axes};
 
 /// `size` positions that are `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use shardc_ir::{Attr, Class, Diagnostic};
 
 use super::subject::{Subject, local_bytes};
-use crate::units::bytes_text;
+use crate::report::byte_size::bytes_text;
 
 /// Pairs whose shardings place data differently. Where also the sizes per device differ, the memory cannot be taken
 /// over at all.

@@ -2,15 +2,15 @@
 
 use shardc_ir::{Class, Diagnostic};
 
-use super::subject::{Annotation, Subject};
+use super::subject::{AnnotatedValue, Subject};
 
 /// Axes on dimensions of size one: one device of those along the axis holds the element, the others hold padding.
 pub(super) fn of_size_one(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| size_one(subject, annotation)).collect()
 }
 
-fn size_one(subject: &Subject<'_>, annotation: Annotation<'_>) -> Option<Diagnostic> {
-    let Annotation { what, ty, sharding, span, user_loc } = annotation;
+fn size_one(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<Diagnostic> {
+    let AnnotatedValue { what, ty, sharding, span, user_loc } = annotation;
     let mesh = &subject.base.meshes[sharding.mesh];
     let dim =
         (0..sharding.rank().min(ty.rank())).find(|&d| ty.shape[d] == 1 && sharding.shards(mesh, d) > 1)?;

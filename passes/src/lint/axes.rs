@@ -3,7 +3,7 @@
 use shardc_ir::{Class, Diagnostic, Mesh, MeshId, OpKind, SecondaryMap, ShardingId};
 
 use super::subject::{Subject, candidates, example, whole_bytes};
-use crate::structure::{program_ops, program_regions};
+use crate::analysis::regions::{program_ops, program_regions};
 
 /// Axes, of more than one device, that split no value of the program: the devices along them do all the same. A
 /// mesh that nothing is on is not told where another mesh is in use; where none is, [`nothing_split`] tells.

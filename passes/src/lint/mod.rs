@@ -15,7 +15,6 @@
 mod aliases;
 mod annotations;
 mod axes;
-mod certain;
 mod groups;
 mod parameters;
 mod redundant;
@@ -23,6 +22,7 @@ mod reshards;
 mod run;
 mod subject;
 mod uneven;
+mod unintended;
 mod values;
 
 use shardc_ir::{Diagnostic, Severity};
@@ -30,9 +30,8 @@ use shardc_ir::{Diagnostic, Severity};
 use crate::plan::Plan;
 use subject::Subject;
 
-pub(crate) use certain::all_replicated;
-pub use certain::not_meant;
 pub use run::lint;
+pub use unintended::not_meant;
 
 /// A rule.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use shardc_ir::{AxisRef, Class, Diagnostic, MeshId, TensorType};
 
 use super::subject::{Subject, bytes_of, candidates, candidates_text, count, example, few, whole_bytes};
-use crate::units::bytes_text;
+use crate::report::byte_size::bytes_text;
 
 /// What all parameters have to take together, in units of [`LintOptions::min_bytes`](super::LintOptions::min_bytes),
 /// before a program that shards none of them is told so.

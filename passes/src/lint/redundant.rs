@@ -10,9 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind, ShardingId, ShardingTable, Span, TypeId, ValueId};
 
 use super::subject::{Subject, count};
-use crate::forward::Forward;
+use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
-use crate::strategy::{Strategy, prioritize};
+use crate::transforms::forward::Forward;
 
 /// Constraints without effect, and a note where not all were tried. `wanted` is the sharding of each value with all of
 /// them.
@@ -22,7 +22,7 @@ pub(super) fn constraints(
     wanted: &ShardingTable,
 ) -> (Vec<Diagnostic>, Option<String>) {
     let base = subject.base;
-    let mut places: IndexMap<Place, Vec<OpId>> = IndexMap::new();
+    let mut places: IndexMap<ConstraintSite, Vec<OpId>> = IndexMap::new();
     let ops = base.walk(subject.body);
     for &op in &ops {
         let (OpKind::ShardingConstraint(sharding), Some(&input)) =
@@ -31,8 +31,8 @@ pub(super) fn constraints(
             continue;
         };
         let place = match base.user_loc(op) {
-            Some(loc) => Place::User(loc),
-            None => Place::Kind(base.values[input].ty, *sharding),
+            Some(loc) => ConstraintSite::User(loc),
+            None => ConstraintSite::Kind(base.values[input].ty, *sharding),
         };
         places.entry(place).or_default().push(op);
     }
@@ -106,7 +106,7 @@ fn text(base: &Module, op: OpId) -> String {
 
 /// Constraints that are looked at together.
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
+enum ConstraintSite {
     User(String),
     Kind(TypeId, ShardingId),
 }

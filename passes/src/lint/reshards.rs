@@ -7,13 +7,13 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, ShardingId, Span, TensorSharding, TensorType, TypeId};
 
 use super::subject::{Subject, count};
+use crate::analysis::regions::program_ops;
+use crate::analysis::trip_count::run_counts;
 use crate::plan::{Gather, Plan, gathered};
 use crate::propagate::is_elementwise;
+use crate::report::byte_size::bytes_text;
+use crate::report::warnings::merged;
 use crate::reshard::{Planner, path_bytes};
-use crate::structure::program_ops;
-use crate::trips::run_counts;
-use crate::units::bytes_text;
-use crate::warnings::merged;
 
 /// Constraints that data must be moved for, at the constraint itself or where the elementwise operations before it
 /// begin to be sharded as it asks; one finding for each place in the user's program. What it takes to complete a
@@ -23,7 +23,7 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
     let mut planners: Vec<Planner<'_>> = module.meshes.values().map(Planner::new).collect();
     let runs = run_counts(module, subject.body);
     let mut seen: FxHashSet<OpId> = FxHashSet::default();
-    let mut places: IndexMap<Place, Forced> = IndexMap::new();
+    let mut places: IndexMap<ReshardSite, Forced> = IndexMap::new();
     for op in program_ops(module, subject.body) {
         let (true, OpKind::Reshard(to)) = (subject.facts.asked.is_constraint(op), &module.ops[op].kind)
         else {
@@ -36,8 +36,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {
-                Some(loc) => Place::User(loc),
-                None => Place::Kind(module.values[operand].ty, *to),
+                Some(loc) => ReshardSite::User(loc),
+                None => ReshardSite::Kind(module.values[operand].ty, *to),
             };
             let forced =
                 places.entry(place).or_insert(Forced { op, reshard, times: 0, bytes: 0, each: bytes });
@@ -103,7 +103,7 @@ fn sides<'a>(
 
 /// Constraints that are told together.
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
+enum ReshardSite {
     User(String),
     Kind(TypeId, ShardingId),
 }

@@ -5,9 +5,9 @@ use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 use super::redundant;
 use super::subject::{Facts, Subject};
 use super::{Check, Finding, LINTS, Level, Lint, LintOptions, LintReport};
-use crate::partition::{Finished, PartitionOptions, finished, planned};
+use crate::driver::partition::{Finished, PartitionOptions, finished, planned};
+use crate::driver::strategy::{Strategy, cost, prioritize, strategies};
 use crate::propagate::{PropagateOptions, propagate};
-use crate::strategy::{Strategy, cost, prioritize, strategies};
 
 /// Looks at the function `func` of an annotated module whose calls are inlined.
 ///

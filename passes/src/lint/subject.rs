@@ -7,9 +7,9 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::LintOptions;
-use crate::names::argument_name;
+use crate::annotations::names::argument_name;
 use crate::plan::Asked;
-use crate::sweep::is_pure;
+use crate::transforms::dce::is_pure;
 
 /// What is known of the annotated program, for all stages. Handles are the same in all of them.
 pub(super) struct Facts {
@@ -104,19 +104,19 @@ impl Subject<'_> {
     }
 
     /// What the user's annotations say: of arguments, of results and of constraints.
-    pub(super) fn annotations(&self) -> Vec<Annotation<'_>> {
+    pub(super) fn annotations(&self) -> Vec<AnnotatedValue<'_>> {
         let (base, func) = (self.base, &self.base.funcs[self.func]);
         let mut out = Vec::new();
         for (i, &arg) in base.regions[self.body].args.iter().enumerate() {
             if let (Some(sharding), Some(ty)) = (base.shardings.sharding_of(arg), base.stored(arg)) {
                 let (span, user_loc) = (func.arg_span(i), self.arg_loc(i));
-                out.push(Annotation { what: self.arg_text(i), ty, sharding, span, user_loc });
+                out.push(AnnotatedValue { what: self.arg_text(i), ty, sharding, span, user_loc });
             }
         }
         for (i, (id, &ty)) in func.res_shardings.iter().zip(&func.results).enumerate() {
             if let (Some(id), Some(ty)) = (id.expand(), base.types.stored(ty)) {
                 let (what, span) = (format!("result {i}"), func.res_span(i));
-                out.push(Annotation { what, ty, sharding: base.shardings.get(id), span, user_loc: None });
+                out.push(AnnotatedValue { what, ty, sharding: base.shardings.get(id), span, user_loc: None });
             }
         }
         for op in base.walk(self.body) {
@@ -125,7 +125,7 @@ impl Subject<'_> {
                 && let Some(ty) = base.stored(result)
             {
                 let (what, sharding) = ("this constraint".to_owned(), base.shardings.get(*id));
-                out.push(Annotation { what, ty, sharding, span: data.span, user_loc: base.user_loc(op) });
+                out.push(AnnotatedValue { what, ty, sharding, span: data.span, user_loc: base.user_loc(op) });
             }
         }
         out
@@ -140,12 +140,12 @@ impl Subject<'_> {
 
     /// Whether an argument gives its memory to a result: a parameter or the state of an optimiser.
     pub(super) fn is_updated(&self, i: usize) -> bool {
-        crate::strategy::is_updated(self.module, self.func, i)
+        crate::driver::strategy::is_updated(self.module, self.func, i)
     }
 }
 
 /// A sharding that the user wrote.
-pub(super) struct Annotation<'a> {
+pub(super) struct AnnotatedValue<'a> {
     /// What it is on: `argument 0 (x)`, `result 1`, `this constraint`.
     pub(super) what: String,
     pub(super) ty: &'a TensorType,

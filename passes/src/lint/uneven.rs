@@ -6,17 +6,17 @@
 use indexmap::IndexMap;
 use shardc_ir::{AxisList, Class, Diagnostic, Mesh, MeshId, OpId, Span, TensorSharding, TensorType, ValueId};
 
-use super::subject::{Annotation, Subject, bytes_of, count, local_bytes};
-use crate::structure::program_ops;
-use crate::units::bytes_text;
+use super::subject::{AnnotatedValue, Subject, bytes_of, count, local_bytes};
+use crate::analysis::regions::program_ops;
+use crate::report::byte_size::bytes_text;
 
 /// Annotations that split a dimension into more parts than it has elements, so that some devices have nothing but padding.
 pub(super) fn more_parts_than_elements(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.annotations().into_iter().filter_map(|annotation| more_parts(subject, annotation)).collect()
 }
 
-fn more_parts(subject: &Subject<'_>, annotation: Annotation<'_>) -> Option<Diagnostic> {
-    let Annotation { what, ty, sharding, span, user_loc } = annotation;
+fn more_parts(subject: &Subject<'_>, annotation: AnnotatedValue<'_>) -> Option<Diagnostic> {
+    let AnnotatedValue { what, ty, sharding, span, user_loc } = annotation;
     let mesh = &subject.base.meshes[sharding.mesh];
     let dim = overfull_dim(mesh, ty, sharding)?;
     let (n, k) = (ty.shape[dim], sharding.shards(mesh, dim));

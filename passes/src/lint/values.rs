@@ -4,11 +4,11 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use shardc_ir::{Class, Diagnostic, OpId, OpKind, Span, TensorType};
 
-use super::certain::all_replicated;
 use super::subject::{Subject, count, whole_bytes};
+use crate::analysis::regions::{has_program_regions, program_ops};
+use crate::driver::replicated::all_replicated;
 use crate::plan::Plan;
-use crate::structure::{has_program_regions, program_ops};
-use crate::units::bytes_text;
+use crate::report::byte_size::bytes_text;
 
 /// How many times [`LintOptions::min_bytes`](super::LintOptions::min_bytes) a value must have.
 const LARGE: u64 = 16;

@@ -12,7 +12,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::{Localizer, Place};
-use crate::reducer::{encode, reducer};
+use crate::analysis::reducer::{encode, reducer};
 
 impl Localizer<'_> {
     pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {

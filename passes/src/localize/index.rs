@@ -10,8 +10,8 @@ use shardc_ir::{
 };
 
 use super::{Localizer, Place};
+use crate::analysis::reducer::{collective_reduction, is_identity, reducer};
 use crate::plan::single_windows;
-use crate::reducer::{collective_reduction, is_identity, reducer};
 
 /// The least and the greatest index.
 fn extremes(dtype: DType) -> (i64, i64) {
@@ -363,7 +363,7 @@ impl Localizer<'_> {
     fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId, place: &mut Place<'_>) {
         let Some(kind) = collective_reduction(self.module, op) else { return };
         let input = self.module.ops[op].operands[0];
-        if is_identity(self.module, input, kind) || crate::reducer::is_idempotent(kind) {
+        if is_identity(self.module, input, kind) || crate::analysis::reducer::is_idempotent(kind) {
             return;
         }
         let axes: Vec<AxisRef> = partial

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use shardc_ir::{Builder, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::MARK;
-use crate::structure::has_program_regions;
+use crate::analysis::regions::has_program_regions;
 
 /// Puts barriers between expressions of constants and the loops that read them, as operands or from outside.
 pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {

@@ -3,9 +3,9 @@
 use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
 
 use super::{Localizer, Place};
-use crate::forward::Forward;
-use crate::inline::{ValueMap, clone_region};
 use crate::manual::{device_groups, takes_global_ids};
+use crate::transforms::forward::Forward;
+use crate::transforms::inline::{ValueMap, clone_region};
 
 impl Localizer<'_> {
     /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes

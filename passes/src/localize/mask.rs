@@ -8,7 +8,7 @@ use shardc_ir::{
 };
 
 use super::{Localizer, Place};
-use crate::reducer::{collective_reduction, identity, is_idempotent, is_identity};
+use crate::analysis::reducer::{collective_reduction, identity, is_idempotent, is_identity};
 
 impl Localizer<'_> {
     /// `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.

@@ -38,10 +38,10 @@ use shardc_ir::{
 
 use self::coords::Coords;
 pub(crate) use self::loops::shield_loops;
+use crate::analysis::regions::{has_program_regions, program_ops, program_regions, take_over};
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
-use crate::structure::{has_program_regions, program_ops, program_regions, take_over};
 
 /// The attribute by which everything says in partition mode that it is partitioned already.
 pub(crate) const MARK: &str = "mhlo.sharding";
@@ -305,7 +305,7 @@ impl Localizer<'_> {
         self.splat(place, &(value as i32).to_le_bytes(), shape, DType::I32)
     }
 
-    /// Places `op` with a new result `i`; the old result is for the caller to define.
+    /// ShardingAccess `op` with a new result `i`; the old result is for the caller to define.
     fn detach_result(&mut self, op: OpId, i: usize) -> (ValueId, ValueId) {
         let old = self.module.ops[op].results[i];
         let ty = self.module.values[old].ty;

@@ -3,7 +3,7 @@
 use shardc_ir::{Mesh, TensorSharding};
 
 use super::Scope;
-use crate::axes::{parts, size_of, to_axes};
+use crate::sharding::axes::{parts, size_of, to_axes};
 
 /// `sharding` of a value of this shape at the boundary, less the free axes that do not divide evenly what each manual
 /// coordinate has. Only then do the two sides agree on the blocks: of 12 rows over 2 manual and 4 free devices, the

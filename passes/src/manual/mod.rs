@@ -5,16 +5,16 @@
 //! which axes are manual at some place, those of all computations around it together.
 
 mod boundary;
+mod coordinates;
+mod device_order;
 mod groups;
-mod lanes;
-mod orders;
 mod unroll;
 
 use shardc_ir::{AxisList, AxisRef, ManualSpec, Mesh, MeshId, Module, OpKind};
 
 pub(crate) use boundary::{boundary_that_divides, inside};
+pub(crate) use device_order::renamed;
 pub(crate) use groups::{device_groups, takes_global_ids};
-pub(crate) use orders::renamed;
 pub use unroll::unroll_manual;
 
 /// The mesh of a manual computation: that of its shardings, which all name the same devices. `None` where it takes and

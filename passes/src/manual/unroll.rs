@@ -12,11 +12,11 @@ use shardc_ir::{
     ReductionKind, RegionId, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId,
 };
 
-use super::lanes::Lanes;
+use super::coordinates::Lanes;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
-use crate::forward::Forward;
-use crate::inline::{ValueMap, clone_op};
-use crate::reducer::reduction_of;
+use crate::analysis::reducer::reduction_of;
+use crate::transforms::forward::Forward;
+use crate::transforms::inline::{ValueMap, clone_op};
 
 /// Writes out every manual computation of `func`, a function without calls. Shardings elsewhere stay as they are.
 ///

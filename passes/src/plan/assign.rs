@@ -11,10 +11,10 @@ use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, OpKind, ReductionKind, Tens
 use smallvec::SmallVec;
 
 use super::support::Split;
-use crate::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::cost;
 use crate::reshard::Planner;
-use crate::rule::{FactorIndex, ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
+use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, transfers};
 
 /// The parts that split each factor, by factor index.

@@ -3,7 +3,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
-use crate::structure::{program_ops, program_regions};
+use crate::analysis::regions::{program_ops, program_regions};
 
 /// Refuses tensors of unknown sizes that are split.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {

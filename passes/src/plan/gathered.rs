@@ -6,10 +6,10 @@ use shardc_ir::{
 };
 
 use super::{Gather, Plan};
-use crate::structure::program_ops;
-use crate::trips::run_counts;
-use crate::units::bytes_text;
-use crate::warnings::counted;
+use crate::analysis::regions::program_ops;
+use crate::analysis::trip_count::run_counts;
+use crate::report::byte_size::bytes_text;
+use crate::report::warnings::counted;
 
 /// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
 pub(crate) struct Asked {

@@ -5,7 +5,7 @@ use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorS
 use super::meshes::{on_mesh, tidy};
 use super::{Gather, Pass, Ready};
 use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
-use crate::units::bytes_text;
+use crate::report::byte_size::bytes_text;
 
 impl Pass<'_> {
     pub(super) fn manual_computation(

@@ -2,15 +2,15 @@
 //!
 //! A program may name several meshes over the same devices: `data=8` here, `a=2, b=4` there. All their axes are then
 //! products of the axes of one finer mesh, and every sharding can be said on that one. Where the meshes have the devices in
-//! different orders, it has that of most of what goes in and comes out (see [`orders`](super::orders)).
+//! different orders, it has that of most of what goes in and comes out (see [`orders`](super::device_order)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,
     TensorSharding,
 };
 
+use crate::analysis::regions::{program_ops, program_regions};
 use crate::manual::mesh_of;
-use crate::structure::{program_ops, program_regions};
 
 /// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
 /// values that are not split do not count.

@@ -15,25 +15,25 @@
 //! * In a manual computation no value is split along its manual axes. Its operands and results have the shardings that
 //!   it lists, in which free axes divide evenly what each manual coordinate has.
 
-mod alone;
 mod assign;
-mod detour;
+mod available;
+mod cumulative;
+mod degenerate;
+mod device_order;
 mod dynamic;
 mod effects;
 mod gathered;
+mod loop_invariant;
 mod manual;
 mod meshes;
 mod one_device;
-mod orders;
-mod partials;
 mod quantized;
-mod ready;
-mod reblock;
 mod recompute;
-mod rounds;
-mod running;
-mod steps;
+mod smallest_value;
+mod staged;
 mod support;
+mod two_stage_reduce;
+mod uneven_reshape;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -43,24 +43,24 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
-use self::detour::{Detour, detour};
+use self::available::Ready;
+pub(crate) use self::device_order::planned_mesh;
 pub(crate) use self::gathered::{Asked, gathered};
+use self::loop_invariant::Rounds;
 use self::meshes::{common_mesh, tidy};
-pub(crate) use self::orders::planned_mesh;
-use self::ready::Ready;
-use self::rounds::Rounds;
+use self::smallest_value::{Detour, detour};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
-use crate::axes::{Part, Parts, parts};
+use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::trip_count::run_counts;
 use crate::collectives::clean::CleanOptions;
 use crate::manual::{Scope, is_manual_op};
+use crate::report::byte_size::bytes_text;
+use crate::report::warnings::counted;
 use crate::reshard::Planner;
-use crate::rule::{FactorIndex, ShardingRule};
+use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 use crate::rules::{is_kernel, is_known_target, rule_of};
-use crate::structure::{program_ops, program_regions};
-use crate::trips::run_counts;
-use crate::units::bytes_text;
-use crate::warnings::counted;
+use crate::sharding::axes::{Part, Parts, parts};
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
 ///
@@ -106,10 +106,10 @@ pub(crate) fn plan_and_tell(
     quantized::keep_scales_whole(module, func, body)?;
     dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
-    let (entering, leaving) = orders::crossings(module, func, body, mesh_id);
+    let (entering, leaving) = device_order::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
-    orders::enter(module, body, &entering);
-    let between_steps = steps::split_into_steps(module, body, mesh_id);
+    device_order::enter(module, body, &entering);
+    let between_steps = staged::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let mut pass = Pass {
@@ -136,7 +136,7 @@ pub(crate) fn plan_and_tell(
             .map(|gather| Gather { warning: counted(gather.warning, runs[gather.op]), ..gather })
             .collect();
     }
-    orders::leave(module, body, &leaving, &mut results);
+    device_order::leave(module, body, &leaving, &mut results);
     set_result_shardings(&mut module.funcs[func], &results);
     Ok(Plan { gathers, between_steps, notes })
 }

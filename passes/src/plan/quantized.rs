@@ -9,8 +9,8 @@ use shardc_ir::{
 };
 
 use super::support::Split;
-use crate::rule::{FactorIndex, ShardingRule};
-use crate::structure::{program_ops, program_regions};
+use crate::analysis::regions::{program_ops, program_regions};
+use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 
 /// Takes the axes off dimensions whose positions have scales of their own. The operations around them then say what is gathered.
 ///

@@ -3,7 +3,7 @@
 
 use shardc_ir::{Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
-use crate::reducer::{is_idempotent, is_identity};
+use crate::analysis::reducer::{is_idempotent, is_identity};
 
 /// Whether `value` can be had in any sharding without communication.
 pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {

@@ -8,10 +8,10 @@ use shardc_ir::{
     ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, ValueId, WindowSpec,
 };
 
-use crate::reducer::{
+use crate::analysis::reducer::{
     collective_reduction, identity, init_counts_for_nothing, is_idempotent, is_identity, reduction_of,
 };
-use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::works_on_parts;
 use crate::windows::is_windowed;
 

@@ -14,9 +14,9 @@ use super::factors::Direction;
 use super::graph::{Boundary, Graph, NONE, Node};
 use super::manual;
 use super::projection::Projection;
-use super::provenance::{Cause, Place, Recorder, Round, Subject};
+use super::provenance::{AxisRole, Cause, Recorder, Round, Subject};
 use super::schedule::{Class, LEVELS, Profile};
-use crate::rule::{ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 
 /// An axis that one tensor of an operation has along a factor and another has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -312,18 +312,19 @@ impl After<'_> {
         let (has_dim, lacks_dim) = (dim_of(has)?, dim_of(lacks)?);
         let recorder = self.recorder;
         let op = node.map(|node| node.op);
-        let arrived = recorder.table().arrival(winner_slot, Place::Dim(has_dim), axis);
+        let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
         // The operation could not carry it before its own turn.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
-            Kind::Taken(dim) => {
-                Reason::Taken { dim, winner: winner(recorder, op, loser_slot, Place::Dim(dim), axis, wanted) }
-            }
+            Kind::Taken(dim) => Reason::Taken {
+                dim,
+                winner: winner(recorder, op, loser_slot, AxisRole::Dim(dim), axis, wanted),
+            },
             Kind::OtherAxis(other) => Reason::OtherAxis {
                 axis: other,
-                winner: winner(recorder, op, loser_slot, Place::Dim(lacks_dim), other, wanted),
+                winner: winner(recorder, op, loser_slot, AxisRole::Dim(lacks_dim), other, wanted),
             },
             Kind::Plain(Reason::NoAgreement) if node.is_some() && first.is_none() => Reason::Blocked,
             Kind::Plain(reason) => reason,
@@ -357,7 +358,7 @@ fn winner(
     recorder: &Recorder,
     op: Option<OpId>,
     slot: u32,
-    place: Place,
+    place: AxisRole,
     axis: AxisRef,
     other: Round,
 ) -> Winner {

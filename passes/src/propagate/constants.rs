@@ -10,10 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
 use smallvec::SmallVec;
 
-use crate::calls::{callee_of, give_own_callee, original_name};
-use crate::inline::{ValueMap, clone_op};
-use crate::merge_same::merge_same;
-use crate::symbols::FreshNames;
+use crate::analysis::call_graph::{callee_of, give_own_callee, original_name};
+use crate::analysis::symbols::FreshNames;
+use crate::transforms::cse::merge_same;
+use crate::transforms::inline::{ValueMap, clone_op};
 
 /// What was copied from what.
 #[derive(Debug, Default)]

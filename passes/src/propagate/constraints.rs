@@ -11,8 +11,8 @@ use shardc_ir::{
 };
 
 use super::flow::owns_results;
-use super::provenance::Annotation;
-use crate::places::Places;
+use super::provenance::AnnotationSource;
+use crate::sharding::access::ShardingAccess;
 
 /// What says that data flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +25,18 @@ pub(super) enum Flow {
 
 /// Applies every constraint under these function bodies to its operand. Returns the values that got a sharding, with what
 /// gave it.
-pub(super) fn apply(module: &mut Module, bodies: &[RegionId], flow: Flow) -> Vec<(ValueId, Annotation)> {
+pub(super) fn apply(
+    module: &mut Module,
+    bodies: &[RegionId],
+    flow: Flow,
+) -> Vec<(ValueId, AnnotationSource)> {
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
         return Vec::new();
     }
     let mut applier = Applier {
         flow,
-        places: Places::new(module),
+        places: ShardingAccess::new(module),
         uses: LiveUses { at_start: module.uses(), changed: FxHashMap::default() },
         layout: Layout::new(module, bodies),
         given: Vec::new(),
@@ -160,11 +164,11 @@ impl Layout {
 
 struct Applier {
     flow: Flow,
-    places: Places,
+    places: ShardingAccess,
     uses: LiveUses,
     layout: Layout,
     /// The values that got a sharding, with what gave it.
-    given: Vec<(ValueId, Annotation)>,
+    given: Vec<(ValueId, AnnotationSource)>,
 }
 
 impl Applier {
@@ -182,7 +186,7 @@ impl Applier {
             self.stand_in(module, input, op, result, sharding);
         } else {
             self.places.set(module, input, sharding);
-            self.given.push((input, Annotation::Constraint(op)));
+            self.given.push((input, AnnotationSource::Constraint(op)));
         }
     }
 
@@ -194,7 +198,7 @@ impl Applier {
             }
             if !self.flows(module, input) {
                 self.places.set(module, input, sharding);
-                self.given.push((input, Annotation::ManualIn(op, i as u32)));
+                self.given.push((input, AnnotationSource::ManualIn(op, i as u32)));
                 continue;
             }
             let ty = module.values[input].ty;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{EntityRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
-use super::factors::{Context, Direction, Strategy};
+use super::factors::{Context, Direction, PropagationStrategy};
 use super::graph::{Boundary, FuncResult, Graph, NONE, Node};
 use super::projection::Projection;
 use super::provenance::{Recorder, Via};
@@ -69,7 +69,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Runs every node to a fixed point, with directions by node.
-    pub(super) fn run(&mut self, strategy: Strategy, profile: &dyn Fn(&Node) -> Profile) {
+    pub(super) fn run(&mut self, strategy: PropagationStrategy, profile: &dyn Fn(&Node) -> Profile) {
         self.func_results(strategy);
         let graph = self.graph;
         self.waiting.fill(true);
@@ -85,7 +85,7 @@ impl<'m> Engine<'m> {
         self.func_results(strategy);
     }
 
-    fn visit(&mut self, index: u32, strategy: Strategy, profile: Profile) {
+    fn visit(&mut self, index: u32, strategy: PropagationStrategy, profile: Profile) {
         let graph = self.graph;
         let node = &graph.nodes[index as usize];
         let code = profile.code() * 2 + strategy as u32;
@@ -159,18 +159,18 @@ impl<'m> Engine<'m> {
     }
 
     /// Carries shardings between what the function returns and its results.
-    fn func_results(&mut self, strategy: Strategy) {
+    fn func_results(&mut self, strategy: PropagationStrategy) {
         let graph = self.graph;
         self.exchange(&graph.func_results, strategy, Via::Return);
     }
 
     /// Carries shardings between arguments and the results that take their memory; tells whether any changed.
-    pub(super) fn aliases(&mut self, strategy: Strategy) -> bool {
+    pub(super) fn aliases(&mut self, strategy: PropagationStrategy) -> bool {
         let graph = self.graph;
         self.exchange(&graph.aliases, strategy, Via::Alias)
     }
 
-    fn exchange(&mut self, pairs: &[FuncResult], strategy: Strategy, via: Via) -> bool {
+    fn exchange(&mut self, pairs: &[FuncResult], strategy: PropagationStrategy, via: Via) -> bool {
         let profile = Profile::All(Direction::Both);
         let mut changed = false;
         for pair in pairs {
@@ -197,7 +197,7 @@ impl<'m> Engine<'m> {
         changed
     }
 
-    fn outcome(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
+    fn outcome(&mut self, key: &[u32], strategy: PropagationStrategy, profile: Profile) -> Outcome {
         if let Some(outcome) = self.outcomes.get(key) {
             return outcome.clone();
         }
@@ -206,7 +206,7 @@ impl<'m> Engine<'m> {
         outcome
     }
 
-    fn compute(&mut self, key: &[u32], strategy: Strategy, profile: Profile) -> Outcome {
+    fn compute(&mut self, key: &[u32], strategy: PropagationStrategy, profile: Profile) -> Outcome {
         let rule = &self.graph.rules[key[0] as usize];
         let old: SmallVec<[Option<&TensorSharding>; 8]> = key[2..]
             .iter()

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::axes::{Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all};
 use super::projection::{FactorSharding, Projection, TensorFactors};
-use crate::rule::Factor;
+use crate::rules::sharding_rule::Factor;
 
 /// Which way shardings may flow along a factor. The order matters: the union of two is the greater, except that
 /// forward and backward make both.
@@ -23,7 +23,7 @@ pub(super) enum Direction {
 
 /// How conflicts are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Strategy {
+pub enum PropagationStrategy {
     /// Carry an axis only where nothing objects.
     Basic,
     /// Carry it wherever it fits.
@@ -43,10 +43,14 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// Carries axes along factors; entry `i` of the answer tells whether tensor `i` changed.
-    pub(super) fn propagate(&self, strategy: Strategy, projection: &mut Projection) -> SmallVec<[bool; 8]> {
+    pub(super) fn propagate(
+        &self,
+        strategy: PropagationStrategy,
+        projection: &mut Projection,
+    ) -> SmallVec<[bool; 8]> {
         match strategy {
-            Strategy::Basic => self.basic(projection),
-            Strategy::Aggressive => self.aggressive(projection),
+            PropagationStrategy::Basic => self.basic(projection),
+            PropagationStrategy::Aggressive => self.aggressive(projection),
         }
     }
 

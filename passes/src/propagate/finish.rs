@@ -11,7 +11,7 @@ use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE, aliased_pairs};
 use super::manual;
 use super::provenance::Subject;
-use crate::units::bytes_text;
+use crate::report::byte_size::bytes_text;
 
 /// What took a sharding, from what, and which.
 pub(super) type Agreed = (Subject, Subject, ShardingId);

@@ -2,7 +2,7 @@
 //!
 //! The algorithm is the factor propagation that Shardy documents: each operation's rule maps dimensions to
 //! factors; shardings are projected on the factors, carried along them, and projected back, to a fixed point.
-//! Around that, from inside to outside: conflicts are solved within an operation ([`Strategy`]), operations take
+//! Around that, from inside to outside: conflicts are solved within an operation ([`PropagationStrategy`]), operations take
 //! turns by class (`schedule`), and user priorities (`p0` before `p1`) decide what is seen at all. The result is
 //! the one that Shardy gives, including the order in which operations are visited where that matters.
 //!
@@ -11,11 +11,11 @@
 //! alone, on all functions of a module.
 
 pub(crate) mod axes;
-mod classes;
 mod conflicts;
 mod constants;
 mod constraints;
 mod debug;
+mod dimension_classes;
 mod engine;
 mod factors;
 mod finish;
@@ -30,20 +30,21 @@ mod provenance;
 mod schedule;
 
 pub(crate) use axes::overlaps;
-pub(crate) use classes::Classes;
 pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
-pub use factors::Strategy;
+pub(crate) use dimension_classes::DimensionClasses;
+pub use factors::PropagationStrategy;
 pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
 pub(crate) use manual::inside;
-pub use provenance::{Annotation, Arrival, Cause, Chain, Place, Provenance, Round, Subject};
+pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
 pub(crate) use schedule::is_elementwise;
 
 use shardc_ir::{Diagnostic, FuncId, Module, OpId, RegionId, ValueId};
 
+use crate::analysis::call_graph;
 use crate::rules::{RuleOptions, RuleSet};
-use crate::{calls, shardings};
+use crate::sharding::map;
 use engine::Engine;
 use factors::Direction;
 use flow::Parents;
@@ -55,7 +56,7 @@ use schedule::{LEVELS, Profile};
 #[derive(Clone, Debug)]
 pub struct PropagateOptions {
     /// How conflicts within an operation are treated; each in turn, to a fixed point.
-    pub strategies: &'static [Strategy],
+    pub strategies: &'static [PropagationStrategy],
     /// Whether operations take turns by class; otherwise all propagate at once.
     pub op_priority: bool,
     /// Whether dimensions with a later priority wait; otherwise all are seen at once.
@@ -73,7 +74,7 @@ pub struct PropagateOptions {
 impl Default for PropagateOptions {
     fn default() -> Self {
         PropagateOptions {
-            strategies: &[Strategy::Aggressive],
+            strategies: &[PropagationStrategy::Aggressive],
             op_priority: true,
             user_priority: true,
             conservative: false,
@@ -104,7 +105,7 @@ pub struct PropagateReport {
 /// Afterwards each tensor value that can have a sharding has one in [`Module::shardings`], closed and without
 /// priorities, and so has each result of the function. An argument whose memory a result takes (`tf.aliasing_output`)
 /// has that result's sharding, unless annotations of both say otherwise. The function should have no calls (see
-/// [`inline_calls`](crate::inline::inline_calls)): nothing propagates through a call.
+/// [`inline_calls`](crate::transforms::inline::inline_calls)): nothing propagates through a call.
 ///
 /// # Errors
 /// There is no entry function with a body, or a sharding does not fit its tensor or mesh.
@@ -197,7 +198,7 @@ pub fn propagate_module(
 /// Takes axes of size one out of every sharding of a function.
 pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
     if module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1)) {
-        shardings::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
+        map::map_func(module, func, &mut |module, s| prepare::without_trivial_axes(module, s));
     }
 }
 
@@ -206,9 +207,9 @@ pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
 /// # Errors
 /// A function calls itself, or a call names no function.
 pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
-    calls::check_calls(module)?;
+    call_graph::check_calls(module)?;
     let mut known = constants::Known::default();
-    for func in calls::callees_first(module) {
+    for func in call_graph::callees_first(module) {
         if let Some(body) = module.funcs[func].body {
             constants::split(module, func, body, &mut known);
         }
@@ -236,7 +237,7 @@ pub fn name_manual_axes(module: &mut Module, func: FuncId) {
 
 /// Closes every dimension of every sharding of a function; replicated axes go. Priorities stay where something is split.
 pub fn close_shardings(module: &mut Module, func: FuncId) {
-    shardings::map_func(module, func, &mut |_, sharding| {
+    map::map_func(module, func, &mut |_, sharding| {
         let mut closed = sharding.closed();
         for (dim, before) in closed.dims.iter_mut().zip(&sharding.dims) {
             dim.priority = before.priority.filter(|_| !dim.axes.is_empty());
@@ -309,7 +310,7 @@ fn solve(
     module: &mut Module,
     scope: &Scope,
     mut parents: Parents,
-    applied: &[(ValueId, Annotation)],
+    applied: &[(ValueId, AnnotationSource)],
     options: &PropagateOptions,
 ) -> Solved {
     let rules = RuleOptions { conservative: options.conservative, set: options.rules };

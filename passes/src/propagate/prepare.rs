@@ -8,7 +8,7 @@ use shardc_ir::{
 
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
-use super::provenance::{Annotation, Recorder, Subject};
+use super::provenance::{AnnotationSource, Recorder, Subject};
 use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh. Tells which kinds of operations there are.
@@ -236,26 +236,26 @@ pub(super) fn annotations(
     graph: &Graph,
     given: &[u32],
     parents: &Parents,
-    applied: &[(ValueId, Annotation)],
+    applied: &[(ValueId, AnnotationSource)],
 ) -> Recorder {
     let mut recorder = Recorder::new(graph);
-    let applied: FxHashMap<ValueId, Annotation> = applied.iter().copied().collect();
+    let applied: FxHashMap<ValueId, AnnotationSource> = applied.iter().copied().collect();
     for (slot, &id) in given.iter().enumerate() {
         if id == NONE {
             continue;
         }
         let mut id = ShardingId::new(id as usize);
         let annotation = match recorder.subject(slot as u32) {
-            Subject::Result(i) => Annotation::Result(i),
+            Subject::Result(i) => AnnotationSource::Result(i),
             Subject::Value(value) => match (applied.get(&value), module.values[value].def) {
                 (Some(&annotation), _) => annotation,
                 (None, ValueDef::Result(op, i)) => match &module.ops[op].kind {
-                    OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => Annotation::Constraint(op),
-                    OpKind::ManualComputation(_) => Annotation::ManualOut(op, i),
-                    _ => Annotation::Operation(op, i),
+                    OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => AnnotationSource::Constraint(op),
+                    OpKind::ManualComputation(_) => AnnotationSource::ManualOut(op, i),
+                    _ => AnnotationSource::Operation(op, i),
                 },
                 (None, ValueDef::Arg(region, i)) => match parents.parent(region) {
-                    None => Annotation::Argument(i),
+                    None => AnnotationSource::Argument(i),
                     Some(op) => {
                         // What the computation is given has its manual axes as well; users outside see them.
                         if let OpKind::ManualComputation(spec) = &module.ops[op].kind
@@ -263,7 +263,7 @@ pub(super) fn annotations(
                         {
                             id = outside;
                         }
-                        Annotation::ManualIn(op, i)
+                        AnnotationSource::ManualIn(op, i)
                     }
                 },
             },

@@ -8,7 +8,7 @@ use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, ReductionKind, Ten
 use smallvec::SmallVec;
 
 use super::axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
-use crate::rule::{Factor, ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{Factor, ShardingRule, TensorMapping};
 
 /// How one tensor is split along one factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use super::conflicts::Conflict;
 use super::debug::Log;
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
-use crate::rule::ShardingRule;
+use crate::rules::sharding_rule::ShardingRule;
 
 /// What has a sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub enum Subject {
 
 /// Where in a sharding an axis stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum AxisRole {
     /// It splits this dimension.
     Dim(u32),
     /// It is explicitly replicated.
@@ -43,7 +43,7 @@ pub enum Place {
 
 /// A sharding that the program was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Annotation {
+pub enum AnnotationSource {
     /// That of an argument of the function.
     Argument(u32),
     /// That of a result of the function.
@@ -58,16 +58,16 @@ pub enum Annotation {
     Operation(OpId, u32),
 }
 
-impl Annotation {
+impl AnnotationSource {
     /// The operation that has it; `None` for those of the function.
     #[must_use]
     pub fn op(self) -> Option<OpId> {
         match self {
-            Annotation::Argument(_) | Annotation::Result(_) => None,
-            Annotation::Constraint(op)
-            | Annotation::ManualIn(op, _)
-            | Annotation::ManualOut(op, _)
-            | Annotation::Operation(op, _) => Some(op),
+            AnnotationSource::Argument(_) | AnnotationSource::Result(_) => None,
+            AnnotationSource::Constraint(op)
+            | AnnotationSource::ManualIn(op, _)
+            | AnnotationSource::ManualOut(op, _)
+            | AnnotationSource::Operation(op, _) => Some(op),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Annotation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// An annotation put it there.
-    Annotation(Annotation),
+    Annotation(AnnotationSource),
     /// An operation carried it from another of its operands and results.
     Carried {
         /// The operation.
@@ -120,7 +120,7 @@ pub struct Arrival {
     /// What got it.
     pub subject: Subject,
     /// Where.
-    pub place: Place,
+    pub place: AxisRole,
     /// The part.
     pub axis: AxisRef,
     /// How.
@@ -141,7 +141,7 @@ pub struct Chain {
 impl Chain {
     /// The annotation that the chain ends at.
     #[must_use]
-    pub fn origin(&self) -> Option<Annotation> {
+    pub fn origin(&self) -> Option<AnnotationSource> {
         match self.links.last()?.cause {
             Cause::Annotation(annotation) => Some(annotation),
             Cause::Carried { .. } | Cause::Returned { .. } | Cause::Donated { .. } | Cause::Group { .. } => {
@@ -196,7 +196,7 @@ impl Provenance {
 
     /// The chains of an axis at a place: one for each part of it that came another way. Empty if it is not there.
     #[must_use]
-    pub fn chains(&self, subject: Subject, place: Place, axis: AxisRef) -> Vec<Chain> {
+    pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
         // Parts that remain to be traced, with the links so far. A part is only ever cut smaller, so this ends.
         let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
@@ -224,7 +224,7 @@ impl Provenance {
                 match arrival.cause {
                     Cause::Annotation(_) => out.push(Chain { axis: part, links }),
                     Cause::Carried { from, from_dim, .. } => {
-                        stack.push((from, Place::Dim(from_dim), part, at, links));
+                        stack.push((from, AxisRole::Dim(from_dim), part, at, links));
                     }
                     Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => {
                         stack.push((from, arrival.place, part, at, links));
@@ -238,7 +238,7 @@ impl Provenance {
     /// The annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
     /// that came different ways, it follows the first of them; [`Provenance::chains`] follows all.
     #[must_use]
-    pub fn origins(&self, subject: Subject, place: Place, axis: AxisRef) -> Vec<Annotation> {
+    pub fn origins(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<AnnotationSource> {
         let Some(slot) = self.slot(subject) else { return Vec::new() };
         let here = self.at(slot).filter(|(_, a)| a.place == place && overlaps(a.axis, axis));
         let origins =
@@ -249,7 +249,7 @@ impl Provenance {
                 | Cause::Donated { .. }
                 | Cause::Group { .. } => None,
             });
-        let mut out: Vec<Annotation> = origins.collect();
+        let mut out: Vec<AnnotationSource> = origins.collect();
         out.sort_unstable();
         out.dedup();
         out
@@ -268,11 +268,19 @@ impl Provenance {
         (id != NONE).then(|| ShardingId::new(id as usize))
     }
 
-    fn push(&mut self, subject: Subject, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
+    fn push(
+        &mut self,
+        subject: Subject,
+        slot: u32,
+        place: AxisRole,
+        axis: AxisRef,
+        cause: Cause,
+        round: Round,
+    ) {
         let at = self.arrivals.len() as u32;
         let source = match cause {
             Cause::Annotation(_) => None,
-            Cause::Carried { from, from_dim, .. } => Some((from, Place::Dim(from_dim))),
+            Cause::Carried { from, from_dim, .. } => Some((from, AxisRole::Dim(from_dim))),
             Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
         };
         let before = source.and_then(|(from, place)| {
@@ -292,7 +300,7 @@ impl Provenance {
         let sharding = module.shardings.get(sharding);
         let mesh = &module.meshes[sharding.mesh];
         for (d, dim) in sharding.dims.iter().enumerate() {
-            let place = Place::Dim(d as u32);
+            let place = AxisRole::Dim(d as u32);
             for &axis in &dim.axes {
                 let had: SmallVec<[AxisRef; 4]> =
                     self.at(slot).filter(|(_, a)| a.place == place).map(|(_, a)| a.axis).collect();
@@ -304,7 +312,7 @@ impl Provenance {
     }
 
     /// The last arrival of an axis, or a part of it, at a place.
-    pub(super) fn arrival(&self, slot: u32, place: Place, axis: AxisRef) -> Option<&Arrival> {
+    pub(super) fn arrival(&self, slot: u32, place: AxisRole, axis: AxisRef) -> Option<&Arrival> {
         self.at(slot).map(|(_, a)| a).find(|a| a.place == place && overlaps(a.axis, axis))
     }
 }
@@ -391,21 +399,21 @@ impl Recorder {
         self.table
     }
 
-    fn push(&mut self, slot: u32, place: Place, axis: AxisRef, cause: Cause, round: Round) {
+    fn push(&mut self, slot: u32, place: AxisRole, axis: AxisRef, cause: Cause, round: Round) {
         self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
     }
 
     /// A slot starts with a sharding.
-    pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: Annotation) {
+    pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: AnnotationSource) {
         let cause = Cause::Annotation(annotation);
         for (d, dim) in sharding.dims.iter().enumerate() {
             let round = Round { priority: dim.priority.unwrap_or(0), level: 0 };
             for &axis in &dim.axes {
-                self.push(slot, Place::Dim(d as u32), axis, cause, round);
+                self.push(slot, AxisRole::Dim(d as u32), axis, cause, round);
             }
         }
         for (place, axes) in
-            [(Place::Replicated, &sharding.replicated), (Place::Unreduced, &sharding.unreduced)]
+            [(AxisRole::Replicated, &sharding.replicated), (AxisRole::Unreduced, &sharding.unreduced)]
         {
             for &axis in axes {
                 self.push(slot, place, axis, cause, Round::default());
@@ -416,8 +424,9 @@ impl Recorder {
     /// A slot gets the whole sharding of another member of its group.
     pub(super) fn grouped(&mut self, mesh: &Mesh, from: u32, to: u32, sharding: &TensorSharding) {
         let cause = Cause::Group { from: self.subjects[from as usize] };
-        let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (Place::Dim(d as u32), &dim.axes));
-        let others = [(Place::Replicated, &sharding.replicated), (Place::Unreduced, &sharding.unreduced)];
+        let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
+        let others =
+            [(AxisRole::Replicated, &sharding.replicated), (AxisRole::Unreduced, &sharding.unreduced)];
         for (place, axes) in dims.chain(others) {
             for &axis in axes {
                 let had: SmallVec<[AxisRef; 4]> =
@@ -471,7 +480,7 @@ impl Recorder {
                 continue;
             }
             // A value that an operation reads twice gets it once.
-            let place = Place::Dim(dim);
+            let place = AxisRole::Dim(dim);
             if self.table.at(slot).any(|(_, a)| a.place == place && contains(a.axis, axis)) {
                 continue;
             }

@@ -14,7 +14,7 @@
 use shardc_ir::{Module, OpId, OpKind};
 
 use super::factors::Direction;
-use crate::rule::FactorKind;
+use crate::rules::sharding_rule::FactorKind;
 
 /// Number of levels.
 pub(super) const LEVELS: u8 = 5;

@@ -5,11 +5,11 @@ use shardc_ir::{
     RegionId, TensorSharding, ValueId,
 };
 
-use super::{Planner, Step};
-use crate::forward::Forward;
-use crate::trips::trips;
-use crate::units::bytes_text;
-use crate::warnings::counted;
+use super::{Planner, ReshardStep};
+use crate::analysis::trip_count::trips;
+use crate::report::byte_size::bytes_text;
+use crate::report::warnings::counted;
+use crate::transforms::forward::Forward;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
 /// [`OpKind::MeshCollective`]s; one that changes nothing vanishes. Returns warnings of values that are split before and
@@ -64,7 +64,9 @@ fn lower_region(
             } else {
                 // The devices in another order: each block goes to the one that has its place.
                 let same = from.same_placement(&TensorSharding { mesh: from.mesh, ..to.clone() });
-                same.then(|| vec![Step { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }])
+                same.then(|| {
+                    vec![ReshardStep { kind: MeshCollectiveKind::CollectivePermute, out: to.clone() }]
+                })
             };
             match steps {
                 Some(steps) => {
@@ -103,7 +105,13 @@ fn lower_region(
     module.regions[region].ops = out;
 }
 
-fn emit(module: &mut Module, at: OpId, operand: ValueId, steps: Vec<Step>, out: &mut Vec<OpId>) -> ValueId {
+fn emit(
+    module: &mut Module,
+    at: OpId,
+    operand: ValueId,
+    steps: Vec<ReshardStep>,
+    out: &mut Vec<OpId>,
+) -> ValueId {
     let mut value = operand;
     for step in steps {
         let ty = module.values[value].ty;
@@ -126,7 +134,7 @@ fn whole_between(
     op: OpId,
     from: &TensorSharding,
     to: &TensorSharding,
-    steps: &[Step],
+    steps: &[ReshardStep],
 ) -> Option<Diagnostic> {
     let between = steps.split_last().map_or(&[][..], |(_, between)| between);
     if from.is_unsplit() || to.is_unsplit() || !between.iter().any(|step| step.out.is_unsplit()) {

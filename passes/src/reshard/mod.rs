@@ -12,5 +12,5 @@ mod simulate;
 mod traffic;
 
 pub use lower::lower_reshards;
-pub(crate) use search::{Planner, Step};
+pub(crate) use search::{Planner, ReshardStep};
 pub(crate) use traffic::path_bytes;

@@ -22,12 +22,12 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use crate::axes::{Part, Parts, parts, refine, size_of, to_axes};
 use crate::cost;
+use crate::sharding::axes::{Part, Parts, parts, refine, size_of, to_axes};
 
 /// One collective of a path, and the sharding after it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct ReshardStep {
     pub(crate) kind: MeshCollectiveKind,
     pub(crate) out: TensorSharding,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Step {
 /// A path and what it costs, in bytes that a device sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Path {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ReshardStep>,
     pub(crate) cost: f64,
 }
 
@@ -148,7 +148,7 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
     let memory = [before + after + SMALL, 1.5 * before.max(after) + SMALL, f64::INFINITY];
     let found = memory.into_iter().find_map(|memory| problem.shortest(&from, memory));
     let (cost, moves) = found.or_else(|| problem.by_the_whole(&from))?;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<ReshardStep> = Vec::new();
     for (mv, after) in moves {
         let step = problem.step(&mv, &after, template);
         match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
@@ -170,7 +170,7 @@ fn can_join(first: &MeshCollectiveKind, second: &MeshCollectiveKind) -> bool {
     }
 }
 
-fn join(mesh: &Mesh, first: &mut Step, second: Step) {
+fn join(mesh: &Mesh, first: &mut ReshardStep, second: ReshardStep) {
     if let (
         MeshCollectiveKind::AllSlice(a) | MeshCollectiveKind::ReduceScatter(a, _),
         MeshCollectiveKind::AllSlice(b) | MeshCollectiveKind::ReduceScatter(b, _),
@@ -495,7 +495,7 @@ impl Problem<'_> {
         }
     }
 
-    fn step(&self, mv: &Move, after: &State, template: &TensorSharding) -> Step {
+    fn step(&self, mv: &Move, after: &State, template: &TensorSharding) -> ReshardStep {
         let axes = |parts: &[Part]| to_axes(self.mesh, parts);
         let rank = self.shape.len();
         let only = |dim: usize, list: AxisList| {
@@ -522,7 +522,7 @@ impl Problem<'_> {
         );
         out.unreduced = axes(&after.pending);
         out.reduction = template.reduction;
-        Step { kind, out: out.tidied() }
+        ReshardStep { kind, out: out.tidied() }
     }
 }
 

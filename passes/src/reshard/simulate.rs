@@ -8,8 +8,8 @@ use shardc_ir::{
 };
 
 use super::search::{Path, Planner};
-use crate::axes::{Parts, parts, refine};
 use crate::cost;
+use crate::sharding::axes::{Parts, parts, refine};
 
 /// Numbers that look random.
 struct Numbers(u64);

@@ -3,7 +3,7 @@
 use shardc_ir::{BroadcastingSpec, Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// An operand dimension of size one that repeats has nothing to do with the result's dimension.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {

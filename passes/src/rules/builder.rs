@@ -2,7 +2,7 @@
 
 use shardc_ir::{Module, OpId, TensorType};
 
-use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 
 /// Collects the factors of one rule. A dimension takes its factors in the order in which they are mapped,
 /// major to minor; dimensions that do not exist are passed over, so that a malformed operation gives a poor

@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Dimensions whose size the collective changes are needed whole on both sides and are not related; others pass
 /// through.

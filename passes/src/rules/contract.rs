@@ -3,7 +3,7 @@
 use shardc_ir::{ConvSpec, DimList, DotSpec, Module, OpId, RaggedDotSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Batching, left free, right free, then contracting dimensions; the last are reductions.
 pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<ShardingRule> {

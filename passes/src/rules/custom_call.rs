@@ -4,7 +4,7 @@ use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};
 
 use super::builder::{RuleBuilder, operand_shape, pointwise, result_shape, size};
 use super::linalg;
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// What a custom call does, as far as its dimensions go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use shardc_ir::{DynamicOp, Module, OpId, TensorType};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape};
 use super::{broadcast, contract, index, shape};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// The rule of the operation whose attributes would say the same.
 pub(super) fn dynamic(

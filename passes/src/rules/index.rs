@@ -3,8 +3,8 @@
 use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, ReductionKind, ScatterSpec, ValueId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::reducer::reduction_of;
-use crate::rule::{FactorKind, ShardingRule};
+use crate::analysis::reducer::reduction_of;
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// What gather and scatter have in common: an indexed tensor, indices, and slices (the result of a gather, the
 /// updates of a scatter).

@@ -5,7 +5,7 @@ use std::fmt;
 use shardc_ir::{Module, OpId, ValueId};
 
 use super::builder::RuleBuilder;
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Why letters are no rule of an operation, as the end of a sentence about them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpId, TriangularSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Nothing propagates along the sorted dimension where it is the only one that could be split.
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {

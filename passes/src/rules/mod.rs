@@ -7,7 +7,7 @@
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
 //! computations) and those without operands have no rule: what they do is not a relation of dimensions. Nor have those
 //! that are only other ways to say a loop or a call (`scan`, `async_start`, `composite`): the compiler works on what they stand
-//! for (see [`expand`](crate::expand) and [`inline`](crate::inline)).
+//! for (see [`expand`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
 
 mod broadcast;
 mod builder;
@@ -23,6 +23,7 @@ mod peers;
 mod reduce;
 pub mod registry;
 mod shape;
+pub mod sharding_rule;
 mod text;
 
 pub use custom_call::is_known_target;
@@ -32,7 +33,7 @@ pub use text::{RuleParseError, parse_rule};
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RegionId};
 
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
 
 /// Name of the attribute by which a program gives an operation's rule itself.

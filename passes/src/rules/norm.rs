@@ -3,7 +3,7 @@
 use shardc_ir::{BatchNormKind, BatchNormSpec, Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// The feature is in all tensors. Training and its gradient look at all other dimensions at once; inference does not.
 pub(super) fn batch_norm(

@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpId, WindowSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// Reduced dimensions are in the inputs only; the initial values are scalars.
 pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {

@@ -15,7 +15,7 @@ use shardc_ir::{Attr, CustomCallSpec, Diagnostic, Module, OpId, OpKind, sharding
 use super::SHARDING_RULE_ATTR;
 use super::builder::{operand_shape, pointwise, result_shape};
 use super::letters::{self, LettersFault, Side, TensorRef};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync;
 

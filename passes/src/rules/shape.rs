@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpId, OpKind, ValueId};
 
 use super::builder::{RuleBuilder, operand_shape, operand_type, result_shape, result_type, size};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 /// The dimension that appears or vanishes holds the parts of one element.
 pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule> {

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Module, OpId, RegionId};
 
-use crate::forward::Forward;
+use crate::transforms::forward::Forward;
 
 /// Takes the operations for which `is_edge` holds out from under a function body; their operand takes the place of
 /// their result.

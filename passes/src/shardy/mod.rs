@@ -13,8 +13,8 @@ mod propagation;
 
 use shardc_ir::{FuncId, Module, RegionId};
 
-use crate::pass_options::PassOption;
-use crate::pipeline::{Pass, PassContext, PassResult};
+use crate::driver::pass_options::PassOption;
+use crate::driver::pipeline::{Pass, PassContext, PassResult};
 use crate::propagate::DebugOptions;
 
 /// Codes of warnings that are worth saying once, however many programs a file holds.

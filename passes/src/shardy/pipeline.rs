@@ -6,8 +6,8 @@
 use shardc_ir::{Diagnostic, Module};
 
 use super::{canonicalize, pass_with};
-use crate::pass_options::{PassOption, PassOptions};
-use crate::pipeline::{Pass, PassContext, PassResult, find};
+use crate::driver::pass_options::{PassOption, PassOptions};
+use crate::driver::pipeline::{Pass, PassContext, PassResult, find};
 
 /// Whether functions that differ in shardings alone stay one, instead of a copy for each call.
 const DEDUP: PassOption = PassOption::flag("dedup-functions-fully");
@@ -51,17 +51,17 @@ pub(super) const PASSES: &[Pass] = &[
         |module, context| {
             let fully = context.options.is_on(DEDUP);
             let steps = [import(fully), propagation(fully), export(&PassOptions::default())].concat();
-            let inlines = |step: &Step| step.0 == "sdy-inline-meshes";
-            let steps: Vec<Step> = steps.into_iter().filter(|step| !inlines(step)).collect();
+            let inlines = |step: &PipelineStep| step.0 == "sdy-inline-meshes";
+            let steps: Vec<PipelineStep> = steps.into_iter().filter(|step| !inlines(step)).collect();
             run(module, context, &steps)
         },
     ),
 ];
 
 /// A pass and its options.
-type Step = (&'static str, &'static str);
+type PipelineStep = (&'static str, &'static str);
 
-fn import(dedup: bool) -> Vec<Step> {
+fn import(dedup: bool) -> Vec<PipelineStep> {
     let mut steps = vec![
         ("symbol-dce", ""),
         ("sdy-lift-inlined-meshes", ""),
@@ -78,8 +78,8 @@ fn import(dedup: bool) -> Vec<Step> {
     steps
 }
 
-fn propagation(dedup: bool) -> Vec<Step> {
-    let before: &[Step] = match dedup {
+fn propagation(dedup: bool) -> Vec<PipelineStep> {
+    let before: &[PipelineStep] = match dedup {
         true => &[("sdy-add-func-data-flow-edges", "")],
         false => &[
             ("sdy-flatten-call-graph", ""),
@@ -90,7 +90,7 @@ fn propagation(dedup: bool) -> Vec<Step> {
             ("sdy-sharding-group-import", ""),
         ],
     };
-    let after: &[Step] = match dedup {
+    let after: &[PipelineStep] = match dedup {
         true => &[("sdy-propagate-to-func-results", ""), ("sdy-sink-func-data-flow-edges", "")],
         false => &[("sdy-export-named-computations", ""), ("sdy-propagate-to-func-results", "")],
     };
@@ -99,7 +99,7 @@ fn propagation(dedup: bool) -> Vec<Step> {
     [before, &propagate, after, &calls].concat()
 }
 
-fn export(options: &PassOptions) -> Vec<Step> {
+fn export(options: &PassOptions) -> Vec<PipelineStep> {
     let for_partitioning = !options.is_on(AVOID_EXPORT);
     let debug = options.is_on(DUMP_ORIGINS) || options.is_on(DUMP_EDGES);
     let sink = match (options.is_on(DUMP_ORIGINS), options.is_on(DUMP_EDGES)) {
@@ -108,7 +108,7 @@ fn export(options: &PassOptions) -> Vec<Step> {
         (false, true) => "sink-debug-propagation-edge-sharding",
         (true, true) => "sink-debug-sharding-origins sink-debug-propagation-edge-sharding",
     };
-    let steps: [(bool, &[Step]); 7] = [
+    let steps: [(bool, &[PipelineStep]); 7] = [
         (true, &[("sdy-constant-or-scalar-merger", ""), ("sdy-sink-data-flow-edges", sink)]),
         (for_partitioning, &[("sdy-remove-sharding-groups", ""), ("sdy-sharding-constraint-to-reshard", "")]),
         (
@@ -130,7 +130,7 @@ fn export(options: &PassOptions) -> Vec<Step> {
         (debug, &[("sdy-remove-propagation-debug-info", "")]),
         (!options.is_on(KEEP_RULES), &[("sdy-drop-sharding-rules", "")]),
     ];
-    let mut out: Vec<Step> =
+    let mut out: Vec<PipelineStep> =
         steps.iter().filter(|(on, _)| *on).flat_map(|(_, steps)| *steps).copied().collect();
     if for_partitioning && options.is_on(INLINE_MESHES) {
         out.push(("sdy-inline-meshes", ""));
@@ -138,7 +138,7 @@ fn export(options: &PassOptions) -> Vec<Step> {
     out
 }
 
-fn run(module: &mut Module, context: &PassContext, steps: &[Step]) -> PassResult {
+fn run(module: &mut Module, context: &PassContext, steps: &[PipelineStep]) -> PassResult {
     let mut warnings = Vec::new();
     for &(name, options) in steps {
         let wrong = |why: String| {

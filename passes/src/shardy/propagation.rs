@@ -3,9 +3,9 @@
 use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId, sharding_rule_fault};
 
 use super::{EDGES, ORIGINS, debug_options, each_body, pass};
-use crate::pass_options::PassOption;
-use crate::pipeline::{Pass, PassContext, PassResult};
-use crate::propagate::{self, PropagateOptions, Strategy};
+use crate::driver::pass_options::PassOption;
+use crate::driver::pipeline::{Pass, PassContext, PassResult};
+use crate::propagate::{self, PropagateOptions, PropagationStrategy};
 use crate::rules::{self, RuleOptions, SHARDING_RULE_ATTR, rule_with};
 
 const KEEP_RULES: PassOption = PassOption::flag("keep-sharding-rules");
@@ -25,7 +25,7 @@ pub(super) const PASSES: &[Pass] = &[
             propagation(
                 m,
                 c,
-                Kind { strategies: &[Strategy::Basic], op_priority: false, user_priority: false },
+                Kind { strategies: &[PropagationStrategy::Basic], op_priority: false, user_priority: false },
             )
         })
     },
@@ -57,16 +57,16 @@ pub(super) const PASSES: &[Pass] = &[
 
 /// What the passes differ in.
 struct Kind {
-    strategies: &'static [Strategy],
+    strategies: &'static [PropagationStrategy],
     op_priority: bool,
     user_priority: bool,
 }
 
-fn strategies(context: &PassContext) -> &'static [Strategy] {
+fn strategies(context: &PassContext) -> &'static [PropagationStrategy] {
     match context.options.value(STRATEGY) {
-        "basic" => &[Strategy::Basic],
-        "basic-then-aggressive" => &[Strategy::Basic, Strategy::Aggressive],
-        _ => &[Strategy::Aggressive],
+        "basic" => &[PropagationStrategy::Basic],
+        "basic-then-aggressive" => &[PropagationStrategy::Basic, PropagationStrategy::Aggressive],
+        _ => &[PropagationStrategy::Aggressive],
     }
 }
 

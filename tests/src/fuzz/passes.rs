@@ -3,8 +3,8 @@
 //! The first line of an input names them, as `shardc opt --passes` takes them; the program follows.
 
 use shardc::ir::{self, SpmdMode};
-use shardc::passes::pass_options::PassOptions;
-use shardc::passes::pipeline::{PASSES, Pass, PassContext, find};
+use shardc::passes::driver::pass_options::PassOptions;
+use shardc::passes::driver::pipeline::{PASSES, Pass, PassContext, find};
 use shardc::passes::shardy;
 use shardc::stablehlo::parse;
 

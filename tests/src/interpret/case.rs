@@ -1,7 +1,7 @@
 //! A test taken apart: what it computes with, what it computes, and what must come out.
 
 use shardc::ir::{AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, Visibility};
-use shardc::passes::inline::{ValueMap, inline_calls};
+use shardc::passes::transforms::inline::{ValueMap, inline_calls};
 use shardc::runtime::HostArray;
 
 use super::{

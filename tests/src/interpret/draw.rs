@@ -4,7 +4,7 @@ use shardc::ir::{
     AttrDict, AxisRef, DimSharding, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding,
     ValueId,
 };
-use shardc::passes::inline::ValueMap;
+use shardc::passes::transforms::inline::ValueMap;
 use shardc::runtime::HostArray;
 
 use super::case::{Case, is_size};

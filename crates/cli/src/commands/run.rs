@@ -9,7 +9,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 use shardc::exec::{Program, random_inputs, run_need};
 use shardc::ir::DType;
-use shardc::passes::names::Names;
+use shardc::passes::annotations::names::Names;
 use shardc::runtime::{ArrayType, HostArray};
 
 use super::{cpu_client, limits, runtime_error};

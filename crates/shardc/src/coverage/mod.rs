@@ -11,8 +11,8 @@ mod probes;
 use std::fmt;
 
 use shardc_ir::{Module, OpId};
-use shardc_passes::rule::{FactorKind, ShardingRule};
 use shardc_passes::rules::rule_of;
+use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
 use self::observe::{Split, observe};
 use self::probes::{PROBES, Probe, stands_for};
@@ -180,13 +180,14 @@ fn letter(i: usize) -> String {
 
 /// Each factor, where it is the first of some dimension.
 fn by_factor(rule: &ShardingRule) -> Vec<Split> {
-    let places = |mappings: &[shardc_passes::rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
-        let dims =
-            mappings.iter().enumerate().flat_map(|(t, m)| m.dims.iter().enumerate().map(move |d| (t, d)));
-        dims.filter(|(_, (_, factors))| factors.first().is_some_and(|&first| usize::from(first) == f))
-            .map(|(t, (d, _))| (t, d))
-            .collect()
-    };
+    let places =
+        |mappings: &[shardc_passes::rules::sharding_rule::TensorMapping], f: usize| -> Vec<(usize, usize)> {
+            let dims =
+                mappings.iter().enumerate().flat_map(|(t, m)| m.dims.iter().enumerate().map(move |d| (t, d)));
+            dims.filter(|(_, (_, factors))| factors.first().is_some_and(|&first| usize::from(first) == f))
+                .map(|(t, (d, _))| (t, d))
+                .collect()
+        };
     (0..rule.factors.len())
         .filter(|&f| rule.factors[f].size > 1)
         .map(|f| Split {

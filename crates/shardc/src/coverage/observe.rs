@@ -4,14 +4,14 @@ use shardc_ir::{
     AxisRef, Diagnostic, DimSharding, EntityRef, Mesh, Module, OpId, OpKind, SpmdMode, TensorSharding,
     ValueId,
 };
-use shardc_passes::expand::expand;
-use shardc_passes::inline::inline_calls;
 use shardc_passes::localize::localize;
-use shardc_passes::merge_reductions::merge_reductions;
 use shardc_passes::plan::plan;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
-use shardc_passes::sweep::sweep;
+use shardc_passes::transforms::dce::sweep;
+use shardc_passes::transforms::decompose::expand;
+use shardc_passes::transforms::inline::inline_calls;
+use shardc_passes::transforms::merge_reductions::merge_reductions;
 
 use super::How;
 

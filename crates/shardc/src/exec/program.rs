@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use shardc_ir::{Module, OpKind, SpmdMode};
-use shardc_passes::expand::{expand, is_needed};
+use shardc_passes::annotations::names::argument_name;
+use shardc_passes::driver::partition::{Interface, InterfaceTensor};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
-use shardc_passes::inline::inline_calls;
 use shardc_passes::manual::unroll_manual;
-use shardc_passes::names::argument_name;
-use shardc_passes::partition::{Interface, InterfaceTensor};
+use shardc_passes::transforms::decompose::{expand, is_needed};
+use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
     ArrayType, Buffer, Client, CompileOptions, ExecuteOptions, HostArray, LoadedExecutable, RuntimeError,

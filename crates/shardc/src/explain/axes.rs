@@ -1,10 +1,10 @@
 //! The ways of axes, in words.
 
 use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
-use shardc_passes::names::{argument_name, result_name};
-use shardc_passes::propagate::{Annotation, Arrival, Cause, Chain, Place as At, Subject};
+use shardc_passes::annotations::names::{argument_name, result_name};
+use shardc_passes::propagate::{AnnotationSource, Arrival, AxisRole as At, Cause, Chain, Subject};
 
-use super::report::{AxisOrigin, Place, StepReport, ValueReport};
+use super::report::{AxisOrigin, SourcePlace, StepReport, ValueReport};
 use super::{Explainer, at_text};
 
 impl Explainer<'_> {
@@ -137,32 +137,32 @@ impl Explainer<'_> {
         format!("{way} {}", data.kind.title())
     }
 
-    fn return_place(&self) -> Place {
-        self.module.terminator(self.body).map_or_else(Place::default, |ret| self.names.op_place(ret))
+    fn return_place(&self) -> SourcePlace {
+        self.module.terminator(self.body).map_or_else(SourcePlace::default, |ret| self.names.op_place(ret))
     }
 
     /// An annotation in words.
-    pub(super) fn annotation(&self, annotation: Annotation) -> String {
+    pub(super) fn annotation(&self, annotation: AnnotationSource) -> String {
         match annotation {
-            Annotation::Argument(i) => {
+            AnnotationSource::Argument(i) => {
                 let value = self.module.regions[self.body].args.get(i as usize);
                 let name = value.map_or_else(String::new, |&v| format!(" {}", self.names.value(v)));
                 let label = value.and_then(|&v| self.label(Subject::Value(v)));
                 let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
                 format!("argument {i}{name}{label}{}", self.how_given(false, i as usize))
             }
-            Annotation::Result(i) => {
+            AnnotationSource::Result(i) => {
                 let label = self.label(Subject::Result(i)).map(|l| format!(" ({l})")).unwrap_or_default();
                 format!("result {i}{label}{}", self.how_given(true, i as usize))
             }
-            Annotation::Constraint(op) => format!("sharding constraint{}", self.at_line(op)),
-            Annotation::ManualIn(op, i) => {
+            AnnotationSource::Constraint(op) => format!("sharding constraint{}", self.at_line(op)),
+            AnnotationSource::ManualIn(op, i) => {
                 format!("operand {i} of the manual computation{}", self.at_line(op))
             }
-            Annotation::ManualOut(op, i) => {
+            AnnotationSource::ManualOut(op, i) => {
                 format!("result {i} of the manual computation{}", self.at_line(op))
             }
-            Annotation::Operation(op, i) => {
+            AnnotationSource::Operation(op, i) => {
                 let name = self.module.ops[op].kind.title();
                 format!("result {i} of {name}{}", self.at_line(op))
             }
@@ -178,13 +178,13 @@ impl Explainer<'_> {
         }
     }
 
-    pub(super) fn annotation_place(&self, annotation: Annotation, subject: Subject) -> Place {
+    pub(super) fn annotation_place(&self, annotation: AnnotationSource, subject: Subject) -> SourcePlace {
         match annotation {
-            Annotation::Argument(_) | Annotation::Result(_) => self.names.subject_place(subject),
-            Annotation::Constraint(op)
-            | Annotation::ManualIn(op, _)
-            | Annotation::ManualOut(op, _)
-            | Annotation::Operation(op, _) => self.names.op_place(op),
+            AnnotationSource::Argument(_) | AnnotationSource::Result(_) => self.names.subject_place(subject),
+            AnnotationSource::Constraint(op)
+            | AnnotationSource::ManualIn(op, _)
+            | AnnotationSource::ManualOut(op, _)
+            | AnnotationSource::Operation(op, _) => self.names.op_place(op),
         }
     }
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
 use shardc_ir::{EntityRef, Mesh, Module, OpId, OpKind, RegionId, ValueId};
-use shardc_passes::propagate::{Place as At, Subject};
-use shardc_passes::rule::FactorKind;
+use shardc_passes::cost::traffic::bytes_sent;
+use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
-use shardc_passes::summary::bytes_sent;
+use shardc_passes::rules::sharding_rule::FactorKind;
 
 use super::Explainer;
 use super::report::{CollectiveReport, ConflictReport, ServedReport, ValueReport};

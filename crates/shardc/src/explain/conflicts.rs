@@ -1,10 +1,10 @@
 //! Disagreements, in words.
 
 use indexmap::IndexMap;
-use shardc_passes::propagate::{Conflict, Place as At, Reason, Subject, Winner};
+use shardc_passes::propagate::{AxisRole as At, Conflict, Reason, Subject, Winner};
 
 use super::Explainer;
-use super::report::{ConflictReport, Place};
+use super::report::{ConflictReport, SourcePlace};
 
 impl Explainer<'_> {
     /// Conflicts in words, equal ones together, most bytes first.
@@ -43,7 +43,7 @@ impl Explainer<'_> {
             Some(op) => self.names.op_place(op),
             None => {
                 let ret = self.module.terminator(self.body);
-                ret.map_or_else(Place::default, |ret| self.names.op_place(ret))
+                ret.map_or_else(SourcePlace::default, |ret| self.names.op_place(ret))
             }
         };
         ConflictReport {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::collectives::conflict_text;
-use super::report::{CollectiveReport, ConflictReport, Place, Report, ValueReport};
+use super::report::{CollectiveReport, ConflictReport, Report, SourcePlace, ValueReport};
 use super::text::bytes;
 
 /// How the page looks.
@@ -47,7 +47,7 @@ impl Page<'_> {
         self.out.push_str(html);
     }
 
-    fn place(&self, place: &Place) -> String {
+    fn place(&self, place: &SourcePlace) -> String {
         let line = place.line.map(|line| format!("{}:{line}", escaped(self.source))).unwrap_or_default();
         format!("<span class=\"dim\">{line} {}</span>", escaped(&place.details()))
     }

@@ -41,12 +41,12 @@ mod summary;
 mod text;
 
 use shardc_ir::{AxisRef, FuncId, Module, RegionId, TensorSharding, ValueId};
-use shardc_passes::propagate::{Place as At, Provenance, Subject};
-use shardc_passes::strategy::Strategy;
+use shardc_passes::driver::strategy::Strategy;
+use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub use report::{
-    AnnotationReport, AxisOrigin, AxisReport, CollectiveReport, ConflictReport, Place, ReplicatedReport,
-    Report, StepReport, ValueReport,
+    AnnotationReport, AxisOrigin, AxisReport, CollectiveReport, ConflictReport, ReplicatedReport, Report,
+    SourcePlace, StepReport, ValueReport,
 };
 
 use crate::{Compiler, Error, Output};

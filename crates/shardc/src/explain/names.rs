@@ -5,10 +5,10 @@
 //! with which the propagated program is printed.
 
 use shardc_ir::{FuncId, LocId, Module, OpId, OpKind, PackedOption, SecondaryMap, Span, ValueDef, ValueId};
-use shardc_passes::inline::CallSites;
 use shardc_passes::propagate::Subject;
+use shardc_passes::transforms::inline::CallSites;
 
-use super::report::Place;
+use super::report::SourcePlace;
 
 /// Longest line of the source that is shown.
 const WIDTH: usize = 100;
@@ -142,7 +142,7 @@ impl<'a> Names<'a> {
     }
 
     /// The place of an operation.
-    pub(super) fn op_place(&self, op: OpId) -> Place {
+    pub(super) fn op_place(&self, op: OpId) -> SourcePlace {
         let data = &self.module.ops[op];
         let mut place = self.place(data.span, data.loc);
         let calls = self.sites.of(op);
@@ -151,7 +151,7 @@ impl<'a> Names<'a> {
     }
 
     /// Where a value is made: its operation, or where it is declared.
-    pub(super) fn subject_place(&self, subject: Subject) -> Place {
+    pub(super) fn subject_place(&self, subject: Subject) -> SourcePlace {
         let func = &self.module.funcs[self.func];
         match subject {
             Subject::Value(value) => match self.module.values[value].def {
@@ -179,8 +179,8 @@ impl<'a> Names<'a> {
         Some(Span::new(start + at.0, start + at.0 + name.len()))
     }
 
-    fn place(&self, span: Span, loc: PackedOption<LocId>) -> Place {
-        let mut place = Place::default();
+    fn place(&self, span: Span, loc: PackedOption<LocId>) -> SourcePlace {
+        let mut place = SourcePlace::default();
         if let Some(line) = self.line_index(span) {
             let start = self.lines[line];
             let end = self.lines.get(line + 1).map_or(self.source.len(), |next| next - 1);

@@ -36,7 +36,7 @@ pub struct Report {
 
 /// A place in the program and in the program of the user that it was made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SourcePlace {
     /// Line of the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
@@ -79,7 +79,7 @@ pub struct AnnotationReport {
     /// What it is: `argument 0 %x`.
     pub annotation: String,
     /// Where.
-    pub place: Place,
+    pub place: SourcePlace,
     /// How many values have the axis from it.
     pub values: usize,
 }
@@ -101,7 +101,7 @@ pub struct ValueReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<String>,
     /// Where.
-    pub place: Place,
+    pub place: SourcePlace,
     /// Each axis of the sharding.
     pub axes: Vec<AxisOrigin>,
     /// What did not come to it, or to its neighbours from it.
@@ -135,7 +135,7 @@ pub struct StepReport {
     /// What carried it.
     pub how: String,
     /// Where that stands.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// A disagreement.
@@ -144,7 +144,7 @@ pub struct ConflictReport {
     /// The operation.
     pub op: String,
     /// Where (the first of several).
-    pub place: Place,
+    pub place: SourcePlace,
     /// The axis.
     pub axis: String,
     /// Who has it: `%3 dimension 0`.
@@ -179,7 +179,7 @@ pub struct ReplicatedReport {
     /// How many there are.
     pub count: usize,
     /// Where the first stands.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// A collective of the partitioned program.
@@ -211,12 +211,12 @@ pub struct ServedReport {
     /// `stablehlo.dot_general`; empty for one that is not in the propagated program.
     pub op: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePlace,
     /// Why it needs the collective, in words.
     pub because: Vec<String>,
 }
 
-impl Place {
+impl SourcePlace {
     /// What is to be said besides the line: the calls that lead there, and the place in the user's program.
     pub(super) fn details(&self) -> String {
         let calls: Vec<String> = self.calls.iter().map(|line| format!("called at line {line}")).collect();

@@ -1,7 +1,7 @@
 //! Which values a question is about.
 
 use shardc_ir::{Diagnostic, ValueDef, ValueId};
-use shardc_passes::names::Named;
+use shardc_passes::annotations::names::Named;
 use shardc_passes::propagate::Subject;
 
 use super::{Explainer, Question};

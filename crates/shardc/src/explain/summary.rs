@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use shardc_ir::AxisRef;
-use shardc_passes::propagate::{Annotation, Place as At, Subject};
+use shardc_passes::propagate::{AnnotationSource, AxisRole as At, Subject};
 
 use super::Explainer;
 use super::report::{AnnotationReport, AxisReport, ReplicatedReport, Report};
@@ -35,7 +35,7 @@ impl Explainer<'_> {
     fn axes(&self) -> Vec<AxisReport> {
         let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
         let subjects: Vec<Subject> = self.values().into_iter().map(Subject::Value).chain(results).collect();
-        let mut reports: IndexMap<String, (AxisReport, BTreeMap<Annotation, usize>)> = IndexMap::new();
+        let mut reports: IndexMap<String, (AxisReport, BTreeMap<AnnotationSource, usize>)> = IndexMap::new();
         for mesh in self.module.meshes.values().filter(|mesh| !mesh.is_maximal()) {
             for (name, &size) in &mesh.axes {
                 let report = AxisReport { name: name.to_string(), size, ..AxisReport::default() };
@@ -60,7 +60,7 @@ impl Explainer<'_> {
                 }
             }
         }
-        let finish = |(mut report, annotations): (AxisReport, BTreeMap<Annotation, usize>)| {
+        let finish = |(mut report, annotations): (AxisReport, BTreeMap<AnnotationSource, usize>)| {
             let mut list: Vec<AnnotationReport> = annotations
                 .into_iter()
                 .map(|(annotation, values)| AnnotationReport {
@@ -77,17 +77,17 @@ impl Explainer<'_> {
     }
 
     /// The value that an annotation of an argument or a result is on.
-    fn annotated(&self, annotation: Annotation) -> Subject {
+    fn annotated(&self, annotation: AnnotationSource) -> Subject {
         match annotation {
-            Annotation::Argument(i) => {
+            AnnotationSource::Argument(i) => {
                 let args = &self.module.regions[self.body].args;
                 args.get(i as usize).map_or(Subject::Result(0), |&v| Subject::Value(v))
             }
-            Annotation::Result(i) => Subject::Result(i),
-            Annotation::Constraint(_)
-            | Annotation::ManualIn(..)
-            | Annotation::ManualOut(..)
-            | Annotation::Operation(..) => Subject::Result(0),
+            AnnotationSource::Result(i) => Subject::Result(i),
+            AnnotationSource::Constraint(_)
+            | AnnotationSource::ManualIn(..)
+            | AnnotationSource::ManualOut(..)
+            | AnnotationSource::Operation(..) => Subject::Result(0),
         }
     }
 

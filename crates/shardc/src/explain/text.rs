@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::collectives::conflict_text;
-use super::report::{AxisOrigin, CollectiveReport, ConflictReport, Place, Report, StepReport, ValueReport};
+use super::report::{
+    AxisOrigin, CollectiveReport, ConflictReport, Report, SourcePlace, StepReport, ValueReport,
+};
 
 /// Rows of a list in a summary, unless all are asked for.
 const ROWS: usize = 10;
@@ -82,7 +84,7 @@ impl Text<'_> {
     }
 
     /// `file:12, called at line 30, at model.py:40:8`.
-    fn place(&self, place: &Place) -> String {
+    fn place(&self, place: &SourcePlace) -> String {
         let file = place.line.map(|line| format!("{}:{line}", self.source));
         let details = Some(place.details()).filter(|text| !text.is_empty());
         file.into_iter().chain(details).collect::<Vec<_>>().join(", ")

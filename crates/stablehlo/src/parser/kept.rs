@@ -56,7 +56,7 @@ pub(super) fn is_upstream(name: &str) -> bool {
 
 /// Something at the top level that is not a function.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct KeptPlace {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) is_module: bool,
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         }
         let text = self.kept_text(start, self.pos)?;
         let others_above = self.places.len() as u32;
-        self.places.push(Place { start, end: self.pos, is_module: kind == KeptKind::Module });
+        self.places.push(KeptPlace { start, end: self.pos, is_module: kind == KeptKind::Module });
         self.module.kept.push(Kept {
             kind,
             name,
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
             }
             let places = std::mem::take(&mut p.places);
             let is_program =
-                |place: &Place| place.is_module && holds_functions(p.slice(place.start, place.end));
+                |place: &KeptPlace| place.is_module && holds_functions(p.slice(place.start, place.end));
             let Some(inner) = places.iter().position(is_program) else { return Ok(()) };
             let mut texts = Vec::with_capacity(places.len());
             for place in &places {

@@ -80,7 +80,7 @@ struct Parser<'a> {
     /// Where meshes are defined below the first that was looked for, once one was.
     mesh_sites: Option<FxHashMap<Box<str>, (usize, bool)>>,
     /// What the module holds beside functions.
-    places: Vec<kept::Place>,
+    places: Vec<kept::KeptPlace>,
     /// Bytes that the aliases used so far stand for.
     expanded: usize,
     /// Keys of `{-# ... #-}`.

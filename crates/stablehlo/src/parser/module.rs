@@ -5,7 +5,7 @@ use shardc_ir::{Diagnostic, KeptKind, Module, Span};
 use super::Parser;
 use super::attrs::{Named, NamedList, given_twice};
 use super::hints::nearest;
-use super::kept::{Place, is_upstream};
+use super::kept::{KeptPlace, is_upstream};
 use super::region::ResultNames;
 use crate::codes;
 use crate::lexer::{Failure, Res};
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
     fn place_mesh(&mut self, name: &str, start: usize) -> Res<()> {
         let loc = self.opt_loc()?;
         let others_above = self.places.len() as u32;
-        self.places.push(Place { start, end: self.pos, is_module: false });
+        self.places.push(KeptPlace { start, end: self.pos, is_module: false });
         if let Some(&mesh) = self.module.mesh_names.get(name) {
             let place = &mut self.module.mesh_places[mesh];
             place.funcs_above = self.module.funcs.len() as u32;

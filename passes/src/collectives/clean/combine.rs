@@ -20,12 +20,12 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::merge::same_devices;
+use super::deduplicate::same_devices;
 use super::{CleanOptions, Combined};
+use crate::analysis::reducer::reduction_of;
+use crate::analysis::regions::has_program_regions;
 use crate::localize::MARK;
-use crate::reducer::reduction_of;
-use crate::structure::has_program_regions;
-use crate::sweep::is_pure;
+use crate::transforms::dce::is_pure;
 
 /// Combines under `region`; returns what became one.
 pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {

@@ -10,10 +10,10 @@ use shardc_ir::{
     ShardingId, Value, ValueDef, ValueId,
 };
 
-use crate::merge_reductions::pending_source;
-use crate::reducer::{identity, is_identity};
-use crate::structure::has_program_regions;
-use crate::trips;
+use crate::analysis::reducer::{identity, is_identity};
+use crate::analysis::regions::has_program_regions;
+use crate::analysis::trip_count;
+use crate::transforms::merge_reductions::pending_source;
 
 /// Does so under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
 /// sums. The reshards that are no longer needed stay, unused.
@@ -60,7 +60,7 @@ fn visit(module: &mut Module, region: RegionId, keep_bytes: u64, readers: &mut R
             }
         }
         let mut after = Vec::new();
-        if matches!(module.ops[op].kind, OpKind::While) && trips::runs(module, op) {
+        if matches!(module.ops[op].kind, OpKind::While) && trip_count::runs(module, op) {
             let mut budget = keep_bytes;
             for i in 0..module.ops[op].operands.len() {
                 if let Some(sum) = accumulator(module, op, i, readers, &mut budget) {

@@ -9,10 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
 use super::CleanOptions;
-use crate::inline::{ValueMap, clone_op};
-use crate::structure::has_program_regions;
-use crate::sweep::is_pure;
-use crate::trips;
+use crate::analysis::regions::has_program_regions;
+use crate::analysis::trip_count;
+use crate::transforms::dce::is_pure;
+use crate::transforms::inline::{ValueMap, clone_op};
 
 /// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
@@ -25,7 +25,10 @@ pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOption
                 moved += hoist(module, inner, options);
             }
         }
-        if matches!(module.ops[op].kind, OpKind::While) && options.keep_bytes > 0 && trips::runs(module, op) {
+        if matches!(module.ops[op].kind, OpKind::While)
+            && options.keep_bytes > 0
+            && trip_count::runs(module, op)
+        {
             moved += out_of_loop(module, op, options.keep_bytes, &mut out);
         }
         out.push(op);

@@ -12,17 +12,17 @@
 //! to where it could run more often.
 
 mod combine;
+mod deduplicate;
 mod defer;
 mod hoist;
-mod merge;
-mod repeat;
+mod rematerialize;
 
 use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
 use super::devices;
 use crate::localize::shield_loops;
-use crate::sweep::{is_pure, sweep_where};
+use crate::transforms::dce::{is_pure, sweep_where};
 
 /// How far clean-up goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,14 +101,14 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     let is_needless = |kind: &OpKind| is_pure(kind) || kind.collective().is_some();
     sweep_where(module, body, is_needless);
     report.dead = before - count(module, body);
-    report.merged = merge::merge(module, body, options);
+    report.merged = deduplicate::merge(module, body, options);
     report.hoisted = hoist::hoist(module, body, options);
     if report.hoisted > 0 {
         // Loops may have had the same ones.
-        report.merged += merge::merge(module, body, options);
+        report.merged += deduplicate::merge(module, body, options);
     }
     if let Some(memory) = options.memory_bytes {
-        report.repeated = repeat::repeat(module, func, body, memory);
+        report.repeated = rematerialize::repeat(module, func, body, memory);
     }
     report.combined = combine::combine(module, body, options);
     sweep_where(module, body, is_needless);

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, Span, Type, TypeId};
 
-use crate::partition::{Interface, InterfaceTensor};
+use crate::driver::partition::{Interface, InterfaceTensor};
 
 pub(super) fn check(
     module: &Module,
@@ -76,7 +76,7 @@ mod tests {
     use shardc_ir::{Module, ReductionKind};
 
     use super::*;
-    use crate::partition::{PartitionOptions, partition};
+    use crate::driver::partition::{PartitionOptions, partition};
     use crate::propagate::{PropagateOptions, propagate};
 
     /// Ten rows on four devices, and a result of eight that takes the memory of one of the parameters.

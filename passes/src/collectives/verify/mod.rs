@@ -20,8 +20,8 @@
 //!   the padding is less than one element per device and block; donated memory is as large as what it is for.
 
 mod agreement;
+mod convergence;
 mod interface;
-mod meetings;
 mod pending;
 mod written;
 
@@ -34,7 +34,7 @@ use shardc_ir::{
 pub(crate) use self::pending::verify_pending;
 pub(crate) use self::written::written_partings;
 use super::devices;
-use crate::partition::Interface;
+use crate::driver::partition::Interface;
 
 /// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
 ///
@@ -62,7 +62,7 @@ pub fn verify_collectives(
     }
     // Who meets whom means nothing while groups are wrong.
     if errors.is_empty() {
-        meetings::check(module, func, interface, devices, &mut errors);
+        convergence::check(module, func, interface, devices, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

@@ -10,8 +10,8 @@ use shardc_ir::{
 };
 
 use super::broken;
-use crate::reducer::{is_idempotent, is_identity, reduction_of};
-use crate::structure::program_ops;
+use crate::analysis::reducer::{is_idempotent, is_identity, reduction_of};
+use crate::analysis::regions::program_ops;
 
 /// Checks a planned module, before or after its reshards are lowered.
 ///

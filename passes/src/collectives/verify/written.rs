@@ -5,9 +5,9 @@
 
 use shardc_ir::{Diagnostic, Module, OpId, OpKind, RegionId};
 
-use super::meetings;
+use super::convergence;
+use crate::analysis::regions::program_ops;
 use crate::manual::mesh_of;
-use crate::structure::program_ops;
 
 /// The collectives under a condition that devices may decide differently, as errors in the program (SH0326).
 pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnostic> {
@@ -18,7 +18,7 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
             continue;
         };
         // What is in another manual computation comes up with that.
-        for (op, a, b) in meetings::partings(module, op, &module.meshes[mesh]) {
+        for (op, a, b) in convergence::partings(module, op, &module.meshes[mesh]) {
             let message = format!(
                 "devices {a} and {b} meet in this {}, but what decides whether they come to it can differ between them: devices would wait for each other forever",
                 module.ops[op].kind.name()

@@ -7,7 +7,7 @@ use shardc_ir::{
 
 use super::{Former, Part, Res, inputs};
 use crate::gspmd::export::without;
-use crate::inline::{ValueMap, clone_op};
+use crate::transforms::inline::{ValueMap, clone_op};
 
 impl Former<'_, '_> {
     /// The sharding of a value that enters, and the value itself without its constraint.

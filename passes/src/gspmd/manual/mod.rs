@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisList, AxisRef, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::import::Import;
-use crate::inline::inline_calls_in;
+use crate::transforms::inline::inline_calls_in;
 
 /// Functions, each before those that it calls.
 pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {

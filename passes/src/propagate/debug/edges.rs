@@ -8,7 +8,7 @@ use shardc_ir::{Attr, AttrDict, AxisRef, Mesh, MeshId, Module, OpId, OpKind, Val
 
 use super::{Log, Subject};
 use crate::propagate::flow::owns_results;
-use crate::propagate::provenance::Annotation;
+use crate::propagate::provenance::AnnotationSource;
 
 const EDGES: &str = "sdy.propagation_edges";
 const RESULT_EDGES: &str = "sdy.result_propagation_edges";
@@ -156,10 +156,10 @@ fn is_flow(module: &Module, subject: &Subject<'_>, op: OpId) -> bool {
 }
 
 /// Constraints that gave their operand their sharding: each is a step, before those of propagation.
-pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, Annotation)]) {
+pub(in crate::propagate) fn write_constraints(module: &mut Module, given: &[(ValueId, AnnotationSource)]) {
     let first = first_step(module);
     let ops = given.iter().filter_map(|&(_, annotation)| match annotation {
-        Annotation::Constraint(op) => Some(op),
+        AnnotationSource::Constraint(op) => Some(op),
         _ => None,
     });
     for (n, op) in ops.enumerate() {

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use super::axes::{Prefix, prefix_of, push_merged};
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
-use crate::rule::ShardingRule;
+use crate::rules::sharding_rule::ShardingRule;
 
 pub(super) use edges::write_constraints;
 
@@ -51,7 +51,7 @@ struct Introduced {
 
 /// One change of the tensors of an operation, or of what a function returns and its result.
 #[derive(Debug)]
-struct Step {
+struct EdgeStep {
     op: Option<OpId>,
     slots: SmallVec<[u32; 4]>,
     axes: Rc<[Introduced]>,
@@ -61,7 +61,7 @@ struct Step {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     known: FxHashMap<Box<[u32]>, Rc<[Introduced]>>,
-    steps: Vec<Step>,
+    steps: Vec<EdgeStep>,
 }
 
 /// What was propagated: the graph, the shardings that its slots started from, and the function whose results take part.
@@ -102,7 +102,7 @@ impl Log {
                 axes
             }
         };
-        self.steps.push(Step { op, slots: SmallVec::from_slice(slots), axes });
+        self.steps.push(EdgeStep { op, slots: SmallVec::from_slice(slots), axes });
     }
 
     /// Writes what was asked for.

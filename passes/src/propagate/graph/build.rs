@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::{Class, is_elementwise};
-use crate::rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
+use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::{RuleOptions, has_rule, rule_with};
 
 /// A graph that is being made.

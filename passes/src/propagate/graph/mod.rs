@@ -20,8 +20,8 @@ use shardc_ir::{FuncId, Module, OpId, RegionId, SecondaryMap, ValueId};
 
 use super::flow::Parents;
 use super::schedule::Class;
-use crate::rule::ShardingRule;
 use crate::rules::RuleOptions;
+use crate::rules::sharding_rule::ShardingRule;
 use build::Build;
 pub(super) use build::aliased_pairs;
 use edges::Edges;

@@ -5,7 +5,7 @@ use shardc_ir::{
     Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId,
 };
 
-use crate::forward::Forward;
+use crate::transforms::forward::Forward;
 
 /// What makes two constants one.
 type Key = (RegionId, Dense, TypeId, Option<ShardingId>);

@@ -6,7 +6,7 @@
 
 mod collectives;
 mod constants;
-mod dead;
+mod dce;
 mod manual;
 mod reshards;
 mod strides;
@@ -17,9 +17,9 @@ use shardc_ir::{
 };
 
 use super::edits::Edits;
-use crate::forward::Forward;
-use crate::pass_options::PassOption;
-use crate::places::Places;
+use crate::driver::pass_options::PassOption;
+use crate::sharding::access::ShardingAccess;
+use crate::transforms::forward::Forward;
 
 /// Which patterns are applied.
 pub(super) const PATTERNS: PassOption =
@@ -55,7 +55,7 @@ pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
 /// One look at each operation.
 struct Round<'m> {
     module: &'m mut Module,
-    places: Places,
+    places: ShardingAccess,
     /// Who used what when the round began.
     uses: Uses,
     /// How often each value is used now.
@@ -78,7 +78,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     for &v in ops.iter().flat_map(|&op| &module.ops[op].operands) {
         count[v.index()] += 1;
     }
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     let mut round = Round {
         module,
         places,
@@ -114,7 +114,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     if changed {
         edits.apply(module, body, |op| gone[op]);
     }
-    let swept = dead::sweep(module, body);
+    let swept = dce::sweep(module, body);
     changed || swept
 }
 

@@ -6,7 +6,7 @@ use shardc_ir::{OpId, OpKind, RegionId, ShardingId, ValueId};
 use super::super::edits::Cursor;
 use super::strides::same_data;
 use super::{Patterns, Round};
-use crate::inline::{ValueMap, clone_op};
+use crate::transforms::inline::{ValueMap, clone_op};
 
 impl Round<'_> {
     /// Simplifies a reshard.

@@ -4,8 +4,8 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, TensorSharding};
 
-use crate::forward::Forward;
-use crate::places::{self, equivalent};
+use crate::sharding::access::{self, equivalent};
+use crate::transforms::forward::Forward;
 
 /// Inserts reshards after calls.
 pub(super) fn insert(module: &mut Module) {
@@ -45,13 +45,13 @@ fn reshards(module: &mut Module, call: OpId, forward: &mut Forward) -> Vec<OpId>
     let Some(&func) = module.func_names.get(callee) else { return Vec::new() };
     let results = module.ops[call].results.clone();
     let wanted: Vec<Option<ShardingId>> =
-        (0..results.len()).map(|i| places::result_sharding(module, call, i)).collect();
+        (0..results.len()).map(|i| access::result_sharding(module, call, i)).collect();
     let whole = |module: &mut Module, id: ShardingId| {
         let like = module.shardings.get(id);
         let whole = TensorSharding::replicated(like.mesh, like.rank());
         module.shardings.intern(whole)
     };
-    let given = match places::of_results(module, func) {
+    let given = match access::of_results(module, func) {
         Some(given) => given,
         None => wanted.iter().flatten().map(|&id| whole(module, id)).collect(),
     };

@@ -3,7 +3,7 @@
 
 use shardc_ir::{AttrDict, Dense, DimList, Module, OpId, OpKind, RegionId, ShardingId, TypeId, ValueId};
 
-use crate::merge_same::merge_same;
+use crate::transforms::cse::merge_same;
 
 /// What makes two of them one.
 #[derive(PartialEq, Eq, Hash)]

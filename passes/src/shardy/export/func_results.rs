@@ -2,12 +2,12 @@
 
 use shardc_ir::{Module, OpKind, PackedOption};
 
-use crate::places::{self, Places};
+use crate::sharding::access::{self, ShardingAccess};
 
 /// Gives each result of a function that only the program calls the sharding of the value that it returns, or none.
 pub(super) fn to_results(module: &mut Module) {
-    let places = Places::new(module);
-    let entries = places::entries(module);
+    let places = ShardingAccess::new(module);
+    let entries = access::entries(module);
     for func in module.funcs.keys().collect::<Vec<_>>() {
         let Some(body) = module.funcs[func].body.filter(|_| !entries.contains(&func)) else { continue };
         let Some(&end) = module.regions[body].ops.last() else { continue };

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, AttrDict, Mesh, MeshId, Module, OpId, OpKind};
 
 use super::super::SHARDING_ATTR;
-use crate::shardings::map_func;
+use crate::sharding::map::map_func;
 
 /// Writes meshes where they are used; none has a name any more. Those that are alike are one mesh from then on.
 pub(super) fn inline(module: &mut Module) {

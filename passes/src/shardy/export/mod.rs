@@ -16,7 +16,7 @@ mod unflatten;
 mod unreduced;
 
 use super::{each, each_body, pass, pass_with};
-use crate::pipeline::Pass;
+use crate::driver::pipeline::Pass;
 use crate::propagate;
 use crate::rules;
 

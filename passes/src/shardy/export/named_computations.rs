@@ -5,14 +5,14 @@ use shardc_ir::{
 };
 
 use super::super::edges;
-use crate::calls::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
-use crate::places::Places;
-use crate::symbols::FreshNames;
+use crate::analysis::call_graph::{EXECUTION_THREAD, ORIGINAL_FUNC_NAME};
+use crate::analysis::symbols::FreshNames;
+use crate::sharding::access::ShardingAccess;
 
 /// Exports the named computations of all functions, inner ones first. Arguments of the functions and results of the
 /// calls have the shardings that the computation had, or that its data flow edges hold.
 pub(super) fn export(module: &mut Module) {
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     let mut names = FreshNames::default();
     let mut exported: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let bodies: Vec<RegionId> = module.bodies().collect();
@@ -34,7 +34,7 @@ pub(super) fn export(module: &mut Module) {
 
 fn export_one(
     module: &mut Module,
-    places: &Places,
+    places: &ShardingAccess,
     names: &mut FreshNames,
     exported: &mut SecondaryMap<ValueId, bool>,
     op: OpId,

@@ -3,9 +3,9 @@
 use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::super::edges;
-use crate::pass_options::{PassOption, PassOptions};
-use crate::places::Places;
+use crate::driver::pass_options::{PassOption, PassOptions};
 use crate::propagate::manual;
+use crate::sharding::access::ShardingAccess;
 
 /// Whether to take along where the axes on edges came from.
 pub(super) const ORIGINS: PassOption = PassOption::flag("sink-debug-sharding-origins");
@@ -24,7 +24,7 @@ pub(super) const DEBUG: [(PassOption, [&str; 3]); 2] = [
 
 /// Sinks the edges under a function body.
 pub(super) fn sink_edges(module: &mut Module, body: RegionId, options: &PassOptions) {
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     for op in module.walk(body) {
         let data = &module.ops[op];
         let (takes_arguments, args) = match data.kind {
@@ -49,7 +49,7 @@ pub(super) fn sink_edges(module: &mut Module, body: RegionId, options: &PassOpti
     edges::remove(module, body, |module, op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)));
 }
 
-fn sink_arguments(module: &mut Module, places: &Places, op: OpId, args: &[ValueId]) {
+fn sink_arguments(module: &mut Module, places: &ShardingAccess, op: OpId, args: &[ValueId]) {
     let Some(found) = places.of_edges(module, args) else { return };
     match module.ops[op].kind.clone() {
         OpKind::ManualComputation(mut spec) => {
@@ -68,7 +68,7 @@ fn sink_arguments(module: &mut Module, places: &Places, op: OpId, args: &[ValueI
     }
 }
 
-fn sink_results(module: &mut Module, places: &Places, op: OpId, results: &[ValueId]) {
+fn sink_results(module: &mut Module, places: &ShardingAccess, op: OpId, results: &[ValueId]) {
     let Some(found) = places.of_edges(module, results) else { return };
     match &mut module.ops[op].kind {
         OpKind::ManualComputation(spec) => spec.out_shardings = found,
@@ -82,7 +82,14 @@ fn sink_results(module: &mut Module, places: &Places, op: OpId, results: &[Value
 }
 
 /// Lists what edges say under `from` as the attribute `to` of their operation.
-fn sink_debug(module: &mut Module, places: &Places, op: OpId, owners: &[ValueId], from: &str, to: &str) {
+fn sink_debug(
+    module: &mut Module,
+    places: &ShardingAccess,
+    op: OpId,
+    owners: &[ValueId],
+    from: &str,
+    to: &str,
+) {
     let said = owners.iter().filter_map(|&owner| {
         let said = module.ops[places.edge(owner)?].attrs.get(from)?;
         // An edge that nothing came through is not listed.

@@ -3,12 +3,12 @@
 use shardc_ir::{Module, OpKind, RegionId, TensorSharding};
 
 use super::super::edges;
-use crate::places::Places;
+use crate::sharding::access::ShardingAccess;
 
 /// Sinks the edges between functions under a function body. Where propagation left nothing on an edge, the value before
 /// it, if it had a sharding, is open.
 pub(super) fn sink_func_edges(module: &mut Module, body: RegionId) {
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     let is_edge = |module: &Module, op| matches!(module.ops[op].kind, OpKind::FuncDataFlowEdge);
     for op in module.walk(body) {
         let data = &module.ops[op];

@@ -3,12 +3,12 @@
 
 use shardc_ir::{FuncId, Module, ShardingId};
 
-use crate::places;
 use crate::propagate::whole_axes;
+use crate::sharding::access;
 
 /// Cuts open dimensions of the entry's arguments and results before the first part of an axis.
 pub(super) fn keep_whole_axes(module: &mut Module) {
-    for func in places::entries(module) {
+    for func in access::entries(module) {
         keep_in(module, func);
     }
 }

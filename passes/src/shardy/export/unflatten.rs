@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, ShardingId};
 
 use super::super::FUNC_MANUAL_AXES;
-use crate::calls::{ORIGINAL_FUNC_NAME, callee_of, calls_in, original_name};
-use crate::pass_options::PassOption;
-use crate::places;
+use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, calls_in, original_name};
+use crate::driver::pass_options::PassOption;
+use crate::sharding::access;
 
 /// Whether functions that differ in shardings alone become one.
 pub(super) const FULLY: PassOption = PassOption::flag("dedup-functions-fully");
@@ -80,5 +80,5 @@ fn computation(module: &Module, func: FuncId) -> Computation {
 }
 
 fn boundary(module: &mut Module, func: FuncId) -> Boundary {
-    (places::of_params(module, func), places::of_results(module, func))
+    (access::of_params(module, func), access::of_results(module, func))
 }

@@ -5,10 +5,10 @@ use shardc_ir::{
     ShardingId, ValueId,
 };
 
-use crate::places::{Places, through_barriers};
+use crate::analysis::reducer::reduction_of;
 use crate::propagate::axes::minus;
 use crate::propagate::manual;
-use crate::reducer::reduction_of;
+use crate::sharding::access::{ShardingAccess, through_barriers};
 
 const CODE: &str = "SH0820";
 
@@ -17,7 +17,7 @@ const CODE: &str = "SH0820";
 /// # Errors
 /// The first operation of each function that loses or makes up something pending.
 pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     let mut errors = Vec::new();
     for func in module.funcs.keys().collect::<Vec<_>>() {
         let Some(body) = module.funcs[func].body else { continue };
@@ -35,7 +35,7 @@ pub(super) fn verify(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 struct Checker<'a> {
     module: &'a mut Module,
-    places: &'a Places,
+    places: &'a ShardingAccess,
     func: FuncId,
     body: RegionId,
 }

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Attr, Module, OpKind, SPELLING_ATTR};
 
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate;
 
 /// Copies what is computed from constants alone, and broadcasts of scalars, for each of their uses. Constants are

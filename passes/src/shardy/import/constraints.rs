@@ -2,7 +2,7 @@
 
 use shardc_ir::{Attr, Module};
 
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate::{self, DebugOptions};
 use crate::rules::{SHARDING_RULE_ATTR, rule_of};
 

@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpId, OpKind, ShardingId};
 
 use super::edges::Edges;
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate;
 
 /// Puts an edge on every value that holds the sharding of what flows: results of loops, branches and barriers, and

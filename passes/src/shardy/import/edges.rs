@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, ValueDef, ValueId};
 
-use crate::inline::ValueMap;
+use crate::transforms::inline::ValueMap;
 
 /// Edges that were made and are still to be put in place.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use shardc_ir::{Module, OpKind};
 
 use super::edges::Edges;
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 
 /// Puts an edge on every parameter of every function but the entry, and on every result of a call. It has the sharding
 /// that the value has.

@@ -2,8 +2,8 @@
 
 use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
 
-use crate::calls::{callee_of, calls_in};
-use crate::pipeline::PassResult;
+use crate::analysis::call_graph::{callee_of, calls_in};
+use crate::driver::pipeline::PassResult;
 
 /// A call whose results have no shardings gets those of the function's results. One that has a sharding on any result
 /// keeps all of its own.

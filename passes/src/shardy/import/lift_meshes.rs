@@ -5,10 +5,10 @@ use shardc_ir::{
     Attr, AttrDict, CollectiveSpec, Mesh, MeshId, MeshPlace, Module, OpId, OpKind, TensorSharding,
 };
 
+use crate::analysis::symbols::FreshNames;
+use crate::driver::pipeline::PassResult;
 use crate::gspmd::text::{Cursor, TextError};
-use crate::pipeline::PassResult;
-use crate::shardings;
-use crate::symbols::FreshNames;
+use crate::sharding::map;
 
 /// The attribute that repeats a mesh in the words of another dialect.
 const STABLEHLO_MESH: &str = "stablehlo.mesh";
@@ -17,7 +17,7 @@ const STABLEHLO_MESH: &str = "stablehlo.mesh";
 /// stays. Each definition says its mesh in StableHLO's words too.
 pub(super) fn run(module: &mut Module) -> PassResult {
     let mut lifter = Lifter::new(module);
-    shardings::map_module(module, &mut |module, sharding| {
+    map::map_module(module, &mut |module, sharding| {
         let mesh = lifter.named(module, sharding.mesh);
         TensorSharding { mesh, ..sharding.clone() }
     });

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, Module, Op, OpKind};
 
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate;
 
 /// Names every manual axis in every sharding at the boundary, in the order of the mesh.

@@ -18,9 +18,9 @@ mod size_one_axes;
 pub(super) use func_calls::MANY_CALLS;
 
 use super::{DEBUG, debug_options, pass};
-use crate::pipeline::Pass;
-use crate::preconditions::{NO_FUNC_EDGES, NO_REGION_EDGES};
-use crate::symbols::drop_unused_funcs;
+use crate::analysis::symbols::drop_unused_funcs;
+use crate::driver::pipeline::Pass;
+use crate::driver::preconditions::{NO_FUNC_EDGES, NO_REGION_EDGES};
 
 pub(super) const PASSES: &[Pass] = &[
     pass("symbol-dce", "drop functions that nothing public names", |m, _| {

@@ -2,8 +2,8 @@
 
 use shardc_ir::Module;
 
-use crate::calls::callees_first;
-use crate::pipeline::PassResult;
+use crate::analysis::call_graph::callees_first;
+use crate::driver::pipeline::PassResult;
 
 /// Puts functions with bodies at the end of the module, each before those that it calls.
 pub(super) fn run(module: &mut Module) -> PassResult {

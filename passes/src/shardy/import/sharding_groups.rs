@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
 
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate::check_groups;
 
 /// Joins groups that have a value in common, numbers them from 0 on in the order in which they appear, and drops what
@@ -26,7 +26,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
             }
         }
     }
-    let mut classes = Classes::default();
+    let mut classes = DimensionClasses::default();
     for groups in members.values() {
         for &(_, id) in groups {
             classes.join(groups[0].1, id);
@@ -53,12 +53,12 @@ pub(super) fn run(module: &mut Module) -> PassResult {
 
 /// Which groups are one. Each class is led by the group that its first join named first.
 #[derive(Default)]
-struct Classes {
+struct DimensionClasses {
     /// The position of each group's leader.
     leader: IndexMap<i64, usize>,
 }
 
-impl Classes {
+impl DimensionClasses {
     fn find(&self, group: i64) -> usize {
         let Some(mut at) = self.leader.get_index_of(&group) else { return 0 };
         while self.leader[at] != at {

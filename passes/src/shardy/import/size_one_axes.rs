@@ -2,7 +2,7 @@
 
 use shardc_ir::Module;
 
-use crate::pipeline::PassResult;
+use crate::driver::pipeline::PassResult;
 use crate::propagate;
 
 /// Takes axes of size one out of shardings, if a mesh that is defined has any; meshes keep them.

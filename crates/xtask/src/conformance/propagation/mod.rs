@@ -23,12 +23,12 @@ use anyhow::{Context, Result, bail};
 use shardc_filetest::files;
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::{
+    driver::partition::{PartitionOptions, partition},
+    driver::strategy::bytes_sent,
     gspmd::{import_gspmd, is_annotated},
-    inline::inline_calls,
-    partition::{PartitionOptions, partition},
     propagate::{PropagateOptions, propagate},
     rules::RuleSet,
-    strategy::bytes_sent,
+    transforms::inline::inline_calls,
 };
 use shardc_stablehlo::{PrintOptions, parse, print, render};
 

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::propagate::axes::{Prefix, prefix_of, prefix_without_all, push_merged};
 use crate::propagate::overlaps;
 use crate::propagate::projection::{Projection, TensorFactors};
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 type Axes = SmallVec<[AxisRef; 2]>;
 

@@ -6,7 +6,7 @@ use super::super::super::edits::Cursor;
 use super::Inserter;
 use crate::propagate::overlaps;
 use crate::propagate::projection::Projection;
-use crate::rule::{FactorKind, ShardingRule};
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
 impl Inserter<'_> {
     /// Lets a product make its result as its operands are sharded, and reshards the result, where that is less than

@@ -16,12 +16,12 @@ use shardc_ir::{
 };
 
 use super::super::edits::{Cursor, Edits};
-use crate::forward::Forward;
-use crate::pass_options::PassOption;
-use crate::places::{self, Places, equivalent, through_barriers};
+use crate::driver::pass_options::PassOption;
 use crate::propagate::projection::Projection;
-use crate::rule::{FactorKind, ShardingRule};
 use crate::rules::rule_of;
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
+use crate::sharding::access::{self, ShardingAccess, equivalent, through_barriers};
+use crate::transforms::forward::Forward;
 
 /// Whether every operation gets operands and results that fit; shardc's own `plan` does that.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
@@ -58,7 +58,7 @@ struct Use {
 
 struct Inserter<'m> {
     module: &'m mut Module,
-    places: Places,
+    places: ShardingAccess,
     edits: Edits,
     /// What stands for values that were resharded or completed.
     forward: Forward,
@@ -68,7 +68,7 @@ struct Inserter<'m> {
 }
 
 fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnostic> {
-    let places = Places::new(module);
+    let places = ShardingAccess::new(module);
     let mut inserter = Inserter {
         module,
         places,
@@ -171,11 +171,11 @@ impl Inserter<'_> {
         let OpKind::Call { callee } = &self.module.ops[op].kind else { return };
         let Some(&func) = self.module.func_names.get(callee) else { return };
         let operands = self.module.ops[op].operands.clone();
-        let targets = match places::of_params(self.module, func) {
+        let targets = match access::of_params(self.module, func) {
             Some(targets) => targets,
             None => {
                 let given: Vec<_> = operands.iter().map(|&v| self.sharding(v)).collect();
-                let Some(mesh) = places::mesh_of(self.module, given) else { return };
+                let Some(mesh) = access::mesh_of(self.module, given) else { return };
                 let whole = |&v: &ValueId| {
                     let whole = TensorSharding::replicated(mesh, self.module.rank(v));
                     self.module.shardings.intern(whole)

@@ -4,7 +4,7 @@ use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, OpKind, ShardingId, Te
 
 use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
-use crate::places::equivalent;
+use crate::sharding::access::equivalent;
 
 /// Arguments and results of functions must not be on one device.
 pub(super) fn check(module: &Module, func: FuncId) -> Vec<Diagnostic> {

@@ -10,8 +10,8 @@ use shardc_ir::{
     Builder, DimList, EntityRef, GatherSpec, Module, OpId, OpKind, RegionId, ScatterSpec, SliceSpec, ValueId,
 };
 
-use crate::pipeline::PassResult;
-use crate::sweep::is_pure;
+use crate::driver::pipeline::PassResult;
+use crate::transforms::dce::is_pure;
 
 /// Turns the first dimension of operand and indices into batching dimensions where an index says nothing else.
 pub(super) fn run(module: &mut Module) -> PassResult {

@@ -1,0 +1,9 @@
+//! What passes ask of a program: nothing here changes it.
+
+pub(crate) mod call_graph;
+pub(crate) mod device_scalars;
+pub(crate) mod inlined_size;
+pub mod reducer;
+pub mod regions;
+pub(crate) mod symbols;
+pub(crate) mod trip_count;

@@ -1,0 +1,314 @@
+//! What a program calls its arguments and results, and which of them a name means.
+//!
+//! An argument is `arg0`, `%arg0` or `0`; a result is `res0`, `result0` or `out0`. Both may have a name of the front
+//! end's too: `params['w']`. Positions come first, so that a name that looks like one means nothing else.
+
+use std::fmt;
+
+use shardc_ir::{Attr, AttrDict, Diagnostic, Func, Loc, Module};
+
+use crate::driver::partition::Interface;
+
+/// Most names that are offered where one is not known.
+const OFFERED: usize = 3;
+
+/// What a name means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    /// Argument `n`.
+    Argument(usize),
+    /// Result `n`.
+    Result(usize),
+}
+
+impl Named {
+    /// What text means by its form alone: `arg0`, `%arg0`, `0`, `res0`, `result0`, `out0`.
+    #[must_use]
+    pub fn position(text: &str) -> Option<Named> {
+        let number = |prefix: &str| text.strip_prefix(prefix)?.parse::<usize>().ok();
+        let argument = ["%arg", "arg", ""].into_iter().find_map(number).map(Named::Argument);
+        argument.or_else(|| ["result", "res", "out"].into_iter().find_map(number).map(Named::Result))
+    }
+
+    /// The shortest name by position: `arg0`, `res0`.
+    #[must_use]
+    pub fn short(self) -> String {
+        match self {
+            Named::Argument(n) => format!("arg{n}"),
+            Named::Result(n) => format!("res{n}"),
+        }
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Named::Argument(n) => write!(f, "argument {n}"),
+            Named::Result(n) => write!(f, "result {n}"),
+        }
+    }
+}
+
+/// The front end's name of argument `i`: that of its location, else `jax.arg_info`.
+#[must_use]
+pub fn argument_name(module: &Module, func: &Func, i: usize) -> Option<String> {
+    let loc = func.arg_locs.get(i).and_then(|loc| loc.expand());
+    match loc.map(|loc| module.locs.get(loc)) {
+        Some(Loc::Name { name, .. }) => Some(name.to_string()),
+        _ => text(func.arg_attrs.get(i), "jax.arg_info"),
+    }
+}
+
+/// The front end's name of result `i`: `jax.result_info`.
+#[must_use]
+pub fn result_name(func: &Func, i: usize) -> Option<String> {
+    text(func.res_attrs.get(i), "jax.result_info")
+}
+
+fn text(attrs: Option<&AttrDict>, name: &str) -> Option<String> {
+    match attrs?.get(name)? {
+        Attr::Str(text) if !text.is_empty() => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+/// The names of a program's arguments and results.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    args: Vec<Option<String>>,
+    results: Vec<Option<String>>,
+}
+
+impl Names {
+    /// Those of a function.
+    #[must_use]
+    pub fn of(module: &Module, func: &Func) -> Names {
+        Names {
+            args: (0..func.params.len()).map(|i| argument_name(module, func, i)).collect(),
+            results: (0..func.results.len()).map(|i| result_name(func, i)).collect(),
+        }
+    }
+
+    /// Those of a partitioned program.
+    #[must_use]
+    pub fn of_interface(interface: &Interface) -> Names {
+        Names {
+            args: interface.inputs.iter().map(|tensor| tensor.name.clone()).collect(),
+            results: interface.outputs.iter().map(|tensor| tensor.name.clone()).collect(),
+        }
+    }
+
+    /// The one argument or result that `text` means.
+    ///
+    /// # Errors
+    /// Nothing has the name, or several have (SH0333); names that are like it are offered.
+    pub fn find(&self, text: &str) -> Result<Named, Diagnostic> {
+        if let Some(position) = Named::position(text) {
+            return self.check(position);
+        }
+        let found: Vec<Named> =
+            self.all().filter(|(_, name)| *name == Some(text)).map(|(named, _)| named).collect();
+        match found.as_slice() {
+            [] => Err(self.unknown(text)),
+            [only] => Ok(*only),
+            several => Err(ambiguous(text, several)),
+        }
+    }
+
+    /// The argument that `text` means, for what results are not.
+    ///
+    /// # Errors
+    /// As [`Names::find`].
+    pub fn find_argument(&self, text: &str) -> Result<usize, Diagnostic> {
+        let only = Names { args: self.args.clone(), results: Vec::new() };
+        match only.find(text)? {
+            Named::Argument(n) => Ok(n),
+            Named::Result(_) => Err(only.unknown(text)),
+        }
+    }
+
+    /// All that `pattern` means, in which `*` stands for any text: arguments; results if there are no such arguments
+    /// or the pattern begins as results do (`res*`).
+    ///
+    /// # Errors
+    /// As [`Names::find`].
+    pub fn matching(&self, pattern: &str) -> Result<Vec<Named>, Diagnostic> {
+        if !pattern.contains('*') || self.all().any(|(_, name)| name == Some(pattern)) {
+            return self.find(pattern).map(|named| vec![named]);
+        }
+        let matches = |(named, name): &(Named, Option<&str>)| {
+            let positions: &[&str] = match named {
+                Named::Argument(_) => &["arg"],
+                Named::Result(_) => &["result", "res", "out"],
+            };
+            let n = match named {
+                Named::Argument(n) | Named::Result(n) => n,
+            };
+            name.is_some_and(|name| glob(pattern, name))
+                || positions.iter().any(|position| glob(pattern, &format!("{position}{n}")))
+        };
+        let (args, results): (Vec<Named>, Vec<Named>) = self
+            .all()
+            .filter(matches)
+            .map(|(named, _)| named)
+            .partition(|named| matches!(named, Named::Argument(_)));
+        let is_of_results = ["res", "out"].iter().any(|prefix| pattern.starts_with(prefix));
+        let found = if is_of_results && !results.is_empty() || args.is_empty() { results } else { args };
+        if found.is_empty() { Err(self.unknown(pattern)) } else { Ok(found) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Named, Option<&str>)> {
+        let args = self.args.iter().enumerate().map(|(i, name)| (Named::Argument(i), name.as_deref()));
+        let results = self.results.iter().enumerate().map(|(i, name)| (Named::Result(i), name.as_deref()));
+        args.chain(results)
+    }
+
+    fn check(&self, position: Named) -> Result<Named, Diagnostic> {
+        let (n, of, what) = match position {
+            Named::Argument(n) => (n, self.args.len(), "argument"),
+            Named::Result(n) => (n, self.results.len(), "result"),
+        };
+        if n < of {
+            return Ok(position);
+        }
+        let plural = if of == 1 { "" } else { "s" };
+        Err(Diagnostic::invalid("SH0333", format!("the entry function has no {what} {n}"))
+            .hint(format!("it has {of} {what}{plural}, counted from 0")))
+    }
+
+    fn unknown(&self, text: &str) -> Diagnostic {
+        let what = if self.results.is_empty() { "no argument" } else { "no argument or result" };
+        let diagnostic = Diagnostic::invalid("SH0333", format!("{what} is named '{text}'"));
+        let close = self.close_to(text);
+        if !close.is_empty() {
+            return diagnostic.hint(format!("did you mean {}?", close.join(", ")));
+        }
+        let range = |of: usize, named: fn(usize) -> Named| match of {
+            0 => None,
+            1 => Some(named(0).short()),
+            _ => Some(format!("{} to {}", named(0).short(), named(of - 1).short())),
+        };
+        let known = [range(self.args.len(), Named::Argument), range(self.results.len(), Named::Result)];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        if known.is_empty() {
+            return diagnostic;
+        }
+        diagnostic.hint(format!("by position they are {}", known.join(" and ")))
+    }
+
+    /// The names that are most like `text`, quoted.
+    fn close_to(&self, text: &str) -> Vec<String> {
+        let limit = text.chars().count() / 2 + 1;
+        let mut close: Vec<(usize, &str)> = self
+            .all()
+            .filter_map(|(_, name)| {
+                let name = name?;
+                let distance = if name.contains(text) { 0 } else { edit_distance(name, text) };
+                (distance <= limit).then_some((distance, name))
+            })
+            .collect();
+        close.sort_unstable();
+        close.dedup();
+        close.into_iter().take(OFFERED).map(|(_, name)| format!("'{name}'")).collect()
+    }
+}
+
+fn ambiguous(text: &str, several: &[Named]) -> Diagnostic {
+    let whose: Vec<String> = several.iter().take(OFFERED).map(ToString::to_string).collect();
+    let more = several.len().checked_sub(OFFERED).filter(|&n| n > 0);
+    let more = more.map(|n| format!(" and {n} more")).unwrap_or_default();
+    let short: Vec<String> = several.iter().take(OFFERED).map(|named| named.short()).collect();
+    let message = format!("'{text}' is the name of {}{more}", whose.join(", "));
+    Diagnostic::invalid("SH0333", message).hint(format!("say which by its position: {}", short.join(", ")))
+}
+
+/// Whether `text` matches `pattern`, in which `*` stands for any text.
+fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or("");
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Number of characters to insert, drop or change to make `b` of `a`.
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        let some = |names: &[&str]| names.iter().map(|name| Some((*name).to_owned())).collect();
+        Names {
+            args: some(&["x", "params['w']", "params['b']", "step"]),
+            results: some(&["result['loss']", "step"]),
+        }
+    }
+
+    fn found(text: &str) -> String {
+        match names().matching(text) {
+            Ok(found) => found.iter().map(|named| named.short()).collect::<Vec<_>>().join(" "),
+            Err(error) => format!("{}; {}", error.message, error.hint.unwrap_or_default()),
+        }
+    }
+
+    #[test]
+    fn names_and_positions() {
+        let cases = [
+            ("arg1", "arg1"),
+            ("%arg1", "arg1"),
+            ("1", "arg1"),
+            ("res1", "res1"),
+            ("result1", "res1"),
+            ("out0", "res0"),
+            ("params['w']", "arg1"),
+            ("result['loss']", "res0"),
+            ("params*", "arg1 arg2"),
+            ("*", "arg0 arg1 arg2 arg3"),
+            ("res*", "res0 res1"),
+            ("*loss*", "res0"),
+            ("arg7", "the entry function has no argument 7; it has 4 arguments, counted from 0"),
+            ("res2", "the entry function has no result 2; it has 2 results, counted from 0"),
+            ("step", "'step' is the name of argument 3, result 1; say which by its position: arg3, res1"),
+            (
+                "param['w']",
+                "no argument or result is named 'param['w']'; did you mean 'params['w']', 'params['b']'?",
+            ),
+            (
+                "gradients",
+                "no argument or result is named 'gradients'; by position they are arg0 to arg3 and res0 to res1",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_argument_is_no_result() {
+        assert_eq!(names().find_argument("step"), Ok(3));
+        let error = names().find_argument("res0").unwrap_err();
+        assert_eq!(error.message, "the entry function has no result 0");
+    }
+}

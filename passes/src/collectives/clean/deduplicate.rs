@@ -1,0 +1,190 @@
+//! Equal collectives become one.
+//!
+//! Two operations are equal if they do the same to the same values. Collectives are looked for in the region and in those
+//! around it; what leads to them (slices, coordinates, padding) in the region alone, since a loop is better off with a
+//! constant of its own than with one more value from outside.
+
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+use rustc_hash::{FxHashMap, FxHasher};
+use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, ValueId};
+use smallvec::SmallVec;
+
+use super::CleanOptions;
+use crate::analysis::reducer::reduction_of;
+use crate::analysis::regions::has_program_regions;
+use crate::transforms::dce::is_pure;
+use crate::transforms::forward::Forward;
+
+/// Merges under a function body; returns the number of collectives that are gone.
+pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
+    let mut merger = Merger {
+        module,
+        keep_bytes: options.keep_bytes,
+        seen: FxHashMap::default(),
+        order: Vec::new(),
+        forward: Forward::default(),
+        merged: 0,
+    };
+    merger.region(body);
+    merger.merged
+}
+
+struct Merger<'m> {
+    module: &'m mut Module,
+    keep_bytes: u64,
+    /// What stands in this region and in those around it, by [`key`].
+    seen: FxHashMap<u64, SmallVec<[(OpId, RegionId); 1]>>,
+    /// The keys in the order in which they were seen.
+    order: Vec<u64>,
+    forward: Forward,
+    merged: usize,
+}
+
+impl Merger<'_> {
+    fn region(&mut self, region: RegionId) {
+        let outside = self.order.len();
+        let ops = std::mem::take(&mut self.module.regions[region].ops);
+        let mut kept = Vec::with_capacity(ops.len());
+        for op in ops {
+            self.forward.rewrite(&mut self.module.ops[op].operands);
+            if let Some(key) = key(self.module, op) {
+                if let Some(same) = self.find(key, op, region) {
+                    for i in 0..self.module.ops[op].results.len() {
+                        let (from, to) = (self.module.ops[op].results[i], self.module.ops[same].results[i]);
+                        self.forward.set(from, to);
+                    }
+                    self.merged += usize::from(self.module.ops[op].kind.collective().is_some());
+                    continue;
+                }
+                self.seen.entry(key).or_default().push((op, region));
+                self.order.push(key);
+            }
+            for inner in self.module.ops[op].regions.clone() {
+                if has_program_regions(&self.module.ops[op].kind) {
+                    self.region(inner);
+                } else {
+                    for nested in self.module.walk(inner) {
+                        self.forward.rewrite(&mut self.module.ops[nested].operands);
+                    }
+                }
+            }
+            kept.push(op);
+        }
+        self.module.regions[region].ops = kept;
+        for key in self.order.drain(outside..).rev() {
+            if let Some(same) = self.seen.get_mut(&key) {
+                same.pop();
+            }
+        }
+    }
+
+    /// An earlier operation that does the same.
+    fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
+        let module = &*self.module;
+        let is_collective = module.ops[op].kind.collective().is_some();
+        // Beyond the region, what is reused lives longer.
+        let bytes =
+            || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
+        let candidates = self.seen.get(&key)?.iter();
+        let fits = |place: RegionId| {
+            place == region || is_collective && u64::try_from(bytes()).is_ok_and(|b| b <= self.keep_bytes)
+        };
+        candidates
+            .filter(|(_, place)| fits(*place))
+            .map(|(same, _)| *same)
+            .find(|&same| is_same(module, op, same))
+    }
+}
+
+/// A number that equal operations share; `None` for what is not merged.
+fn key(module: &Module, op: OpId) -> Option<u64> {
+    /// Larger constants are not compared.
+    const SMALL: usize = 64;
+    let data = &module.ops[op];
+    let is_collective = data.kind.collective().is_some();
+    if !is_collective && (!is_pure(&data.kind) || has_program_regions(&data.kind)) {
+        return None;
+    }
+    let mut hasher = FxHasher::default();
+    discriminant(&data.kind).hash(&mut hasher);
+    data.operands.hash(&mut hasher);
+    for &result in &data.results {
+        module.values[result].ty.hash(&mut hasher);
+    }
+    match &data.kind {
+        OpKind::Constant(Dense::Elements(bytes)) if bytes.len() > SMALL => return None,
+        OpKind::Constant(constant) => constant.hash(&mut hasher),
+        _ => {}
+    }
+    Some(hasher.finish())
+}
+
+fn is_same(module: &Module, a: OpId, b: OpId) -> bool {
+    let (one, other) = (&module.ops[a], &module.ops[b]);
+    let types = |op: &Op| op.results.iter().map(|&v| module.values[v].ty).collect::<SmallVec<[_; 2]>>();
+    if one.operands != other.operands || one.attrs != other.attrs || types(one) != types(other) {
+        return false;
+    }
+    let same_kind = match (one.kind.collective(), other.kind.collective()) {
+        (Some(x), Some(y)) => same_devices(x, y) && same_dims(&one.kind, &other.kind),
+        _ => one.kind == other.kind,
+    };
+    same_kind && same_regions(module, one, other)
+}
+
+/// Whether the regions of two operations do the same.
+fn same_regions(module: &Module, a: &Op, b: &Op) -> bool {
+    let same = |(&one, &other): (&RegionId, &RegionId)| {
+        same_reduction(module, one, other) || same_body(module, one, other)
+    };
+    a.regions.len() == b.regions.len() && a.regions.iter().zip(&b.regions).all(same)
+}
+
+fn same_reduction(module: &Module, one: RegionId, other: RegionId) -> bool {
+    let [one, other] = [one, other].map(|region| reduction_of(module, region, 1));
+    one.is_some() && one == other
+}
+
+/// Whether two regions have the same operations one by one. None of them may have regions.
+fn same_body(module: &Module, one: RegionId, other: RegionId) -> bool {
+    let ty = |value: ValueId| module.values[value].ty;
+    let mut value_in_other: FxHashMap<ValueId, ValueId> = FxHashMap::default();
+    let mut match_up = |one: &[ValueId], other: &[ValueId]| {
+        value_in_other.extend(one.iter().copied().zip(other.iter().copied()));
+        one.len() == other.len() && one.iter().zip(other).all(|(&x, &y)| ty(x) == ty(y))
+    };
+    let (one, other) = (&module.regions[one], &module.regions[other]);
+    if one.ops.len() != other.ops.len() || !match_up(&one.args, &other.args) {
+        return false;
+    }
+    let mut pairs = one.ops.iter().zip(&other.ops).map(|(&x, &y)| (&module.ops[x], &module.ops[y]));
+    let same_so_far = pairs.clone().all(|(x, y)| {
+        x.kind == y.kind
+            && x.attrs == y.attrs
+            && x.regions.is_empty()
+            && y.regions.is_empty()
+            && match_up(&x.results, &y.results)
+    });
+    let there = |value: ValueId| value_in_other.get(&value).copied().unwrap_or(value);
+    same_so_far && pairs.all(|(x, y)| x.operands.iter().map(|&v| there(v)).eq(y.operands.iter().copied()))
+}
+
+/// Whether the same devices meet: each collective has a channel of its own.
+pub(super) fn same_devices(a: &CollectiveSpec, b: &CollectiveSpec) -> bool {
+    a.channel.is_some() == b.channel.is_some() && CollectiveSpec { channel: b.channel, ..a.clone() } == *b
+}
+
+/// Whether two collectives are of one kind and work along the same dimensions.
+pub(super) fn same_dims(a: &OpKind, b: &OpKind) -> bool {
+    match (a, b) {
+        (OpKind::AllGather { dim: x, .. }, OpKind::AllGather { dim: y, .. })
+        | (OpKind::ReduceScatter { dim: x, .. }, OpKind::ReduceScatter { dim: y, .. }) => x == y,
+        (
+            OpKind::AllToAll { split_dim: s, concat_dim: c, split_count: n, .. },
+            OpKind::AllToAll { split_dim, concat_dim, split_count, .. },
+        ) => s == split_dim && c == concat_dim && n == split_count,
+        _ => discriminant(a) == discriminant(b),
+    }
+}

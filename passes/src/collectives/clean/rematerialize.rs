@@ -1,0 +1,190 @@
+//! All-gathers are done again rather than kept, where memory is short.
+//!
+//! A parameter that is split, and that the forward and the backward pass need whole, would be kept whole in between.
+//! Where that takes more memory than a device has, it is gathered a second time when the backward pass comes to it:
+//! `reshard_after_forward` of FSDP, ZeRO-3. What counts is the moment at which most is kept: a gathered value that is read
+//! before and after it, but not then, is gathered again behind it. The largest come first, as many as it takes; then the
+//! moment is another one.
+//!
+//! A barrier ties the second all-gather to a value that exists only then. Without it back ends would see that the two do
+//! the same, and do it once.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, ValueId};
+
+use crate::cost::memory::need;
+use crate::transforms::dce::sweep;
+use crate::transforms::inline::{ValueMap, clone_op};
+
+/// Repeats all-gathers of the function until a device needs at most `memory` bytes, or nothing more can be done. Returns
+/// how many were repeated.
+pub(super) fn repeat(module: &mut Module, func: FuncId, body: RegionId, memory: u64) -> usize {
+    let mut channel = next_channel(module, body);
+    let mut repeated = 0;
+    loop {
+        let need = need(module, func);
+        let mut excess = need.bytes.saturating_sub(memory);
+        let mut chosen: Vec<Kept> = need.at.iter().flat_map(|&(r, at)| kept_over(module, r, at)).collect();
+        // Stable: what is as large stays in the order of the program.
+        chosen.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
+        chosen.retain(|kept| {
+            let wanted = excess > 0;
+            excess = excess.saturating_sub(kept.bytes);
+            wanted
+        });
+        if chosen.is_empty() {
+            return repeated;
+        }
+        repeated += chosen.len();
+        gather_again(module, &chosen, &mut channel);
+        sweep(module, body);
+    }
+}
+
+/// A gathered value that is kept while most else is.
+struct Kept {
+    region: RegionId,
+    gather: OpId,
+    /// What only puts the gathered value into another form, in order.
+    forms: Vec<OpId>,
+    /// The bytes that it has.
+    bytes: u64,
+    /// What reads it afterwards, in order.
+    late: Vec<OpId>,
+    /// The operand of the first of these that the second all-gather waits for.
+    waits_for: usize,
+}
+
+/// The all-gathers of a region that are read before operation number `peak` and after it, but not by it.
+fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
+    /// What a region says of a [`Kept`].
+    #[derive(Default)]
+    struct Found {
+        forms: Vec<OpId>,
+        readers: Vec<usize>,
+    }
+    let ops = &module.regions[region].ops;
+    let mut found: Vec<(OpId, Found)> = Vec::new();
+    let mut of: FxHashMap<ValueId, usize> = FxHashMap::default();
+    let mut new: FxHashSet<ValueId> = FxHashSet::default();
+    for (number, &op) in ops.iter().enumerate() {
+        let data = &module.ops[op];
+        match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
+            (OpKind::AllGather { .. }, [_], &[result]) if number < peak => {
+                of.insert(result, found.len());
+                found.push((op, Found::default()));
+                continue;
+            }
+            (kind, [operand], &[result]) if is_form(kind) => {
+                if let Some(&gather) = of.get(operand) {
+                    of.insert(result, gather);
+                    found[gather].1.forms.push(op);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        for value in reads(module, op) {
+            if let Some(&gather) = of.get(&value)
+                && found[gather].1.readers.last() != Some(&number)
+            {
+                found[gather].1.readers.push(number);
+            }
+        }
+        if number > peak && !matches!(data.kind, OpKind::Constant(_) | OpKind::Iota { .. }) {
+            new.extend(&data.results);
+        }
+    }
+    let kept = found.into_iter().filter_map(|(gather, Found { forms, readers })| {
+        let late = readers.partition_point(|&number| number < peak);
+        if late == 0 || late == readers.len() || readers[late] == peak {
+            return None;
+        }
+        let first = ops[readers[late]];
+        let waits_for = module.ops[first].operands.iter().position(|v| new.contains(v))?;
+        let &result = module.ops[gather].results.first()?;
+        let bytes = u64::try_from(module.tensor(result)?.num_bytes()?).ok()?;
+        let late = readers[late..].iter().map(|&number| ops[number]).collect();
+        Some(Kept { region, gather, forms, bytes, late, waits_for })
+    });
+    kept.collect()
+}
+
+/// Whether an operation gives what it is given, in another form.
+fn is_form(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Convert | OpKind::Slice(_))
+}
+
+/// What an operation reads, and what is in its regions.
+fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
+    let data = &module.ops[op];
+    let nested = data.regions.iter().flat_map(|&region| module.walk(region));
+    let inner = nested.flat_map(|op| module.ops[op].operands.iter().copied());
+    data.operands.iter().copied().chain(inner).collect()
+}
+
+/// Does the all-gathers again where they are next needed.
+fn gather_again(module: &mut Module, chosen: &[Kept], channel: &mut i64) {
+    let mut before: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
+    for kept in chosen {
+        let copies = before.entry(kept.late[0]).or_default();
+        let mut map = ValueMap::new();
+        let part = module.ops[kept.gather].operands[0];
+        let part_then = behind(module, kept, part, copies);
+        map.insert(part, part_then);
+        let again = clone_op(module, kept.gather, &mut map);
+        if let OpKind::AllGather { spec, .. } = &mut module.ops[again].kind
+            && let Some(own) = &mut spec.channel
+        {
+            own.handle = *channel;
+            *channel += 1;
+        }
+        copies.push(again);
+        for &form in &kept.forms {
+            copies.push(clone_op(module, form, &mut map));
+        }
+        let whole: FxHashSet<ValueId> =
+            kept.forms.iter().chain([&kept.gather]).map(|&op| module.ops[op].results[0]).collect();
+        for &reader in &kept.late {
+            let nested: Vec<OpId> =
+                module.ops[reader].regions.iter().flat_map(|&region| module.walk(region)).collect();
+            for op in nested.into_iter().chain([reader]) {
+                for operand in module.ops[op].operands.iter_mut().filter(|v| whole.contains(v)) {
+                    *operand = map.get(*operand);
+                }
+            }
+        }
+    }
+    let mut regions: Vec<RegionId> = chosen.iter().map(|kept| kept.region).collect();
+    regions.sort_unstable();
+    regions.dedup();
+    for region in regions {
+        let ops = std::mem::take(&mut module.regions[region].ops);
+        let with_copies =
+            ops.into_iter().flat_map(|op| before.remove(&op).unwrap_or_default().into_iter().chain([op]));
+        module.regions[region].ops = with_copies.collect();
+    }
+}
+
+/// `part` as it is once the value exists that the first late reader gets besides.
+fn behind(module: &mut Module, kept: &Kept, part: ValueId, out: &mut Vec<OpId>) -> ValueId {
+    let reader = kept.late[0];
+    let other = module.ops[reader].operands[kept.waits_for];
+    let types = [module.values[part].ty, module.values[other].ty];
+    let barrier = module.add_op(OpKind::OptimizationBarrier, &[part, other], &types, &[]);
+    module.ops[barrier].loc = module.ops[kept.gather].loc;
+    module.ops[barrier].span = module.ops[kept.gather].span;
+    let &[part_then, other_then] = module.ops[barrier].results.as_slice() else { return part };
+    module.ops[reader].operands[kept.waits_for] = other_then;
+    out.push(barrier);
+    part_then
+}
+
+/// A channel that no collective has.
+fn next_channel(module: &Module, body: RegionId) -> i64 {
+    let channels = module.walk(body).into_iter().filter_map(|op| {
+        let spec = module.ops[op].kind.collective()?;
+        Some(spec.channel.as_ref()?.handle)
+    });
+    channels.max().map_or(1, |last| last + 1)
+}

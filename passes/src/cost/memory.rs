@@ -1,0 +1,424 @@
+//! How much memory a program needs on each device, roughly.
+//!
+//! Operations run in the order of the text, and a value is kept until it is last read. Arguments are there all the time;
+//! those that give their memory to results only until they are last read. Results are counted with temporaries.
+//!
+//! What back ends fuse into its readers takes no memory, but keeps what it reads until it is read itself:
+//!
+//! * constants, and what gives its operand another form: a reshape, a transpose, a broadcast, a wider element type;
+//! * what computes each element from one element of its operands and is read once;
+//! * the same read more often, if what it is computed from is kept that long anyway: then it is computed again.
+//!
+//! What a region returns is in memory. What computes element by element and what updates a part is written over what it
+//! reads for the last time, and a loop has its state once.
+//!
+//! For the programs of docs/QUALITY.md this is 0.98 to 1.7 of what the TPU compiler needs, and ten times too much for the
+//! convolutions of `keras_efficientnetb0_fsdp_fwd`, which it computes in pieces.
+
+use shardc_ir::{Class, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, ValueId};
+use smallvec::SmallVec;
+
+use crate::analysis::regions::has_program_regions;
+use crate::propagate::is_elementwise;
+use crate::report::byte_size::bytes_text;
+
+/// What a program of one device needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Bytes of arguments.
+    pub(crate) arguments: u64,
+    /// Bytes of arguments, results and temporaries, when they are most.
+    pub(crate) bytes: u64,
+    /// When they are most.
+    pub(crate) at: Moment,
+}
+
+/// What the function needs, its types being those of one device.
+pub(crate) fn need(module: &Module, func: FuncId) -> Need {
+    let Some(body) = module.funcs[func].body else { return Need::default() };
+    let args = &module.regions[body].args;
+    let (given, kept): (Vec<_>, Vec<_>) =
+        args.iter().enumerate().partition(|&(i, _)| gives_memory(module, func, i));
+    let given: Vec<ValueId> = given.into_iter().map(|(_, &arg)| arg).collect();
+    let kept = sum(module, kept.into_iter().map(|(_, &arg)| arg));
+    let peak = peak(module, body, &given);
+    Need {
+        arguments: kept.saturating_add(sum(module, given)),
+        bytes: kept.saturating_add(peak.bytes),
+        at: peak.at,
+    }
+}
+
+/// The bytes that a device lacks for the program, if it has so many; with 0 nobody knows how many it has.
+#[must_use]
+pub fn lacking(module: &Module, func: FuncId, limit: u64) -> u64 {
+    if limit == 0 { 0 } else { need(module, func).bytes.saturating_sub(limit) }
+}
+
+/// A warning, where each device needs more than the `limit` that it has.
+pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diagnostic> {
+    if lacking(module, func, limit) == 0 {
+        return None;
+    }
+    let need = need(module, func);
+    let message = format!(
+        "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
+        bytes_text(need.bytes),
+        bytes_text(limit),
+        bytes_text(need.arguments),
+        bytes_text(need.bytes.saturating_sub(need.arguments)),
+    );
+    let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
+        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`)");
+    if let Some(&(region, number)) = need.at.last() {
+        let op = module.regions[region].ops[number];
+        warning = warning.at(module.ops[op].span);
+        warning.user_loc = module.user_loc(op);
+    }
+    Some(warning)
+}
+
+/// Whether argument `i` gives its memory to a result.
+fn gives_memory(module: &Module, func: FuncId, i: usize) -> bool {
+    module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.get("tf.aliasing_output").is_some())
+}
+
+fn bytes(module: &Module, value: ValueId) -> u64 {
+    module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok()).unwrap_or(0)
+}
+
+fn sum(module: &Module, values: impl IntoIterator<Item = ValueId>) -> u64 {
+    values.into_iter().map(|value| bytes(module, value)).fold(0, u64::saturating_add)
+}
+
+/// The most bytes of temporaries that are kept at one time while the function runs.
+pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
+    module.funcs[func].body.map_or(0, |body| peak(module, body, &[]).bytes)
+}
+
+/// What runs at some time: the number of an operation in a region, and within that operation one of a region of it, and
+/// so on. Empty where nothing is kept.
+pub(crate) type Moment = SmallVec<[(RegionId, usize); 2]>;
+
+/// The moment at which most is kept.
+#[derive(Clone, Debug, Default)]
+struct Peak {
+    /// Bytes that are kept.
+    bytes: u64,
+    at: Moment,
+}
+
+/// When the function with this body keeps most, of temporaries and of the arguments that are `given` to it for good.
+fn peak(module: &Module, body: RegionId, given: &[ValueId]) -> Peak {
+    let mut reads = vec![Reads::default(); module.values.len()];
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        for value in &data.operands {
+            let of = &mut reads[value.index()];
+            of.count += 1;
+            of.returned |= matches!(data.kind, OpKind::Return);
+        }
+    }
+    let mut last = vec![(body, 0); module.values.len()];
+    for arg in &module.regions[body].args {
+        last[arg.index()].1 = FOREVER;
+    }
+    for arg in given {
+        last[arg.index()].1 = 0;
+    }
+    Estimate { module, reads, fused: vec![false; module.ops.len()], last }.region(body, given)
+}
+
+/// The number of the operation until which a value is kept that is never given up.
+const FOREVER: u32 = u32::MAX;
+
+/// How a value is read.
+#[derive(Clone, Copy, Default)]
+struct Reads {
+    /// As how many operands.
+    count: u32,
+    /// Whether a region returns it.
+    returned: bool,
+}
+
+/// Whether the results can be written over operands of their size.
+fn writes_over(module: &Module, op: OpId) -> bool {
+    let kind = &module.ops[op].kind;
+    is_elementwise(module, op)
+        || matches!(kind, OpKind::DynamicUpdateSlice | OpKind::Scatter(_) | OpKind::While)
+}
+
+struct Estimate<'m> {
+    module: &'m Module,
+    reads: Vec<Reads>,
+    /// Whether operations are fused into their readers, of the regions that were looked at.
+    fused: Vec<bool>,
+    /// The region that was looked at last of those that read a value, and the number of the operation there until which it
+    /// is kept; from one.
+    last: Vec<(RegionId, u32)>,
+}
+
+impl Estimate<'_> {
+    /// When the region keeps most, of what it computes and of what is `given` to it.
+    fn region(&mut self, region: RegionId, given: &[ValueId]) -> Peak {
+        let ops = &self.module.regions[region].ops;
+        // Regions within first: they leave their own numbers behind.
+        let mut inside: Vec<Inside> = ops.iter().map(|&op| self.inside(op)).collect();
+        for (number, &op) in (1..).zip(ops) {
+            self.read_by(op, region, number);
+        }
+        for (at, &op) in ops.iter().enumerate().rev() {
+            let number = at as u32 + 1;
+            let data = &self.module.ops[op];
+            let until = data.results.iter().map(|&v| self.until(v, region)).fold(number, u32::max);
+            if self.is_fused(op, region, until) {
+                self.fused[op.index()] = true;
+                for &operand in &data.operands {
+                    self.keep(operand, region, until);
+                }
+            }
+        }
+        let mut freed = vec![0u64; ops.len() + 1];
+        for &value in given {
+            freed[self.until(value, region) as usize] += bytes(self.module, value);
+        }
+        let (mut live, mut most, mut at) = (sum(self.module, given.iter().copied()), 0, None);
+        for ((number, &op), inside) in (1u32..).zip(ops).zip(&inside) {
+            let before = freed[number as usize];
+            let mut now = live;
+            if inside.peak.bytes > 0 {
+                now = live - self.moved(op, region, number).min(inside.given) + inside.peak.bytes;
+            }
+            if !self.fused[op.index()] {
+                let mut made = 0;
+                for &result in &self.module.ops[op].results {
+                    let bytes = bytes(self.module, result);
+                    made += bytes;
+                    freed[self.until(result, region).max(number) as usize] += bytes;
+                }
+                live += made;
+                let over = if writes_over(self.module, op) { made.min(before) } else { 0 };
+                now = now.max(live - over);
+            }
+            if now > most {
+                most = now;
+                at = Some(number as usize - 1);
+            }
+            live -= freed[number as usize];
+        }
+        let Some(number) = at else { return Peak::default() };
+        let mut at = std::mem::take(&mut inside[number].peak.at);
+        at.insert(0, (region, number));
+        Peak { bytes: most, at }
+    }
+
+    /// What the regions of an operation need.
+    fn inside(&mut self, op: OpId) -> Inside {
+        let data = &self.module.ops[op];
+        if !has_program_regions(&data.kind) {
+            return Inside::default();
+        }
+        let of = |&inner: &RegionId| {
+            let given = &self.module.regions[inner].args;
+            Inside { peak: self.region(inner, given), given: sum(self.module, given.iter().copied()) }
+        };
+        data.regions.iter().map(of).max_by_key(|inside| inside.peak.bytes).unwrap_or_default()
+    }
+
+    /// Bytes of operands that nothing reads after operation `number` of the region.
+    fn moved(&self, op: OpId, region: RegionId, number: u32) -> u64 {
+        let mut operands = self.module.ops[op].operands.to_vec();
+        operands.sort_unstable();
+        operands.dedup();
+        let in_memory = |v: ValueId| self.module.def_op(v).is_none_or(|def| !self.fused[def.index()]);
+        sum(self.module, operands.into_iter().filter(|&v| in_memory(v) && self.until(v, region) == number))
+    }
+
+    /// What `op` and everything in it reads, operation `number` of the region reads.
+    fn read_by(&mut self, op: OpId, region: RegionId, number: u32) {
+        let data = &self.module.ops[op];
+        for &operand in &data.operands {
+            self.keep(operand, region, number);
+        }
+        for &nested in &data.regions {
+            for &inner in &self.module.regions[nested].ops {
+                self.read_by(inner, region, number);
+            }
+        }
+    }
+
+    fn keep(&mut self, value: ValueId, region: RegionId, until: u32) {
+        let until = until.max(self.until(value, region));
+        self.last[value.index()] = (region, until);
+    }
+
+    /// Whether an operation of the region is fused into its readers, of which the last is operation `until` of the region.
+    fn is_fused(&self, op: OpId, region: RegionId, until: u32) -> bool {
+        let again = |op| is_elementwise(self.module, op) && !self.is_returned(op);
+        self.is_always_fused(op) || again(op) && self.is_kept(op, region, until, &mut 16)
+    }
+
+    /// Whether an operation is fused into its readers wherever these are.
+    fn is_always_fused(&self, op: OpId) -> bool {
+        let data = &self.module.ops[op];
+        match &data.kind {
+            OpKind::Reshape => true,
+            _ if self.is_returned(op) => false,
+            OpKind::Constant(_)
+            | OpKind::Iota { .. }
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Transpose { .. } => true,
+            OpKind::Convert => match (data.operands.first(), data.results.first()) {
+                (Some(&narrow), Some(&wide)) => bytes(self.module, narrow) <= bytes(self.module, wide),
+                _ => false,
+            },
+            _ => {
+                is_elementwise(self.module, op)
+                    && data.results.iter().all(|v| self.reads[v.index()].count <= 1)
+            }
+        }
+    }
+
+    fn is_returned(&self, op: OpId) -> bool {
+        self.module.ops[op].results.iter().any(|v| self.reads[v.index()].returned)
+    }
+
+    /// Whether everything that the operation is computed from is kept that long anyway. At most `left` operations are
+    /// looked at.
+    fn is_kept(&self, op: OpId, region: RegionId, until: u32, left: &mut usize) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        self.module.ops[op].operands.iter().all(|&operand| {
+            let def = self.module.def_op(operand).filter(|&def| self.is_always_fused(def));
+            self.until(operand, region) >= until
+                || def.is_some_and(|def| self.is_kept(def, region, until, left))
+        })
+    }
+
+    /// The operation of the region until which the value is kept; 0 if none reads it.
+    fn until(&self, value: ValueId, region: RegionId) -> u32 {
+        let (of, number) = self.last[value.index()];
+        if of == region || number == FOREVER { number } else { 0 }
+    }
+}
+
+/// What a region in an operation needs.
+#[derive(Default)]
+struct Inside {
+    peak: Peak,
+    /// How much of that are its arguments. The memory of operands that are not read again becomes theirs.
+    given: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(body: &str) -> u64 {
+        let text = format!("func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {{ {body} }}");
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        temporaries(&module, module.entry().unwrap())
+    }
+
+    #[test]
+    fn values_are_kept_until_they_are_last_read() {
+        let sorts = "%0 = stablehlo.cosine %x : tensor<256xf32>
+            %1 = stablehlo.reverse %0, dims = [0] : tensor<256xf32>
+            %2 = stablehlo.reverse %1, dims = [0] : tensor<256xf32>
+            %3 = stablehlo.reverse %2, dims = [0] : tensor<256xf32>";
+        assert_eq!(of(&format!("{sorts} return %3 : tensor<256xf32>")), 2048);
+        let kept = format!("{sorts} %4 = stablehlo.add %3, %1 : tensor<256xf32> return %4 : tensor<256xf32>");
+        assert_eq!(of(&kept), 3072);
+    }
+
+    #[test]
+    fn what_is_fused_takes_no_memory_and_keeps_what_it_reads() {
+        let text = "%0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %1 = stablehlo.cosine %0 : tensor<256xf32>
+            %2 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %3 = stablehlo.reverse %2, dims = [0] : tensor<256xf32>
+            %4 = stablehlo.add %3, %1 : tensor<256xf32>
+            return %4 : tensor<256xf32>";
+        assert_eq!(of(text), 3072);
+    }
+
+    #[test]
+    fn what_is_read_for_the_last_time_is_written_over() {
+        let text = "%0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %1 = stablehlo.cosine %0 : tensor<256xf32>
+            %2 = stablehlo.reverse %1, dims = [0] : tensor<256xf32>
+            %3 = stablehlo.add %2, %1 : tensor<256xf32>
+            return %3 : tensor<256xf32>";
+        assert_eq!(of(text), 2048);
+    }
+
+    #[test]
+    fn what_can_be_computed_again_is_not_kept() {
+        let text = |kept: &str| {
+            format!(
+                "%0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+                %1 = stablehlo.cosine %0 : tensor<256xf32>
+                %2 = stablehlo.reverse %1, dims = [0] : tensor<256xf32>
+                %3 = stablehlo.reverse %2, dims = [0] : tensor<256xf32>
+                %4 = stablehlo.reverse %3, dims = [0] : tensor<256xf32>
+                %5 = stablehlo.add %4, %1 : tensor<256xf32>
+                %6 = stablehlo.add %5, {kept} : tensor<256xf32>
+                return %6 : tensor<256xf32>"
+            )
+        };
+        assert_eq!(of(&text("%0")), 3072, "%0 and two of the reversed");
+        assert_eq!(of(&text("%5")), 3072, "%1 and two of the reversed");
+    }
+
+    #[test]
+    fn a_loop_has_its_state_once() {
+        let text = "%0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %n = stablehlo.constant dense<0> : tensor<i32>
+            %r = stablehlo.while(%a = %0) : tensor<256xf32> cond {
+              %c = stablehlo.compare LT, %n, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+              stablehlo.return %c : tensor<i1>
+            } do {
+              %1 = stablehlo.slice %a [0:64] : (tensor<256xf32>) -> tensor<64xf32>
+              %2 = stablehlo.dynamic_update_slice %a, %1, %n : (tensor<256xf32>, tensor<64xf32>, tensor<i32>) -> tensor<256xf32>
+              stablehlo.return %2 : tensor<256xf32>
+            }
+            %s = stablehlo.reverse %r, dims = [0] : tensor<256xf32>
+            return %s : tensor<256xf32>";
+        assert_eq!(of(text), 2048, "what the last operation reads and makes; the loop has 1024 + 256");
+    }
+
+    #[test]
+    fn an_argument_that_gives_its_memory_is_there_until_it_is_read() {
+        let text = "func.func @main(%x: tensor<256xf32> {tf.aliasing_output = 0 : i32}) -> tensor<256xf32> {
+            %0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %1 = stablehlo.reverse %0, dims = [0] : tensor<256xf32>
+            %2 = stablehlo.add %1, %x : tensor<256xf32>
+            return %2 : tensor<256xf32> }";
+        let module = shardc_stablehlo::parse(text).unwrap();
+        let need = need(&module, module.entry().unwrap());
+        assert_eq!((need.arguments, need.bytes), (1024, 3072));
+    }
+
+    #[test]
+    fn a_loop_needs_what_its_body_needs() {
+        let text = "%0 = stablehlo.reverse %x, dims = [0] : tensor<256xf32>
+            %n = stablehlo.constant dense<false> : tensor<i1>
+            %r = stablehlo.while(%a = %x) : tensor<256xf32> cond {
+              stablehlo.return %n : tensor<i1>
+            } do {
+              %1 = stablehlo.reverse %0, dims = [0] : tensor<256xf32>
+              %2 = stablehlo.reverse %1, dims = [0] : tensor<256xf32>
+              stablehlo.return %2 : tensor<256xf32>
+            }
+            return %r : tensor<256xf32>";
+        assert_eq!(of(text), 4097);
+        let text = format!("func.func @main(%x: tensor<256xf32>) -> tensor<256xf32> {{ {text} }}");
+        let module = shardc_stablehlo::parse(&text).unwrap();
+        let need = need(&module, module.entry().unwrap());
+        assert_eq!(need.bytes, 4097 + 1024);
+        let numbers: Vec<usize> = need.at.iter().map(|&(_, number)| number).collect();
+        assert_eq!(numbers, [2, 1], "the second operation of the loop, which is the third of the function");
+    }
+}

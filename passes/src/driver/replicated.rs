@@ -1,0 +1,43 @@
+//! Programs in which nothing is done in parts though something is split.
+
+use shardc_ir::{Class, Diagnostic, Module, OpKind, RegionId, ValueId};
+
+use crate::analysis::regions::{has_program_regions, program_ops};
+
+/// A warning if an argument of a planned program is split, but all operations work on whole values, so that every device
+/// does all the work (`SH0913`).
+pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnostic> {
+    let split = |value: ValueId| {
+        let sharding = module.shardings.sharding_of(value)?;
+        (!sharding.is_unsplit() || !sharding.unreduced.is_empty()).then_some(sharding)
+    };
+    let args = &module.regions[body].args;
+    let (arg, sharding) = args.iter().enumerate().find_map(|(i, &arg)| Some((i, split(arg)?)))?;
+    let mut works = false;
+    for op in program_ops(module, body) {
+        let data = &module.ops[op];
+        match &data.kind {
+            // Its body is what each device does.
+            OpKind::ManualComputation(_) => return None,
+            OpKind::Return | OpKind::Reshard(_) | OpKind::Constant(_) | OpKind::Iota { .. } => {}
+            kind if has_program_regions(kind) => {}
+            _ if data.operands.iter().chain(&data.results).any(|&value| split(value).is_some()) => {
+                return None;
+            }
+            _ => works = true,
+        }
+    }
+    if !works {
+        return None;
+    }
+    let mesh = &module.meshes[sharding.mesh];
+    let message = format!(
+        "everything is replicated: argument {arg} is split {}, but no operation works on parts, so that each of {} devices does all the work",
+        sharding.display(mesh),
+        mesh.num_devices(),
+    );
+    let func = module.funcs.values().find(|func| func.body == Some(body))?;
+    Some(Diagnostic::warning(Class::InvalidInput, "SH0913", message).at(func.arg_span(arg)).hint(
+        "split a dimension that the operations can work on in parts, or constrain a value inside the program (sdy.sharding_constraint)",
+    ))
+}

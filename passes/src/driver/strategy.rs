@@ -1,0 +1,179 @@
+//! Which annotations speak first.
+//!
+//! Where the parameters and the batch of a program are split along one axis (FSDP, ZeRO), both want the
+//! activations: the batch splits their batch dimension, the parameters their features. Factor propagation knows
+//! no cost and may let the parameters win, so that each layer gathers the activations of the whole batch rather
+//! than its own weights. So the compiler partitions such a program twice, once as propagation has it and once with
+//! the batch first, and keeps what costs less.
+//!
+//! What the batch is, programs do not say. In a training step it is what is not updated in place. Elsewhere, of the
+//! dimensions that compete for an axis, it is the one that reaches the most values from the fewest arguments.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
+
+use crate::collectives::clean::CleanReport;
+use crate::cost::memory::temporaries;
+use crate::cost::traffic::{CollectiveSummary, summarize};
+use crate::propagate::DimensionClasses;
+
+/// Which annotations propagation sees first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// All at once, or as the program's own priorities say.
+    #[default]
+    AsAnnotated,
+    /// Those of the batch, then those of parameters and the state of the optimiser.
+    BatchFirst,
+}
+
+/// The strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
+/// an axis and the program sets no priorities itself.
+#[must_use]
+pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
+    let mut out = vec![Strategy::AsAnnotated];
+    if !batch(module, func).is_empty() {
+        out.push(Strategy::BatchFirst);
+    }
+    out
+}
+
+/// The arguments that speak first by [`Strategy::BatchFirst`], by number; none where it makes no difference.
+fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
+    let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
+    let args = &module.regions[body].args;
+    let mut axes = [BTreeSet::new(), BTreeSet::new()];
+    for (i, &arg) in args.iter().enumerate() {
+        let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
+        if sharding.dims.iter().any(|d| d.priority.is_some()) {
+            return BTreeSet::new();
+        }
+        axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
+    }
+    if !axes[0].is_disjoint(&axes[1]) {
+        return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
+    }
+    // Where nothing that is split is updated in place, dimensions must tell.
+    if axes[1].is_empty() && !axes[0].is_empty() {
+        batch_by_classes(module, func, args)
+    } else {
+        BTreeSet::new()
+    }
+}
+
+/// How an axis meets a class of dimensions.
+#[derive(Default)]
+struct Claim {
+    /// The arguments that it splits there.
+    args: BTreeSet<usize>,
+    /// How many values have a dimension of the class.
+    reach: usize,
+}
+
+/// As [`batch`], from the dimensions that compete for an axis within some value.
+fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet<usize> {
+    let Some(classes) = DimensionClasses::of_func(module, func) else { return BTreeSet::new() };
+    let mut claims: BTreeMap<(u16, u32), Claim> = BTreeMap::new();
+    let mut axes_of: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); classes.bound()];
+    for (i, &arg) in args.iter().enumerate() {
+        let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
+        for (dim, &class) in sharding.dims.iter().zip(classes.of(arg)) {
+            for axis in &dim.axes {
+                axes_of[class as usize].insert(axis.axis);
+                claims.entry((axis.axis, class)).or_default().args.insert(i);
+            }
+        }
+    }
+    let mut compete: BTreeSet<(u16, u32)> = BTreeSet::new();
+    for dims in classes.of_values() {
+        for (d, &class) in dims.iter().enumerate() {
+            if dims[..d].contains(&class) {
+                continue;
+            }
+            for &axis in &axes_of[class as usize] {
+                if let Some(claim) = claims.get_mut(&(axis, class)) {
+                    claim.reach += 1;
+                }
+                let rivals =
+                    dims.iter().filter(|&&other| other != class && axes_of[other as usize].contains(&axis));
+                compete.extend(rivals.map(|&other| (axis, other)));
+            }
+        }
+    }
+    let mut first: BTreeMap<u16, &Claim> = BTreeMap::new();
+    for (key, claim) in claims.iter().filter(|(key, _)| compete.contains(key)) {
+        let best = first.entry(key.0).or_insert(claim);
+        if claim.reach * best.args.len() > best.reach * claim.args.len() {
+            *best = claim;
+        }
+    }
+    let first: BTreeSet<usize> = first.values().flat_map(|claim| claim.args.iter().copied()).collect();
+    // Where all of them are of the batch nobody comes later.
+    let others = claims.values().flat_map(|claim| &claim.args).any(|i| !first.contains(i));
+    if others { first } else { BTreeSet::new() }
+}
+
+/// Whether argument `i` gives its memory to a result.
+pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
+    module.funcs[func]
+        .arg_attrs
+        .get(i)
+        .is_some_and(|a| a.get("tf.aliasing_output").is_some() || a.get("jax.buffer_donor").is_some())
+}
+
+/// Gives the annotations of `func` the priorities of a strategy.
+pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
+    let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return };
+    let first = batch(module, func);
+    let args = module.regions[body].args.clone();
+    let mut results = BTreeSet::new();
+    for (i, &arg) in args.iter().enumerate() {
+        if first.contains(&i) {
+            continue;
+        }
+        if let Some(&Attr::Int(result, _)) =
+            module.funcs[func].arg_attrs.get(i).and_then(|attrs| attrs.get("tf.aliasing_output"))
+        {
+            results.extend(usize::try_from(result));
+        }
+        if let Some(id) = module.shardings.of(arg) {
+            let later = later(module, id);
+            module.shardings.set(arg, Some(later));
+        }
+    }
+    for result in results {
+        let declared = module.funcs[func].res_shardings.get(result).and_then(|s| s.expand());
+        if let Some(id) = declared {
+            let later = later(module, id);
+            module.funcs[func].res_shardings[result] = later.into();
+        }
+    }
+}
+
+/// The same sharding, seen in the second round.
+fn later(module: &mut Module, id: ShardingId) -> ShardingId {
+    let mut sharding = module.shardings.get(id).clone();
+    for dim in sharding.dims.iter_mut().filter(|d| !d.axes.is_empty()) {
+        dim.priority = Some(1);
+    }
+    module.shardings.intern(sharding)
+}
+
+/// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
+/// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
+/// count one by one: that starts are saved is no reason to send more.
+#[must_use]
+pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
+    let start = crate::cost::START as u64;
+    let of = |kind: &CollectiveSummary| kind.bytes_in_run.saturating_add(kind.runs.saturating_mul(start));
+    let combined = start.saturating_mul(cleaned.fewer() as u64);
+    let memory = crate::cost::local_copy(temporaries(module, func) as f64) as u64;
+    summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
+}
+
+/// The bytes that a device sends in one run of a partitioned program.
+#[must_use]
+pub fn bytes_sent(module: &Module) -> u64 {
+    summarize(module).iter().map(|kind| kind.bytes_in_run).fold(0, u64::saturating_add)
+}

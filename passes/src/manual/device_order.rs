@@ -1,0 +1,117 @@
+//! A manual computation on a mesh whose devices are in another order than those of the mesh that planning works on.
+
+use shardc_ir::{
+    Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,
+};
+
+use super::groups::{named_devices, positions, takes_global_ids};
+use super::mesh_of;
+use crate::analysis::regions::{program_ops, program_regions, take_over};
+
+/// Lets the body of the manual computation `op` run in the order of `to`: the device at a position of `to` does what the
+/// one at that position of `from` would have done. Collectives name the new ones, and a device that asks for its number is
+/// told that of the one whose part it plays. Afterwards the axes of both meshes mean the same.
+///
+/// # Errors
+/// A computation inside is on a mesh in a third order (`SH0302`), or a collective names devices that are not there
+/// (`SH0312`).
+pub(crate) fn renamed(
+    module: &mut Module,
+    op: OpId,
+    from: MeshId,
+    to: MeshId,
+) -> Result<(), Box<Diagnostic>> {
+    let &[body] = module.ops[op].regions.as_slice() else { return Ok(()) };
+    let (old, new) = (module.meshes[from].clone(), module.meshes[to].clone());
+    // By number of the old device, that of the new one; and back.
+    let at_old = positions(&old);
+    let at_new = positions(&new);
+    let stand_in: Vec<i64> = at_old.iter().map(|&position| new.device_at(position)).collect();
+    let played: Vec<i64> = at_new.iter().map(|&position| old.device_at(position)).collect();
+    for inner in program_ops(module, body) {
+        match &module.ops[inner].kind {
+            OpKind::ManualComputation(spec) => {
+                let mesh = mesh_of(module, spec).map(|id| &module.meshes[id]);
+                if mesh.is_some_and(|mesh| !mesh.has_devices_of(&old)) {
+                    return Err(third_order(module, inner));
+                }
+            }
+            kind if kind.collective().is_some() => rename_groups(module, inner, &old, &stand_in)?,
+            _ => {}
+        }
+    }
+    for region in program_regions(module, body) {
+        let mut out = Vec::with_capacity(module.regions[region].ops.len());
+        for inner in std::mem::take(&mut module.regions[region].ops) {
+            match module.ops[inner].kind {
+                OpKind::PartitionId => part_played(module, inner, to, &played, &mut out),
+                _ => out.push(inner),
+            }
+        }
+        module.regions[region].ops = out;
+    }
+    Ok(())
+}
+
+fn third_order(module: &Module, op: OpId) -> Box<Diagnostic> {
+    let message =
+        "a manual computation on a mesh with other devices, or in another order, than the one around it";
+    let mut error = Diagnostic::unsupported("SH0302", message)
+        .at(module.ops[op].span)
+        .hint("write both on one mesh, or on meshes over the same devices in the same order");
+    error.user_loc = module.user_loc(op);
+    Box::new(error)
+}
+
+/// Writes the groups of a collective as lists of the new devices.
+fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) -> Result<(), Box<Diagnostic>> {
+    let data = &module.ops[op];
+    let Some(spec) = data.kind.collective() else { return Ok(()) };
+    // What they mean is not known here, and planning refuses them.
+    if spec.mesh_axes.is_some() && spec.groups.is_empty() {
+        return Ok(());
+    }
+    let by_global_ids = takes_global_ids(&data.kind);
+    let mut groups = named_devices(&data.kind, spec, old);
+    for device in groups.iter_mut().flatten() {
+        match usize::try_from(*device).ok().and_then(|d| stand_in.get(d)) {
+            Some(&new) => *device = new,
+            None => {
+                let message = format!("{} names device {device}, of {}", data.kind.name(), old.num_devices());
+                let hint = "replica groups hold numbers of devices of the mesh";
+                return Err(Box::new(Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint)));
+            }
+        }
+    }
+    if let Some(spec) = module.ops[op].kind.collective_mut() {
+        spec.groups = groups;
+        spec.mesh_axes = None;
+        spec.use_global_device_ids = by_global_ids;
+        if !spec.crosses_partitions() {
+            spec.channel = Some(Channel::between_devices(1));
+        }
+    }
+    Ok(())
+}
+
+/// The number of the device whose part is played, in place of the own one.
+fn part_played(module: &mut Module, op: OpId, mesh: MeshId, played: &[i64], out: &mut Vec<OpId>) {
+    let result = module.ops[op].results[0];
+    let own_ty = module.values[result].ty;
+    let bytes = played.iter().flat_map(|&d| (d as u32).to_le_bytes()).collect();
+    let table_ty = module.types.tensor(&[played.len() as i64], DType::UI32);
+    let one_ty = module.types.tensor(&[1], DType::UI32);
+    let mut b = Builder::new(module);
+    b.from_op(op);
+    let table = b.op1(OpKind::Constant(Dense::compact(4, bytes)), &[], table_ty);
+    let own = b.op1(OpKind::PartitionId, &[], own_ty);
+    let sizes = [1].into_iter().collect();
+    let entry = b.op1(OpKind::DynamicSlice { sizes }, &[table, own], one_ty);
+    let number = b.op1(OpKind::Reshape, &[entry], own_ty);
+    out.extend(b.take());
+    for (value, rank) in [(table, 1), (own, 0), (entry, 1)] {
+        let whole = module.shardings.intern(TensorSharding::replicated(mesh, rank));
+        module.shardings.set(value, Some(whole));
+    }
+    take_over(module, number, result);
+}

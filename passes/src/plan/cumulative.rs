@@ -1,0 +1,178 @@
+//! Running sums, products and extremes along a split dimension, in two steps: each device runs over its own block, and what
+//! comes before it (or after it, for those that run backward) is the total of other blocks, of which each device gathers one
+//! row.
+//!
+//! Programs say so with a `reduce_window` as large as the dimension, padded on one side. Windows of that size reach over all
+//! blocks, so that neighbours would have to send all that they have.
+
+use shardc_ir::{
+    Builder, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId, WindowSpec,
+};
+
+use super::staged::Steps;
+use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
+use crate::transforms::inline::{ValueMap, clone_region};
+
+/// The dimension that a `reduce_window` of a tensor of this shape runs along, and whether backward.
+fn runs_along(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
+    let all_one = |list: &SizeList| list.iter().all(|&n| n == 1);
+    if !all_one(&spec.strides) || !all_one(&spec.base_dilations) || !all_one(&spec.window_dilations) {
+        return None;
+    }
+    let mut wide = spec.dimensions.iter().enumerate().filter(|&(_, &n)| n != 1);
+    let (dim, &size) = wide.next()?;
+    let padding = |d: usize| spec.padding.get(d).copied().unwrap_or((0, 0));
+    let is_alone = wide.next().is_none() && (0..shape.len()).all(|d| d == dim || padding(d) == (0, 0));
+    let n = *shape.get(dim)?;
+    let backward = match padding(dim) {
+        (low, 0) if low == n - 1 => false,
+        (0, high) if high == n - 1 => true,
+        _ => return None,
+    };
+    (is_alone && size == n).then_some((dim, backward))
+}
+
+/// What runs along dimension `dim` of `n` elements of a tensor of this rank; the reverse of [`runs_along`].
+fn running_along(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec {
+    let mut dimensions = SizeList::from_elem(1, rank);
+    dimensions[dim] = n;
+    let padding = (0..rank).map(|d| match (d == dim, backward) {
+        (false, _) => (0, 0),
+        (true, false) => (n - 1, 0),
+        (true, true) => (0, n - 1),
+    });
+    WindowSpec { dimensions, padding: padding.collect(), ..WindowSpec::default() }
+}
+
+impl Steps<'_> {
+    pub(super) fn running(&mut self) -> Option<()> {
+        let data = &self.module.ops[self.at];
+        let OpKind::ReduceWindow(spec) = &data.kind else { return None };
+        let (&[operand, init], &[region]) = (data.operands.as_slice(), data.regions.as_slice()) else {
+            return None;
+        };
+        let ty = self.module.tensor(operand)?.clone();
+        let (dim, backward) = runs_along(spec, &ty.shape)?;
+        let [split] = self.split_dims(operand, [dim])?[..] else { return None };
+        let kind = reduction_of(self.module, region, 1)?;
+        // Windows of both steps begin with it, and both are padded with it.
+        if !init_counts_for_nothing(self.module, self.at) || ty.shape.contains(&0) {
+            return None;
+        }
+        let parts = self.blocks(operand, &[split], init)?;
+        let of_parts = self.module.tensor(parts)?.clone();
+        let dims = self.module.shardings.sharding_of(parts)?.dims.to_vec();
+        let (k, block) = (of_parts.shape[dim], of_parts.shape[dim + 1]);
+        let within = self.run(parts, init, dim + 1, backward, &of_parts, &dims)?;
+
+        let last = if backward { 0 } else { block - 1 };
+        let totals = self.cut_at(within, dim + 1, last, &dims)?;
+        let mut whole = dims.clone();
+        whole[dim] = DimSharding::default();
+        let totals = self.reshard(totals, &whole);
+        let others = self.shift(totals, init, dim, backward, &whole)?;
+        let of_others = self.module.tensor(others)?.clone();
+        let others = self.run(others, init, dim, backward, &of_others, &whole)?;
+
+        let same: DimList = (0..of_parts.rank() as u32).collect();
+        let broadcast = OpKind::BroadcastInDim { dims: same };
+        let others = self.emit(broadcast, &[others], &of_parts.shape, ty.dtype, &dims);
+        let both = if backward { [within, others] } else { [others, within] };
+        let runs = self.emit(OpKind::Binary(kind.op()), &both, &of_parts.shape, ty.dtype, &dims);
+
+        let mut operands = [runs];
+        let mut last = OpKind::Reshape;
+        if k * block != ty.shape[dim] {
+            let mut padded = ty.shape.to_vec();
+            padded[dim] = k * block;
+            let mut merged = dims.clone();
+            merged.remove(dim + 1);
+            operands = [self.emit(OpKind::Reshape, &operands, &padded, ty.dtype, &merged)];
+            last = OpKind::Slice(Box::new(SliceSpec {
+                start: SizeList::from_elem(0, ty.rank()),
+                limit: SizeList::from_slice(&ty.shape),
+                stride: SizeList::from_elem(1, ty.rank()),
+            }));
+        }
+        let data = &mut self.module.ops[self.at];
+        data.kind = last;
+        data.operands = operands.into_iter().collect();
+        data.regions.clear();
+        Some(())
+    }
+
+    /// `value` run over along `dim`, as the operation in hand does.
+    fn run(
+        &mut self,
+        value: ValueId,
+        init: ValueId,
+        dim: usize,
+        backward: bool,
+        ty: &TensorType,
+        dims: &[DimSharding],
+    ) -> Option<ValueId> {
+        let region = *self.module.ops[self.at].regions.first()?;
+        let region = clone_region(self.module, region, &mut ValueMap::new());
+        let spec = running_along(dim, ty.shape[dim], ty.rank(), backward);
+        let ty = self.module.types.tensor(&ty.shape, ty.dtype);
+        let mut builder = Builder::new(self.module);
+        builder.from_op(self.at);
+        let run = builder.op(OpKind::ReduceWindow(Box::new(spec)), &[value, init], &[ty], &[region]);
+        self.out.extend(builder.take());
+        let result = *self.module.ops[run].results.first()?;
+        self.place(result, dims);
+        Some(result)
+    }
+
+    /// Row `i` of `value` along `dim`.
+    fn cut_at(&mut self, value: ValueId, dim: usize, i: i64, dims: &[DimSharding]) -> Option<ValueId> {
+        let ty = self.module.tensor(value)?.clone();
+        let mut start = SizeList::from_elem(0, ty.rank());
+        let mut limit = SizeList::from_slice(&ty.shape);
+        (start[dim], limit[dim]) = (i, i + 1);
+        let mut shape = ty.shape.to_vec();
+        shape[dim] = 1;
+        let stride = SizeList::from_elem(1, ty.rank());
+        let kind = OpKind::Slice(Box::new(SliceSpec { start, limit, stride }));
+        Some(self.emit(kind, &[value], &shape, ty.dtype, dims))
+    }
+
+    /// `value` one row on along `dim`, or back, with `fill` in the row that comes in.
+    fn shift(
+        &mut self,
+        value: ValueId,
+        fill: ValueId,
+        dim: usize,
+        backward: bool,
+        dims: &[DimSharding],
+    ) -> Option<ValueId> {
+        let ty = self.module.tensor(value)?.clone();
+        let none = SizeList::from_elem(0, ty.rank());
+        let (mut low, mut high) = (none.clone(), none.clone());
+        (low[dim], high[dim]) = if backward { (-1, 1) } else { (1, -1) };
+        let kind = OpKind::Pad(Box::new(PadSpec { low, high, interior: none }));
+        Some(self.emit(kind, &[value, fill], &ty.shape, ty.dtype, dims))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_over_all_that_comes_before_runs_along_its_dimension() {
+        for backward in [false, true] {
+            let spec = running_along(1, 8, 3, backward);
+            assert_eq!(runs_along(&spec, &[4, 8, 2]), Some((1, backward)));
+            assert_eq!(runs_along(&spec, &[4, 9, 2]), None, "a window of another size");
+            let strided = WindowSpec { strides: SizeList::from_slice(&[1, 2, 1]), ..spec };
+            assert_eq!(runs_along(&strided, &[4, 8, 2]), None, "every second window");
+        }
+        let both = WindowSpec {
+            dimensions: SizeList::from_slice(&[4, 8]),
+            padding: [(3, 0), (7, 0)].into_iter().collect(),
+            ..WindowSpec::default()
+        };
+        assert_eq!(runs_along(&both, &[4, 8]), None, "along two dimensions");
+    }
+}

@@ -1,0 +1,87 @@
+//! Collectives of the program outside of manual computations.
+//!
+//! The text is the program of one process of StableHLO's grid of replicas and partitions, which partitioning makes into
+//! that of many. As long as its attributes say nothing of further processes it is alone: its groups can only name
+//! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
+//! between replicas as they are, and refuses a program that asks for its partition.
+
+use shardc_ir::{Attr, Builder, Dense, Diagnostic, Module, OpId, OpKind};
+
+use super::{Pass, Ready};
+use crate::analysis::regions::take_over;
+
+impl Pass<'_> {
+    /// A collective, or the question who one is, of a process that is alone.
+    pub(super) fn alone(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
+        if let Some((what, hint)) = company(self.module, op) {
+            let data = &self.module.ops[op];
+            let message = format!("{} {what} in a program that is still to be partitioned", data.kind.name());
+            let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
+            error.user_loc = self.module.user_loc(op);
+            self.errors.push(error);
+            return;
+        }
+        let is_left_out = match self.module.ops[op].kind.collective() {
+            None => true,
+            Some(spec) => !receives(&self.module.ops[op].kind, &spec.groups),
+        };
+        for (i, result) in self.module.ops[op].results.clone().into_iter().enumerate() {
+            let (Some(sharding), Some(ty)) = (self.module.shardings.of(result), self.module.stored(result))
+            else {
+                continue;
+            };
+            let (zero, ty) = (vec![0; ty.dtype.bytes()], self.module.values[result].ty);
+            let operand = self.module.ops[op].operands.get(i).copied();
+            let mut b = Builder::new(self.module);
+            b.from_op(op);
+            let value = match operand.filter(|_| !is_left_out) {
+                Some(operand) => b.op1(OpKind::Reshard(sharding), &[operand], ty),
+                None => b.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty),
+            };
+            let made = b.take();
+            take_over(self.module, value, result);
+            for made in made {
+                self.op(made, &[], ready, out);
+            }
+        }
+    }
+}
+
+/// Whether the process gets anything: what nobody sends or broadcasts to it is zero.
+fn receives(kind: &OpKind, groups: &[Vec<i64>]) -> bool {
+    let sends_only_to_some = matches!(kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
+    !sends_only_to_some || groups.iter().flatten().any(|&id| id == 0)
+}
+
+/// What says that there are further processes, and what to do; `None` where the process is alone.
+fn company(module: &Module, op: OpId) -> Option<(String, &'static str)> {
+    const MANUAL: &str = "put what each device does into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
+    let count = |name: &str| match module.attrs.get(name) {
+        Some(Attr::Int(n, _)) if *n > 1 => Some(*n),
+        _ => None,
+    };
+    if let Some(n) = count("mhlo.num_replicas") {
+        let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
+        return Some((format!("of {n} replicas"), hint));
+    }
+    let data = &module.ops[op];
+    let spec = data.kind.collective();
+    let asks_for_partitions =
+        matches!(data.kind, OpKind::PartitionId) || spec.is_some_and(|spec| spec.crosses_partitions());
+    if asks_for_partitions && let Some(n) = count("mhlo.num_partitions") {
+        return Some((format!("between {n} partitions"), MANUAL));
+    }
+    let spec = spec?;
+    if spec.has_dynamic_root {
+        return Some(("with a root that is computed".to_owned(), MANUAL));
+    }
+    if spec.mesh_axes.is_some() && spec.groups.is_empty() {
+        return Some(("along axes of a mesh".to_owned(), MANUAL));
+    }
+    let changes = data.operands.iter().zip(&data.results);
+    let changes = changes.filter(|&(&a, &b)| module.values[a].ty != module.values[b].ty).count() > 0;
+    if changes || spec.groups.iter().flatten().any(|&id| id > 0) {
+        return Some(("between several processes".to_owned(), MANUAL));
+    }
+    None
+}

@@ -1,0 +1,157 @@
+//! Meshes over the same devices in other orders.
+//!
+//! Which device does what is no part of what a program means, except where data comes in and goes out: there the sharding
+//! says which device has which block. So everything inside is planned in one order, and where a parameter or result is on
+//! a mesh in another one, its blocks are permuted at the boundary of the function. In a manual computation on such a mesh
+//! devices take each other's parts (see [`renamed`](crate::manual::renamed)).
+
+use shardc_ir::{
+    Builder, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef, ValueId,
+};
+
+use super::meshes::tidy;
+use crate::analysis::regions::program_ops;
+
+/// A parameter or result that is on a mesh in another order, and its sharding there.
+pub(super) struct Crossing {
+    index: usize,
+    sharding: ShardingId,
+}
+
+/// The parameters and results of the function whose devices are in another order than those of `mesh`.
+pub(super) fn crossings(
+    module: &mut Module,
+    func: FuncId,
+    body: RegionId,
+    mesh: MeshId,
+) -> (Vec<Crossing>, Vec<Crossing>) {
+    let args: Vec<_> = module.regions[body].args.iter().map(|&arg| module.shardings.of(arg)).collect();
+    let results: Vec<_> = module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
+    (others(module, &args, mesh), others(module, &results, mesh))
+}
+
+fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -> Vec<Crossing> {
+    let mut out = Vec::new();
+    for (index, id) in shardings.iter().enumerate() {
+        let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
+            continue;
+        };
+        if module.meshes[sharding.mesh].has_devices_of(&module.meshes[mesh]) {
+            continue;
+        }
+        let (from, mut sharding) = (sharding.mesh, tidy(module, sharding, mesh));
+        sharding.mesh = in_order_of(module, mesh, from);
+        let sharding = module.shardings.intern(sharding);
+        out.push(Crossing { index, sharding });
+    }
+    out
+}
+
+/// A mesh with the axes of `mesh` whose devices are in the order of `other`.
+fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
+    let wanted = Mesh {
+        axes: module.meshes[mesh].axes.clone(),
+        device_ids: module.meshes[other].device_ids.clone(),
+        ..Mesh::default()
+    };
+    let equal = |m: &Mesh| m.axes.iter().eq(&wanted.axes) && m.device_ids == wanted.device_ids;
+    if let Some((id, _)) = module.meshes.iter().find(|(_, m)| equal(m)) {
+        return id;
+    }
+    let mut name = format!("{}_in_order", module.mesh_name(other));
+    while module.mesh_names.contains_key(name.as_str()) {
+        name.push('_');
+    }
+    module.add_mesh(&name, wanted)
+}
+
+/// Brings the parameters into the common order: what the function gets is a new value, the old one its permutation.
+pub(super) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
+    let mut entries = Vec::with_capacity(crossings.len());
+    for crossing in crossings {
+        let inside = module.regions[body].args[crossing.index];
+        let Some(to) = module.shardings.of(inside) else { continue };
+        let ty = module.values[inside].ty;
+        let given = module.values.push(Value { ty, def: ValueDef::Arg(body, crossing.index as u32) });
+        module.shardings.set(given, Some(crossing.sharding));
+        module.regions[body].args[crossing.index] = given;
+        let reshard = module.add_op(OpKind::Reshard(to), &[given], &[], &[]);
+        module.ops[reshard].results.push(inside);
+        module.values[inside].def = ValueDef::Result(reshard, 0);
+        entries.push(reshard);
+    }
+    module.regions[body].ops.splice(0..0, entries);
+}
+
+/// Brings the results out of the common order; `shardings` are those of the function's results.
+pub(super) fn leave(
+    module: &mut Module,
+    body: RegionId,
+    crossings: &[Crossing],
+    shardings: &mut [Option<ShardingId>],
+) {
+    let Some(ret) = module.terminator(body) else { return };
+    let mut added = Vec::with_capacity(crossings.len());
+    for &Crossing { index, sharding } in crossings {
+        let Some(&value) = module.ops[ret].operands.get(index) else { continue };
+        if let Some(slot) = shardings.get_mut(index) {
+            *slot = Some(sharding);
+        }
+        // A parameter that comes out as it came in.
+        let def = module.def_op(value).map(|op| &module.ops[op]);
+        if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
+            && module.shardings.of(given) == Some(sharding)
+        {
+            module.ops[ret].operands[index] = given;
+            continue;
+        }
+        let ty = module.values[value].ty;
+        let mut b = Builder::new(module);
+        b.from_op(ret);
+        let permuted = b.op1(OpKind::Reshard(sharding), &[value], ty);
+        added.extend(b.take());
+        module.shardings.set(permuted, Some(sharding));
+        module.ops[ret].operands[index] = permuted;
+    }
+    let ops = &mut module.regions[body].ops;
+    let last = ops.len().saturating_sub(1);
+    ops.splice(last..last, added);
+}
+
+/// The mesh that everything inside of a planned function is on, which need not be the module's first. Parameters and
+/// results may be on one with the devices in another order.
+pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
+    let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
+    let is_outside = |value: ValueId| match module.values[value].def {
+        ValueDef::Arg(region, _) => region == body,
+        ValueDef::Result(op, _) => match (&module.ops[op].kind, module.ops[op].operands.first()) {
+            (OpKind::MeshCollective(_) | OpKind::Reshard(_), Some(&operand)) => {
+                mesh_of(operand) != mesh_of(value)
+            }
+            _ => false,
+        },
+    };
+    let results = program_ops(module, body).into_iter().flat_map(|op| &module.ops[op].results);
+    let inside = results.copied().filter(|&v| !is_outside(v)).find_map(mesh_of);
+    // Where all are outside, nobody asks where a device is.
+    let outside = || module.regions[body].args.iter().copied().find_map(mesh_of);
+    // A program that was not planned may have shardings elsewhere alone.
+    let named = || program_ops(module, body).into_iter().find_map(|op| of_op(module, op));
+    let only = || module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal());
+    inside.or_else(outside).or_else(named).or_else(only)
+}
+
+/// The mesh that an operation names.
+fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
+    let data = &module.ops[op];
+    let named = match &data.kind {
+        OpKind::MeshCollective(collective) => Some(collective.out),
+        OpKind::Reshard(to) => Some(*to),
+        OpKind::ManualComputation(spec) => {
+            spec.in_shardings.iter().chain(&spec.out_shardings).next().copied()
+        }
+        _ => None,
+    };
+    let made = data.results.iter().find_map(|&result| module.shardings.of(result));
+    named.or(made).map(|id| module.shardings.get(id).mesh)
+}

@@ -1,0 +1,55 @@
+//! What a loop has to send once rather than each time round.
+//!
+//! A collective of values that are the same each time round leaves the loop (`collectives/clean/hoist.rs`), as long as
+//! the loop is known to run and keeps little for it. So each time round pays for its part of it only.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{Module, OpId, ValueId};
+
+use crate::analysis::trip_count;
+use crate::transforms::dce::is_pure;
+
+/// A loop is expected to keep values of this part of what clean-up lets it keep of all values together.
+const PART: u64 = 16;
+
+/// A loop whose body is planned.
+pub(super) struct Rounds {
+    trips: u64,
+    /// The most bytes of a value that the loop is expected to keep.
+    kept: u64,
+    /// What differs from one time round to the next, of what the body makes and gets.
+    varying: FxHashSet<ValueId>,
+}
+
+impl Rounds {
+    /// Of the loop `op`, which is not planned yet and may keep so many bytes; `None` if it is not known to run, or may keep
+    /// none.
+    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64) -> Option<Rounds> {
+        if keep_bytes == 0 {
+            return None;
+        }
+        let trips = trip_count::known_trips(module, op).filter(|&trips| trips > 0)?;
+        let &[_, body] = module.ops[op].regions.as_slice() else { return None };
+        let returned = &module.ops[module.terminator(body)?].operands;
+        let args = module.regions[body].args.iter().zip(returned);
+        let mut varying: FxHashSet<ValueId> =
+            args.filter(|(arg, returned)| arg != returned).map(|(&arg, _)| arg).collect();
+        for &inner in &module.regions[body].ops {
+            let data = &module.ops[inner];
+            let is_same = is_pure(&data.kind)
+                && data.regions.is_empty()
+                && !data.operands.iter().any(|v| varying.contains(v));
+            if !is_same {
+                varying.extend(&data.results);
+            }
+        }
+        Some(Rounds { trips, kept: keep_bytes / PART, varying })
+    }
+
+    /// The part of what resharding a value costs that each time round pays.
+    pub(super) fn share(&self, module: &Module, value: ValueId) -> f64 {
+        let bytes = module.stored(value).and_then(|ty| u64::try_from(ty.num_bytes()?).ok());
+        let stays = !self.varying.contains(&value) && bytes.is_some_and(|bytes| bytes <= self.kept);
+        if stays { 1.0 / self.trips as f64 } else { 1.0 }
+    }
+}

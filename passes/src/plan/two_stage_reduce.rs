@@ -1,0 +1,212 @@
+//! Reductions that no collective does, and the largest elements, in two steps where the dimension is split: each device
+//! reduces its own part, and the few partial results are gathered and reduced once more.
+//!
+//! A dimension of `n` elements in `k` blocks of `c` becomes two, of `k` and of `c` elements (`n` padded to `k * c` by
+//! what counts for nothing); the first step is along the second, in which nothing is split. Both steps are operations
+//! on global values, which are planned like others.
+//!
+//! A reduction may combine elements in any grouping and begin each group with the initial value, as StableHLO says;
+//! the order of the elements stays, so that of equal elements the first is found.
+
+use shardc_ir::{
+    BinaryOp, Builder, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind, SizeList,
+    Value, ValueDef, ValueId,
+};
+
+use super::staged::Steps;
+use super::support::splits_reduce;
+use crate::analysis::reducer::{identity, reduction_of};
+use crate::transforms::inline::{ValueMap, clone_region};
+
+impl Steps<'_> {
+    /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.
+    pub(super) fn blocks(
+        &mut self,
+        value: ValueId,
+        split: &[(usize, i64)],
+        fill: ValueId,
+    ) -> Option<ValueId> {
+        let ty = self.module.tensor(value)?.clone();
+        let sharding = self.module.shardings.sharding_of(value)?.dims.to_vec();
+        let mut padded = ty.shape.to_vec();
+        let mut high = SizeList::from_elem(0, ty.rank());
+        for &(dim, k) in split {
+            padded[dim] = (padded[dim] + k - 1) / k * k;
+            high[dim] = padded[dim] - ty.shape[dim];
+        }
+        let mut value = value;
+        if high.iter().any(|&n| n > 0) {
+            let none = SizeList::from_elem(0, ty.rank());
+            let spec = PadSpec { low: none.clone(), high, interior: none };
+            value = self.emit(OpKind::Pad(Box::new(spec)), &[value, fill], &padded, ty.dtype, &sharding);
+        }
+        let (mut shape, mut dims) = (Vec::new(), Vec::new());
+        for (d, sharding) in sharding.into_iter().enumerate() {
+            match split.iter().find(|&&(dim, _)| dim == d) {
+                Some(&(_, k)) => {
+                    shape.extend([k, padded[d] / k]);
+                    dims.extend([sharding, DimSharding::default()]);
+                }
+                None => {
+                    shape.push(padded[d]);
+                    dims.push(sharding);
+                }
+            }
+        }
+        Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
+    }
+
+    /// The initial value that counts for nothing: that of the program, unless the reduction is a known one.
+    fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
+        let data = &self.module.ops[self.at];
+        let init = *data.operands.get(inputs + i)?;
+        let kind = data.regions.first().and_then(|&region| reduction_of(self.module, region, inputs));
+        let dtype = self.module.tensor(init)?.dtype;
+        // Truth values wrap round as numbers of one bit do.
+        let kind = kind.map(|kind| match (kind, dtype) {
+            (ReductionKind::Add, DType::I1) => ReductionKind::Or,
+            (ReductionKind::Mul, DType::I1) => ReductionKind::And,
+            (kind, _) => kind,
+        });
+        match kind {
+            Some(kind) => Some(self.splat(&identity(kind, dtype)?, dtype)),
+            None => Some(init),
+        }
+    }
+
+    pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
+        let operands = self.module.ops[self.at].operands.clone();
+        let inputs = operands.len() / 2;
+        let split = self.split_dims(*operands.first()?, reduced.iter().map(|&d| d as usize))?;
+        if split.is_empty() || splits_reduce(self.module, self.at) {
+            return None;
+        }
+        // Where dimensions are once those that are split are two.
+        let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
+        let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
+        let inner: Vec<usize> = reduced
+            .iter()
+            .map(|&d| at(d as usize) + usize::from(split.iter().any(|&(s, _)| s == d as usize)))
+            .collect();
+        let mut neutral = Vec::with_capacity(inputs);
+        let mut parts = Vec::with_capacity(inputs);
+        for (i, &operand) in operands.iter().take(inputs).enumerate() {
+            let fill = self.neutral(inputs, i)?;
+            neutral.push(fill);
+            parts.push(self.blocks(operand, &split, fill)?);
+        }
+        let shape = self.module.tensor(*parts.first()?)?.shape.clone();
+        let dims = self.module.shardings.sharding_of(*parts.first()?)?.dims.clone();
+        let kept: Vec<usize> = (0..shape.len()).filter(|d| !inner.contains(d)).collect();
+        let kept_shape: Vec<i64> = kept.iter().map(|&d| shape[d]).collect();
+        let kept_dims: Vec<DimSharding> = kept.iter().map(|&d| dims[d].clone()).collect();
+        let types: Vec<_> = parts
+            .iter()
+            .map(|&part| {
+                let dtype = self.module.tensor(part)?.dtype;
+                Some(self.module.types.tensor(&kept_shape, dtype))
+            })
+            .collect::<Option<_>>()?;
+
+        let region = *self.module.ops[self.at].regions.first()?;
+        let region = clone_region(self.module, region, &mut ValueMap::new());
+        let kind = OpKind::Reduce { dims: inner.iter().map(|&d| d as u32).collect() };
+        let mut builder = Builder::new(self.module);
+        builder.from_op(self.at);
+        let step = builder.op(kind, &[parts, neutral].concat(), &types, &[region]);
+        self.out.extend(builder.take());
+
+        let whole: Vec<DimSharding> = kept
+            .iter()
+            .map(|d| if first.contains(d) { DimSharding::default() } else { dims[*d].clone() })
+            .collect();
+        for (i, partial) in self.module.ops[step].results.clone().into_iter().enumerate() {
+            self.place(partial, &kept_dims);
+            let gathered = self.reshard(partial, &whole);
+            self.module.ops[self.at].operands[i] = gathered;
+        }
+        let left = kept.iter().enumerate().filter(|(_, d)| first.contains(d)).map(|(i, _)| i as u32);
+        self.module.ops[self.at].kind = OpKind::Reduce { dims: left.collect() };
+        Some(())
+    }
+
+    /// The largest of each block, of which the largest are taken; where these were is looked up.
+    pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
+        let operand = *self.module.ops[self.at].operands.first()?;
+        let ty = self.module.tensor(operand)?.clone();
+        let last = ty.rank().checked_sub(1)?;
+        let [split] = self.split_dims(operand, [last])?[..] else { return None };
+        let block = (ty.shape[last] + split.1 - 1) / split.1;
+        let few = k.min(block);
+        // Nothing is won where most are taken; and indices are counted in `i32`.
+        let &[largest, indices] = self.module.ops[self.at].results.as_slice() else { return None };
+        let index = self.module.tensor(indices)?.dtype;
+        if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
+            return None;
+        }
+        let lowest = self.splat(&identity(ReductionKind::Max, ty.dtype)?, ty.dtype);
+        let parts = self.blocks(operand, &[split], lowest)?;
+        let mut shape = self.module.tensor(parts)?.shape.to_vec();
+        let mut dims = self.module.shardings.sharding_of(parts)?.dims.to_vec();
+        shape[last + 1] = few;
+        let types = [ty.dtype, index].map(|dtype| self.module.types.tensor(&shape, dtype));
+        let mut builder = Builder::new(self.module);
+        builder.from_op(self.at);
+        let step = builder.op(OpKind::TopK { k: few, stable }, &[parts], &types, &[]);
+        self.out.extend(builder.take());
+        let &[values, places] = self.module.ops[step].results.as_slice() else { return None };
+        self.place(values, &dims);
+        self.place(places, &dims);
+
+        // Where they were in the whole dimension.
+        let number = self.emit(OpKind::Iota { dim: last as u32 }, &[], &shape, index, &dims);
+        let size = self.splat(&(block as i32).to_le_bytes(), index);
+        let broadcast = OpKind::BroadcastInDim { dims: DimList::new() };
+        let size = self.emit(broadcast, &[size], &shape, index, &dims);
+        let start = self.emit(OpKind::Binary(BinaryOp::Multiply), &[number, size], &shape, index, &dims);
+        let places = self.emit(OpKind::Binary(BinaryOp::Add), &[places, start], &shape, index, &dims);
+
+        shape.pop();
+        dims.pop();
+        shape[last] = few * split.1;
+        let mut whole = dims.clone();
+        whole[last] = DimSharding::default();
+        let mut gathered = [values, places];
+        for (value, dtype) in gathered.iter_mut().zip([ty.dtype, index]) {
+            let flat = self.emit(OpKind::Reshape, &[*value], &shape, dtype, &dims);
+            *value = self.reshard(flat, &whole);
+        }
+        self.module.ops[self.at].operands[0] = gathered[0];
+
+        // The operation now says which of the gathered ones they are, from which their places are looked up.
+        let fresh = Value { ty: self.module.values[indices].ty, def: ValueDef::Result(self.at, 1) };
+        let chosen = self.module.values.push(fresh);
+        self.module.ops[self.at].results[1] = chosen;
+        let sharding = self.module.shardings.of(largest);
+        self.module.shardings.set(chosen, sharding);
+        self.look_up(gathered[1], chosen, indices, last);
+        Some(())
+    }
+
+    /// Behind the operation: `old` becomes the element of each row of `places` that `chosen` numbers.
+    fn look_up(&mut self, places: ValueId, chosen: ValueId, old: ValueId, last: usize) {
+        let batch: DimList = (0..last as u32).collect();
+        let spec = GatherSpec {
+            offset_dims: DimList::new(),
+            collapsed_slice_dims: [last as u32].into_iter().collect(),
+            operand_batching_dims: batch.clone(),
+            start_indices_batching_dims: batch,
+            start_index_map: [last as u32].into_iter().collect(),
+            index_vector_dim: last as u32 + 1,
+            slice_sizes: SizeList::from_elem(1, last + 1),
+            indices_are_sorted: None,
+        };
+        let gather = self.module.add_op(OpKind::Gather(Box::new(spec)), &[places, chosen], &[], &[]);
+        let (span, loc) = (self.module.ops[self.at].span, self.module.ops[self.at].loc);
+        let data = &mut self.module.ops[gather];
+        (data.span, data.loc) = (span, loc);
+        data.results.push(old);
+        self.module.values[old].def = ValueDef::Result(gather, 0);
+        self.after = Some(gather);
+    }
+}

@@ -1,0 +1,165 @@
+//! Reshapes that merge or part a dimension which its axes do not divide: blocks of rows are no blocks of elements.
+//!
+//! Padded to equal blocks, a dimension of `n` rows of `m` elements is one of `k` blocks of whole rows. What is left is to
+//! move the borders of blocks along one dimension, which neighbours do as they do for windows: the dimension of the
+//! elements of equal blocks of the operand is padded or cut to that of equal blocks of the result.
+
+use shardc_ir::{DType, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, ValueId};
+
+use super::staged::Steps;
+use crate::windows::{Along, Exchange, transfers};
+
+/// Dimensions of the operand that become dimensions of the result: where they begin, and behind which they end.
+struct Group {
+    from: (usize, usize),
+    to: (usize, usize),
+}
+
+impl Group {
+    /// The first dimensions of a group that have several elements, if both sides have one.
+    fn major(&self, input: &[i64], output: &[i64]) -> Option<(usize, usize)> {
+        let first = |(start, end): (usize, usize), shape: &[i64]| (start..end).find(|&d| shape[d] > 1);
+        Some((first(self.from, input)?, first(self.to, output)?))
+    }
+}
+
+/// The smallest groups of dimensions that have as many elements on both sides.
+fn groups(input: &[i64], output: &[i64]) -> Vec<Group> {
+    let (mut from, mut to) = (0, 0);
+    let mut out = Vec::new();
+    while from < input.len() && to < output.len() {
+        let start = (from, to);
+        let (mut a, mut b) = (input[from], output[to]);
+        (from, to) = (from + 1, to + 1);
+        while a != b {
+            if a < b && from < input.len() {
+                a *= input[from];
+                from += 1;
+            } else if a > b && to < output.len() {
+                b *= output[to];
+                to += 1;
+            } else {
+                return Vec::new();
+            }
+        }
+        out.push(Group { from: (start.0, from), to: (start.1, to) });
+    }
+    out
+}
+
+impl Steps<'_> {
+    /// A reshape whose operand and result are split by the same axes along the major dimension of one group, not both of
+    /// them evenly.
+    pub(super) fn reshape(&mut self) -> Option<()> {
+        let (operand, result) =
+            (*self.module.ops[self.at].operands.first()?, self.module.ops[self.at].results[0]);
+        let (input, output) = (self.module.tensor(operand)?.clone(), self.module.tensor(result)?.clone());
+        let (from, to) = (self.dims(operand)?, self.dims(result)?);
+        if input.shape.contains(&0) || !input.is_static() || !output.is_static() {
+            return None;
+        }
+        let mesh = &self.module.meshes[self.mesh];
+        let fits = |group: &Group| {
+            let (d, p) = group.major(&input.shape, &output.shape)?;
+            let alone = |(start, end): (usize, usize), major: usize, dims: &[DimSharding]| {
+                (start..end).all(|d| d == major || dims[d].axes.is_empty())
+            };
+            let k = mesh.axes_size(&from[d].axes);
+            let uneven = input.shape[d] % k != 0 || output.shape[p] % k != 0;
+            let changes = input.shape[d] != output.shape[p];
+            (from[d].axes == to[p].axes
+                && uneven
+                && changes
+                && alone(group.from, d, &from)
+                && alone(group.to, p, &to))
+            .then_some((d, p, k))
+        };
+        let groups = groups(&input.shape, &output.shape);
+        let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
+        let rows = |n: i64| (n + k - 1) / k * k;
+        let (row_in, row_out) = (
+            input.shape[d + 1..group.from.1].iter().product::<i64>(),
+            output.shape[p + 1..group.to.1].iter().product::<i64>(),
+        );
+        let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
+        // One dimension of elements in the place of the group.
+        let flat = |n: i64| -> Vec<i64> {
+            let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);
+            before.iter().copied().chain([n]).chain(behind.iter().copied()).collect()
+        };
+        let mut flat_dims: Vec<DimSharding> = to[..group.to.0].to_vec();
+        flat_dims.push(to[p].clone());
+        flat_dims.extend(to[group.to.1..].iter().cloned());
+        let at = group.to.0;
+        let pad = |n: i64, dim: usize, rank: usize| {
+            let none = SizeList::from_elem(0, rank);
+            let mut high = none.clone();
+            high[dim] = n;
+            OpKind::Pad(Box::new(PadSpec { low: none.clone(), high, interior: none }))
+        };
+        let moves = pad(wanted - held, at, flat(held).len());
+        if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
+            return None;
+        }
+
+        let fill = self.nothing(input.dtype);
+        let mut shape = input.shape.to_vec();
+        let mut value = operand;
+        if rows(shape[d]) != shape[d] {
+            let kind = pad(rows(shape[d]) - shape[d], d, shape.len());
+            shape[d] = rows(shape[d]);
+            value = self.emit(kind, &[value, fill], &shape, input.dtype, &from);
+        }
+        value = self.emit(OpKind::Reshape, &[value], &flat(held), input.dtype, &flat_dims);
+        if wanted != held {
+            value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
+        }
+        if rows(output.shape[p]) == output.shape[p] {
+            self.module.ops[self.at].operands[0] = value;
+            return Some(());
+        }
+        let mut shape = output.shape.to_vec();
+        shape[p] = rows(shape[p]);
+        value = self.emit(OpKind::Reshape, &[value], &shape, input.dtype, &to);
+        let spec = SliceSpec {
+            start: SizeList::from_elem(0, shape.len()),
+            limit: SizeList::from_slice(&output.shape),
+            stride: SizeList::from_elem(1, shape.len()),
+        };
+        let op = &mut self.module.ops[self.at];
+        op.kind = OpKind::Slice(Box::new(spec));
+        op.operands[0] = value;
+        Some(())
+    }
+
+    fn dims(&self, value: ValueId) -> Option<Vec<DimSharding>> {
+        Some(self.module.shardings.sharding_of(value)?.dims.to_vec())
+    }
+
+    /// What fills what is read by nobody.
+    fn nothing(&mut self, dtype: DType) -> ValueId {
+        self.splat(&vec![0; dtype.bytes()], dtype)
+    }
+}
+
+/// Whether neighbours can move the borders of blocks as `kind` does, a pad along dimension `dim` in `k` blocks.
+fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool {
+    let Some(transfers) = transfers(kind, &[from, &[]], to, Along::Result(dim), k) else { return false };
+    transfers.iter().all(|t| Exchange::new(&t.held, &t.window, 1.0).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_are_grouped_where_the_elements_agree() {
+        let spans = |a: &[i64], b: &[i64]| -> Vec<((usize, usize), (usize, usize))> {
+            groups(a, b).into_iter().map(|g| (g.from, g.to)).collect()
+        };
+        assert_eq!(spans(&[10, 4, 3], &[40, 3]), [((0, 2), (0, 1)), ((2, 3), (1, 2))]);
+        assert_eq!(spans(&[6, 4], &[4, 6]), [((0, 2), (0, 2))]);
+        assert_eq!(spans(&[5], &[5]), [((0, 1), (0, 1))]);
+        assert!(spans(&[3], &[4]).is_empty());
+    }
+}

@@ -1,0 +1,115 @@
+//! Which dimensions of a function's values are one and the same.
+//!
+//! The dimensions that a factor relates, through all operations, are a *class*: the batch is one, the features between
+//! layers are another. A sharding of one dimension of a class says what the others would like to have. DimensionClasses know
+//! no axes and no order, so they tell what annotations compete for before anything is propagated.
+
+use shardc_ir::{FuncId, Module, OpId, SecondaryMap, ValueId};
+
+use super::flow::Parents;
+use super::graph::{Graph, NONE};
+use crate::rules::RuleOptions;
+
+/// The classes of a function's dimensions.
+pub(crate) struct DimensionClasses {
+    graph: Graph,
+    /// For each slot its first dimension in `leader`.
+    first: Vec<u32>,
+    /// For each dimension one that stands for its class.
+    leader: Vec<u32>,
+}
+
+impl DimensionClasses {
+    /// The classes of a function without calls; `None` if it has no body.
+    pub(crate) fn of_func(module: &Module, func: FuncId) -> Option<DimensionClasses> {
+        let body = module.funcs[func].body?;
+        let graph = Graph::of_func(module, func, body, &Parents::new(module, body), RuleOptions::default());
+        let mut first = Vec::with_capacity(graph.values.len());
+        let mut dims = 0;
+        for &value in &graph.values {
+            first.push(dims);
+            dims += value.map_or(0, |value| module.rank(value)) as u32;
+        }
+        let mut classes = DimensionClasses { graph, first, leader: (0..dims).collect() };
+        let shared = constants(module, &module.walk(body));
+        classes.join_factors(&shared);
+        for dim in 0..dims {
+            classes.leader[dim as usize] = find(&mut classes.leader, dim);
+        }
+        Some(classes)
+    }
+
+    /// Dimensions of one factor are of one class; of several that make up a dimension, the most major counts. Constants
+    /// are skipped: what uses them may have nothing else in common.
+    fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
+        let mut of_factor: Vec<u32> = Vec::new();
+        for node in &self.graph.nodes {
+            let rule = &self.graph.rules[node.rule as usize].rule;
+            of_factor.clear();
+            of_factor.resize(rule.factors.len(), NONE);
+            for (mapping, &slot) in rule.tensors().zip(self.graph.tensors_of(node)) {
+                let value = self.graph.values.get(slot as usize).copied().flatten();
+                if value.is_none_or(|value| shared[value]) {
+                    continue;
+                }
+                for (dim, factors) in mapping.dims.iter().enumerate() {
+                    let Some(&factor) = factors.first() else { continue };
+                    let at = self.first[slot as usize] + dim as u32;
+                    match &mut of_factor[usize::from(factor)] {
+                        known if *known == NONE => *known = at,
+                        &mut known => join(&mut self.leader, known, at),
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many classes there may be: each is a number below it.
+    pub(crate) fn bound(&self) -> usize {
+        self.leader.len()
+    }
+
+    /// The class of each dimension of a value; empty where it has none.
+    pub(crate) fn of(&self, value: ValueId) -> &[u32] {
+        self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))
+    }
+
+    /// The classes of the dimensions of each value that has its own.
+    pub(crate) fn of_values(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.first.len()).map(|slot| self.of_slot(slot))
+    }
+
+    fn of_slot(&self, slot: usize) -> &[u32] {
+        let end = self.first.get(slot + 1).map_or(self.leader.len(), |&end| end as usize);
+        &self.leader[self.first[slot] as usize..end]
+    }
+}
+
+/// Values that no argument has a part in.
+fn constants(module: &Module, ops: &[OpId]) -> SecondaryMap<ValueId, bool> {
+    let mut constant: SecondaryMap<ValueId, bool> = SecondaryMap::new();
+    for &op in ops {
+        let data = &module.ops[op];
+        if data.regions.is_empty() && data.operands.iter().all(|&v| constant[v]) {
+            for &result in &data.results {
+                constant[result] = true;
+            }
+        }
+    }
+    constant
+}
+
+fn find(leader: &mut [u32], mut dim: u32) -> u32 {
+    while leader[dim as usize] != dim {
+        let above = leader[leader[dim as usize] as usize];
+        leader[dim as usize] = above;
+        dim = above;
+    }
+    dim
+}
+
+/// The smaller number leads, so that the order of joining does not matter.
+fn join(leader: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (find(leader, a), find(leader, b));
+    leader[a.max(b) as usize] = a.min(b);
+}

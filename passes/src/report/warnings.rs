@@ -1,0 +1,231 @@
+//! Which warnings are worth reading.
+//!
+//! Warnings about cost have the bytes that a device sends or holds because of them ([`Diagnostic::bytes`]). A program of
+//! many layers gives one for each layer, and most of all programs have some about a few bytes. So [`select`] tells equal
+//! ones once, those with the most bytes first, and of those with few how many there are.
+
+use indexmap::IndexMap;
+use shardc_ir::{Class, Diagnostic, Severity, Span};
+
+use crate::report::byte_size::bytes_text;
+
+/// What is worth a warning in any program.
+const WORTH_TELLING: u64 = 64 << 10;
+
+/// Equal warnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The one with the most bytes, of several the first; its bytes are those of all of them, and a note counts the others.
+    pub warning: Diagnostic,
+    /// How many there are.
+    pub times: usize,
+}
+
+/// What [`select`] leaves of a list of warnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// What is told: first what is not about cost, as in the program, then the most bytes first.
+    pub told: Vec<Told>,
+    /// How many warnings are not told, equal ones counted once.
+    pub left_out: usize,
+    /// Bytes of those that are not told, together.
+    pub left_out_bytes: u64,
+    /// Bytes that equal warnings have to have together to be told.
+    pub least: u64,
+}
+
+impl Selection {
+    /// The warnings that are told, without their numbers.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.told.iter().map(|told| told.warning.clone()).collect()
+    }
+
+    /// What there is to say of those that are not told: `12 more warnings about less than 64.0 KiB each, 34.2 KiB
+    /// together`. `None` if all are told.
+    #[must_use]
+    pub fn rest(&self) -> Option<String> {
+        let more = if self.told.is_empty() { "" } else { "more " };
+        let (least, bytes) = (bytes_text(self.least), bytes_text(self.left_out_bytes));
+        match self.left_out {
+            0 => None,
+            1 => Some(format!("1 {more}warning about less than {least}: {bytes}")),
+            n => Some(format!("{n} {more}warnings about less than {least} each, {bytes} together")),
+        }
+    }
+
+    /// The same as errors, for who wants no result where there is something to tell.
+    #[must_use]
+    pub fn into_errors(self) -> Vec<Diagnostic> {
+        let refused =
+            |told: Told| Diagnostic { severity: Severity::Error, class: Class::Unsupported, ..told.warning };
+        self.told.into_iter().map(refused).collect()
+    }
+}
+
+/// The bytes from which on a warning is told in a program of which each device sends `sent` bytes: 64 KiB, or one
+/// hundredth of what is sent, if that is less.
+#[must_use]
+pub fn worth_telling(sent: u64) -> u64 {
+    WORTH_TELLING.min(sent.div_ceil(100))
+}
+
+/// The warnings that are worth reading: equal ones once, those not about cost, and those about `least` bytes and more.
+///
+/// Equal are those of one code whose messages differ in numbers only, as for the same operation on the same type in each
+/// layer. They count together: what happens in many layers costs as much as in a loop over them.
+#[must_use]
+pub fn select<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>, least: u64) -> Selection {
+    let mut selection = Selection { least, ..Selection::default() };
+    for told in merged(warnings) {
+        match told.warning.bytes {
+            Some(bytes) if bytes < least => {
+                selection.left_out += 1;
+                selection.left_out_bytes = selection.left_out_bytes.saturating_add(bytes);
+            }
+            _ => selection.told.push(told),
+        }
+    }
+    // Stable: what is alike stays in the order of the program.
+    selection.told.sort_by_key(|told| (told.warning.bytes.is_some(), std::cmp::Reverse(told.warning.bytes)));
+    selection
+}
+
+/// Equal warnings as one, in the order of the first of each.
+pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Told> {
+    let mut groups: IndexMap<(&str, String), Vec<&Diagnostic>> = IndexMap::new();
+    for warning in warnings {
+        groups.entry((warning.code, without_numbers(&warning.message))).or_default().push(warning);
+    }
+    groups.values().filter_map(|group| one(group)).collect()
+}
+
+fn one(group: &[&Diagnostic]) -> Option<Told> {
+    let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
+    let (mut warning, times) = (first.clone(), group.len());
+    if times > 1 {
+        let bytes = group.iter().filter_map(|warning| warning.bytes).reduce(u64::saturating_add);
+        warning.bytes = bytes;
+        let in_all = bytes.map_or_else(String::new, |bytes| format!(", {} in all", bytes_text(bytes)));
+        warning
+            .notes
+            .push((Span::NONE, format!("{} more like this{in_all}{}", times - 1, places(group, first))));
+    }
+    Some(Told { warning, times })
+}
+
+/// Where in the user's program the others are: `; also at model.py:12:5 and 2 more`.
+fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
+    const SHOWN: usize = 3;
+    let mut places: Vec<&str> = Vec::new();
+    for place in group.iter().filter_map(|warning| warning.user_loc.as_deref()) {
+        if first.user_loc.as_deref() != Some(place) && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let shown = places[..places.len().min(SHOWN)].join(", ");
+    match places.len() {
+        0 => String::new(),
+        n if n <= SHOWN => format!("; also at {shown}"),
+        n => format!("; also at {shown} and {} more", n - SHOWN),
+    }
+}
+
+/// A message with its numbers taken out. What belongs to a name, a type or a sharding stays.
+fn without_numbers(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for word in message.split_inclusive(' ') {
+        let number = word.trim_end_matches([' ', ',', ':', ';', ')', '%']);
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        out.push_str(if is_number { &word[number.len()..] } else { word });
+    }
+    out
+}
+
+/// A warning about an operation that runs `runs` times: its bytes are those of all of them.
+pub(crate) fn counted(mut warning: Diagnostic, runs: u64) -> Diagnostic {
+    if let (Some(bytes), true) = (warning.bytes, runs > 1) {
+        let bytes = bytes.saturating_mul(runs);
+        warning.bytes = Some(bytes);
+        let note = format!("counted {runs} times, for the loop that it is in: {}", bytes_text(bytes));
+        warning.notes.push((Span::NONE, note));
+    }
+    warning
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warning(message: &str, bytes: Option<u64>) -> Diagnostic {
+        Diagnostic { bytes, ..Diagnostic::warning(Class::InvalidInput, "SH0310", message) }
+    }
+
+    fn told(warnings: &[Diagnostic], least: u64) -> Vec<(String, usize, Option<u64>)> {
+        let selection = select(warnings, least);
+        selection.told.into_iter().map(|t| (t.warning.message, t.times, t.warning.bytes)).collect()
+    }
+
+    #[test]
+    fn what_is_not_about_cost_comes_first_and_then_the_most_bytes() {
+        let all = [
+            warning("small", Some(10)),
+            warning("large", Some(4096)),
+            warning("other", None),
+            warning("larger", Some(8192)),
+        ];
+        let expected = [("other", None), ("larger", Some(8192)), ("large", Some(4096))];
+        assert_eq!(told(&all, 11), expected.map(|(m, b)| (m.to_owned(), 1, b)));
+        let selection = select(&all, 11);
+        assert_eq!(selection.rest().unwrap(), "1 more warning about less than 11 B: 10 B");
+        assert_eq!(select(&all, 0).rest(), None);
+        assert_eq!(select(&all, 0).told.len(), 4);
+    }
+
+    #[test]
+    fn equal_ones_are_told_once_and_count_together() {
+        let of = |operand: u32, bytes| {
+            warning(&format!("sort needs operand {operand}: tensor<8x{bytes}xf32>, 64 bytes"), Some(bytes))
+        };
+        let all = [of(0, 64), of(1, 64), of(0, 128), of(2, 64)];
+        let first = of(0, 64).message;
+        assert_eq!(told(&all, 192), [(first, 3, Some(192))], "types are not numbers");
+        let selection = select(&all, 192);
+        assert_eq!(selection.told[0].warning.notes[0].1, "2 more like this, 192 B in all");
+        assert_eq!((selection.left_out, selection.left_out_bytes), (1, 128));
+        let none = select(&all, 1 << 20);
+        assert_eq!(none.rest().unwrap(), "2 warnings about less than 1.0 MiB each, 320 B together");
+    }
+
+    #[test]
+    fn the_largest_of_equal_ones_is_shown() {
+        let all = [
+            warning("parameter 0 costs 64 bytes", Some(64)),
+            warning("parameter 1 costs 256 bytes", Some(256)),
+            warning("parameter 2 costs 256 bytes", Some(256)),
+        ];
+        assert_eq!(told(&all, 0), [("parameter 1 costs 256 bytes".to_owned(), 3, Some(576))]);
+    }
+
+    #[test]
+    fn other_places_of_the_users_program_are_named() {
+        let at = |loc: &str| Diagnostic { user_loc: Some(loc.to_owned()), ..warning("x", Some(1)) };
+        let all = ["a.py:1:1", "a.py:2:1", "a.py:2:1", "b.py:1:1", "b.py:2:1", "b.py:3:1"].map(at);
+        let note = &select(&all, 0).told[0].warning.notes[0].1;
+        assert_eq!(note, "5 more like this, 6 B in all; also at a.py:2:1, b.py:1:1, b.py:2:1 and 1 more");
+    }
+
+    #[test]
+    fn a_hundredth_of_what_is_sent_is_worth_telling() {
+        assert_eq!([0, 1, 250, 6_000_000, 1 << 30].map(worth_telling), [0, 1, 3, 60_000, 65_536]);
+    }
+
+    #[test]
+    fn loops_count_as_often_as_they_run() {
+        let in_loop = counted(warning("x", Some(100)), 24);
+        assert_eq!(in_loop.bytes, Some(2400));
+        assert_eq!(in_loop.notes[0].1, "counted 24 times, for the loop that it is in: 2.3 KiB");
+        assert!(counted(warning("x", Some(100)), 1).notes.is_empty());
+        assert_eq!(counted(warning("x", None), 24), warning("x", None));
+    }
+}

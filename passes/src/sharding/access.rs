@@ -1,0 +1,331 @@
+//! Where the sharding of a value is written.
+//!
+//! Most values carry their own. What flows through a `while`, a `case`, an `optimization_barrier`, a manual or a named
+//! computation carries that of its owner (the result, or the argument of the computation), and where a
+//! [`DataFlowEdge`](OpKind::DataFlowEdge) follows the owner, that operation holds it instead. `sdy` operations have it
+//! among their attributes.
+
+use shardc_ir::{
+    FuncId, MeshId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding,
+    TensorType, ValueDef, ValueId,
+};
+
+use crate::propagate::manual;
+
+/// Finds the places of shardings. Valid while no region, edge or use of an edge's owner comes or goes.
+#[derive(Debug, Default)]
+pub(crate) struct ShardingAccess {
+    /// The operation that a region belongs to; none for the body of a function.
+    parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// The operation whose region an operation ends.
+    owners: SecondaryMap<OpId, PackedOption<OpId>>,
+    /// The edge that follows an owner.
+    edges: SecondaryMap<ValueId, PackedOption<OpId>>,
+}
+
+impl ShardingAccess {
+    /// The places of a whole module.
+    pub(crate) fn new(module: &Module) -> Self {
+        let mut out = ShardingAccess::default();
+        let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+        let mut edges = Vec::new();
+        for op in module.bodies().flat_map(|body| module.walk(body)) {
+            let data = &module.ops[op];
+            for &region in &data.regions {
+                out.parents[region] = op.into();
+                if let Some(end) = module.terminator(region) {
+                    out.owners[end] = op.into();
+                }
+            }
+            for &operand in &data.operands {
+                uses[operand] += 1;
+            }
+            if let (OpKind::DataFlowEdge(_), Some(&owner)) = (&data.kind, data.operands.first()) {
+                edges.push((owner, op));
+            }
+        }
+        // An edge stands between its owner and all uses.
+        for (owner, edge) in edges {
+            if uses[owner] == 1 {
+                out.edges[owner] = edge.into();
+            }
+        }
+        out
+    }
+
+    /// The operation whose region this is.
+    pub(crate) fn parent(&self, region: RegionId) -> Option<OpId> {
+        self.parents[region].expand()
+    }
+
+    /// The operation whose region ends with `end`; `None` for the end of a function.
+    pub(crate) fn owner_of_end(&self, end: OpId) -> Option<OpId> {
+        self.owners[end].expand()
+    }
+
+    /// The edge that follows an owner of data flow.
+    pub(crate) fn edge(&self, owner: ValueId) -> Option<OpId> {
+        self.edges[owner].expand()
+    }
+
+    /// The sharding of a value.
+    pub(crate) fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
+        let owner = self.owner(module, value)?;
+        if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
+            return *sharding;
+        }
+        match module.values[owner].def {
+            ValueDef::Result(op, i) => result_sharding(module, op, i as usize),
+            ValueDef::Arg(region, i) => match self.parent(region).map(|op| module.ops[op].kind.clone()) {
+                None => module.shardings.of(owner),
+                Some(OpKind::ManualComputation(spec)) => manual::inside(module, &spec, i as usize),
+                Some(OpKind::NamedComputation(spec)) => spec.in_shardings?.get(i as usize).copied(),
+                Some(_) => None,
+            },
+        }
+    }
+
+    /// Gives a value a sharding. An argument of a region that has no place for one stays as it is.
+    pub(crate) fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
+        let Some(owner) = self.owner(module, value) else { return };
+        if let Some(edge) = self.edge(owner) {
+            module.ops[edge].kind = OpKind::DataFlowEdge(Some(sharding));
+            return;
+        }
+        match module.values[owner].def {
+            ValueDef::Result(op, i) => set_result_sharding(module, op, i as usize, sharding),
+            ValueDef::Arg(region, i) => match self.parent(region) {
+                None => module.shardings.set(owner, Some(sharding)),
+                Some(op) => set_argument_sharding(module, op, i as usize, sharding),
+            },
+        }
+    }
+
+    /// The value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
+    pub(crate) fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
+        let ValueDef::Arg(region, i) = module.values[value].def else { return Some(value) };
+        let Some(op) = self.parent(region) else { return Some(value) };
+        let op = &module.ops[op];
+        match op.kind {
+            OpKind::While => op.results.get(i as usize).copied(),
+            OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
+            OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
+            _ => None,
+        }
+    }
+
+    /// The shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
+    /// are then open on the mesh of the first.
+    pub(crate) fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
+        let held: Vec<Option<ShardingId>> = owners
+            .iter()
+            .map(|&owner| match self.edge(owner).map(|edge| &module.ops[edge].kind) {
+                Some(OpKind::DataFlowEdge(sharding)) => *sharding,
+                _ => None,
+            })
+            .collect();
+        let mesh = module.shardings.get(held.iter().find_map(|&id| id)?).mesh;
+        let open = |module: &mut Module, owner: ValueId| {
+            let open = TensorSharding::open(mesh, module.rank(owner));
+            module.shardings.intern(open)
+        };
+        Some(held.into_iter().zip(owners).map(|(id, &v)| id.unwrap_or_else(|| open(module, v))).collect())
+    }
+}
+
+/// What a value is behind barriers that only hold propagation up.
+pub(crate) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
+    while let Some(op) = module.def_op(value)
+        && let OpKind::PropagationBarrier { .. } = module.ops[op].kind
+        && let Some(&input) = module.ops[op].operands.first()
+    {
+        value = input;
+    }
+    value
+}
+
+/// The sharding that an operation says its result has. Where another result has one, this one's is open unless given.
+pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
+    match &module.ops[op].kind {
+        OpKind::DataFlowEdge(id) => *id,
+        OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
+        OpKind::MeshCollective(collective) => Some(collective.out),
+        OpKind::ManualComputation(spec) => spec.out_shardings.get(i).copied(),
+        OpKind::NamedComputation(spec) => spec.out_shardings.as_ref()?.get(i).copied(),
+        _ => {
+            let results = &module.ops[op].results;
+            let value = *results.get(i)?;
+            if let Some(id) = module.shardings.of(value) {
+                return Some(id);
+            }
+            let mesh = results.iter().find_map(|&v| module.shardings.sharding_of(v))?.mesh;
+            let open = TensorSharding::open(mesh, module.rank(value));
+            Some(module.shardings.intern(open))
+        }
+    }
+}
+
+/// Gives results that have no sharding an open one where another result of the operation has one: all are written in one
+/// list.
+pub(crate) fn open_siblings(module: &mut Module, op: OpId) {
+    let results = module.ops[op].results.clone();
+    let Some(mesh) = results.iter().find_map(|&v| Some(module.shardings.sharding_of(v)?.mesh)) else {
+        return;
+    };
+    for v in results.into_iter().filter(|&v| module.shardings.of(v).is_none()).collect::<Vec<_>>() {
+        let open = TensorSharding::open(mesh, module.rank(v));
+        let open = module.shardings.intern(open);
+        module.shardings.set(v, Some(open));
+    }
+}
+
+fn set_result_sharding(module: &mut Module, op: OpId, i: usize, sharding: ShardingId) {
+    let kind = match &module.ops[op].kind {
+        OpKind::DataFlowEdge(_) => OpKind::DataFlowEdge(Some(sharding)),
+        OpKind::ShardingConstraint(_) => OpKind::ShardingConstraint(sharding),
+        OpKind::Reshard(_) => OpKind::Reshard(sharding),
+        OpKind::MeshCollective(collective) => {
+            let mut collective = collective.clone();
+            collective.out = sharding;
+            OpKind::MeshCollective(collective)
+        }
+        OpKind::ManualComputation(spec) => {
+            let mut spec = spec.clone();
+            if let Some(out) = spec.out_shardings.get_mut(i) {
+                *out = sharding;
+            }
+            OpKind::ManualComputation(spec)
+        }
+        OpKind::NamedComputation(spec) => {
+            let mut spec = spec.clone();
+            let mut all = spec.out_shardings.take();
+            let results = module.ops[op].results.clone();
+            replace_or_open(module, &mut all, &results, i, sharding);
+            spec.out_shardings = all;
+            OpKind::NamedComputation(spec)
+        }
+        _ => {
+            if let Some(&value) = module.ops[op].results.get(i) {
+                module.shardings.set(value, Some(sharding));
+            }
+            return;
+        }
+    };
+    module.ops[op].kind = kind;
+}
+
+fn set_argument_sharding(module: &mut Module, op: OpId, i: usize, sharding: ShardingId) {
+    let kind = match &module.ops[op].kind {
+        OpKind::ManualComputation(spec) => {
+            let mut spec = spec.clone();
+            if let Some(outside) = manual::outside(module, &spec, i, sharding) {
+                spec.in_shardings[i] = outside;
+            }
+            OpKind::ManualComputation(spec)
+        }
+        OpKind::NamedComputation(spec) => {
+            let mut spec = spec.clone();
+            let mut all = spec.in_shardings.take();
+            let operands = module.ops[op].operands.clone();
+            replace_or_open(module, &mut all, &operands, i, sharding);
+            spec.in_shardings = all;
+            OpKind::NamedComputation(spec)
+        }
+        _ => return,
+    };
+    module.ops[op].kind = kind;
+}
+
+/// Replaces one of the shardings of `values`; the others are open where there were none.
+fn replace_or_open(
+    module: &mut Module,
+    all: &mut Option<Vec<ShardingId>>,
+    values: &[ValueId],
+    i: usize,
+    sharding: ShardingId,
+) {
+    let mesh = module.shardings.get(sharding).mesh;
+    let mut list = all.take().unwrap_or_else(|| {
+        let open = |&v: &ValueId| {
+            let open = TensorSharding::open(mesh, module.rank(v));
+            module.shardings.intern(open)
+        };
+        values.iter().map(open).collect()
+    });
+    if let Some(place) = list.get_mut(i) {
+        *place = sharding;
+    }
+    *all = Some(list);
+}
+
+/// Whether both put the same part of the data on each device. No sharding stands for a whole copy on each; copies are
+/// alike whatever the mesh.
+pub(crate) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
+    let whole = |id: Option<ShardingId>| {
+        id.is_none_or(|id| {
+            let sharding = module.shardings.get(id);
+            sharding.is_unsplit() && sharding.unreduced.is_empty()
+        })
+    };
+    if whole(a) || whole(b) {
+        return whole(a) && whole(b);
+    }
+    match (a, b) {
+        (Some(a), Some(b)) => module.shardings.get(a).same_placement(module.shardings.get(b)),
+        _ => false,
+    }
+}
+
+/// The shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh of
+/// several devices.
+pub(crate) fn filled(
+    module: &mut Module,
+    given: &[Option<ShardingId>],
+    ranks: &[usize],
+) -> Option<Vec<ShardingId>> {
+    let mesh = mesh_of(module, given.iter().copied())?;
+    let open = |module: &mut Module, rank: usize| module.shardings.intern(TensorSharding::open(mesh, rank));
+    Some(given.iter().zip(ranks).map(|(&id, &rank)| id.unwrap_or_else(|| open(module, rank))).collect())
+}
+
+/// The mesh of the first sharding that is not of one device alone.
+pub(crate) fn mesh_of(
+    module: &Module,
+    given: impl IntoIterator<Item = Option<ShardingId>>,
+) -> Option<MeshId> {
+    given
+        .into_iter()
+        .flatten()
+        .map(|id| module.shardings.get(id).mesh)
+        .find(|&mesh| !module.meshes[mesh].is_maximal())
+}
+
+/// The shardings of a function's parameters, see [`filled`].
+pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
+    let args = module.regions[module.funcs[func].body?].args.clone();
+    let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
+    let ranks: Vec<_> = args.iter().map(|&v| module.rank(v)).collect();
+    filled(module, &given, &ranks)
+}
+
+/// The shardings of a function's results, see [`filled`].
+pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
+    let data = &module.funcs[func];
+    let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
+    let ranks: Vec<usize> = data.results.iter().map(rank).collect();
+    let given: Vec<_> =
+        (0..ranks.len()).map(|i| data.res_shardings.get(i).and_then(|id| id.expand())).collect();
+    filled(module, &given, &ranks)
+}
+
+/// The functions that may be called from outside of the program: their results are as the user said. The entry; where
+/// there is none, every public function.
+pub(crate) fn entries(module: &Module) -> Vec<FuncId> {
+    if module.funcs.len() == 1 {
+        return module.funcs.keys().collect();
+    }
+    match module.entry() {
+        Some(entry) => vec![entry],
+        None => module.funcs.iter().filter(|(_, f)| f.visibility.is_public()).map(|(id, _)| id).collect(),
+    }
+}

@@ -1,0 +1,42 @@
+//! Operations that compute the same become one.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, RegionId};
+
+use crate::transforms::inline::ValueMap;
+
+/// Keeps the first of the operations under a function body that have one key, and lets it stand for the others. Only
+/// operations with one result are merged. `key` sees operands as they are after what came before was merged; it has to
+/// see to it that the first stands where the others are used.
+///
+/// Regions are visited with an operation before those nested in it, so what is kept comes before its uses.
+pub(crate) fn merge_same<K: Hash + Eq>(
+    module: &mut Module,
+    body: RegionId,
+    mut key: impl FnMut(&Module, RegionId, OpId) -> Option<K>,
+) {
+    let mut first: FxHashMap<K, OpId> = FxHashMap::default();
+    let mut replaced = ValueMap::new();
+    let mut regions = vec![body];
+    while let Some(region) = regions.pop() {
+        let ops = std::mem::take(&mut module.regions[region].ops);
+        let mut kept = Vec::with_capacity(ops.len());
+        for op in ops {
+            for operand in &mut module.ops[op].operands {
+                *operand = replaced.get(*operand);
+            }
+            if let (Some(key), &[result]) = (key(module, region, op), module.ops[op].results.as_slice()) {
+                let same = *first.entry(key).or_insert(op);
+                if same != op {
+                    replaced.insert(result, module.ops[same].results[0]);
+                    continue;
+                }
+            }
+            regions.extend(&module.ops[op].regions);
+            kept.push(op);
+        }
+        module.regions[region].ops = kept;
+    }
+}

@@ -1,0 +1,142 @@
+//! Batch normalization in training, and its gradient, as sums over all dimensions but the feature's and what is done with
+//! them element by element.
+//!
+//! What devices exchange then is one sum or two for each feature, however the other dimensions are split, and
+//! padding counts for nothing. The mean and the mean of the squares are found in one go, as XLA's back ends do it, so that
+//! the two sums are one collective; elements of less than 32 bits are added up in 32. Inference looks at each element
+//! alone, and stays.
+
+use shardc_ir::{BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, Module, OpId, UnaryOp, ValueId};
+use smallvec::smallvec;
+
+use super::replacement::Parts;
+
+/// Appends what a batch normalization stands for; returns what stands for its results. `None` where it stays.
+pub(super) fn expand(
+    module: &mut Module,
+    op: OpId,
+    kind: BatchNormKind,
+    spec: BatchNormSpec,
+    out: &mut Vec<OpId>,
+) -> Option<Vec<ValueId>> {
+    let operands = module.ops[op].operands.clone();
+    let plain = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.is_static() && t.encoding.is_none());
+    if !operands.iter().all(plain) {
+        return None;
+    }
+    let ty = module.tensor(*operands.first()?)?;
+    let (shape, dtype) = (ty.shape.to_vec(), ty.dtype);
+    let feature = spec.feature_index as usize;
+    let others: DimList = (0..shape.len()).filter(|&d| d != feature).map(|d| d as u32).collect();
+    let count = others.iter().map(|&d| shape[d as usize] as f64).product();
+    let mut norm = Norm {
+        parts: Parts::new(module, op),
+        wide: if dtype.bits() < 32 { DType::F32 } else { dtype },
+        shape,
+        feature: spec.feature_index,
+        others,
+        count,
+        epsilon: f64::from(spec.epsilon),
+    };
+    let values = match (kind, operands.as_slice()) {
+        (BatchNormKind::Training, &[x, scale, offset]) => norm.training(x, scale, offset)?,
+        (BatchNormKind::Grad, &[x, scale, mean, variance, dy]) => norm.grad(x, scale, mean, variance, dy)?,
+        _ => return None,
+    };
+    let values = values.into_iter().map(|value| norm.parts.convert(value, dtype)).collect();
+    norm.parts.finish(out);
+    Some(values)
+}
+
+struct Norm<'m> {
+    parts: Parts<'m>,
+    /// The element type to compute with.
+    wide: DType,
+    shape: Vec<i64>,
+    feature: u32,
+    /// All dimensions but the feature's.
+    others: DimList,
+    /// Elements per feature.
+    count: f64,
+    epsilon: f64,
+}
+
+impl Norm<'_> {
+    fn training(&mut self, x: ValueId, scale: ValueId, offset: ValueId) -> Option<Vec<ValueId>> {
+        let [x, scale, offset] = [x, scale, offset].map(|value| self.parts.convert(value, self.wide));
+        let square = self.multiply(x, x);
+        let (sum, squares) = (self.sum(x)?, self.sum(square)?);
+        let (mean, mean_square) = (self.per_element(sum)?, self.per_element(squares)?);
+        let square_mean = self.multiply(mean, mean);
+        let variance = self.parts.binary(BinaryOp::Subtract, mean_square, square_mean);
+        // Rounding must not make it negative.
+        let zero = self.parts.full(0.0, variance)?;
+        let variance = self.parts.binary(BinaryOp::Maximum, variance, zero);
+        let inverse = self.inverse_deviation(variance)?;
+        let factor = self.multiply(inverse, scale);
+        let centered = self.centered(x, mean)?;
+        let factor = self.spread(factor)?;
+        let scaled = self.multiply(centered, factor);
+        let offset = self.spread(offset)?;
+        Some(vec![self.parts.binary(BinaryOp::Add, scaled, offset), mean, variance])
+    }
+
+    fn grad(
+        &mut self,
+        x: ValueId,
+        scale: ValueId,
+        mean: ValueId,
+        variance: ValueId,
+        dy: ValueId,
+    ) -> Option<Vec<ValueId>> {
+        let [x, scale, mean, variance, dy] =
+            [x, scale, mean, variance, dy].map(|value| self.parts.convert(value, self.wide));
+        let inverse = self.inverse_deviation(variance)?;
+        let centered = self.centered(x, mean)?;
+        let product = self.multiply(dy, centered);
+        let (d_offset, products) = (self.sum(dy)?, self.sum(product)?);
+        let d_scale = self.multiply(products, inverse);
+        // What the mean and the deviation of the batch have to do with each element.
+        let by_mean = self.per_element(d_offset)?;
+        let by_deviation = self.multiply(d_scale, inverse);
+        let by_deviation = self.per_element(by_deviation)?;
+        let (by_mean, by_deviation) = (self.spread(by_mean)?, self.spread(by_deviation)?);
+        let by_deviation = self.multiply(centered, by_deviation);
+        let rest = self.parts.binary(BinaryOp::Subtract, dy, by_mean);
+        let rest = self.parts.binary(BinaryOp::Subtract, rest, by_deviation);
+        let factor = self.multiply(scale, inverse);
+        let factor = self.spread(factor)?;
+        Some(vec![self.multiply(rest, factor), d_scale, d_offset])
+    }
+
+    fn multiply(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        self.parts.binary(BinaryOp::Multiply, a, b)
+    }
+
+    /// The sum for each feature.
+    fn sum(&mut self, value: ValueId) -> Option<ValueId> {
+        self.parts.sum(value, self.others.clone())
+    }
+
+    /// A number for each feature, divided by how many elements that has.
+    fn per_element(&mut self, value: ValueId) -> Option<ValueId> {
+        let count = self.parts.full(self.count, value)?;
+        Some(self.parts.binary(BinaryOp::Divide, value, count))
+    }
+
+    /// The same number for all elements of a feature.
+    fn spread(&mut self, value: ValueId) -> Option<ValueId> {
+        self.parts.spread(value, smallvec![self.feature], &self.shape)
+    }
+
+    fn centered(&mut self, x: ValueId, mean: ValueId) -> Option<ValueId> {
+        let mean = self.spread(mean)?;
+        Some(self.parts.binary(BinaryOp::Subtract, x, mean))
+    }
+
+    fn inverse_deviation(&mut self, variance: ValueId) -> Option<ValueId> {
+        let epsilon = self.parts.full(self.epsilon, variance)?;
+        let sum = self.parts.binary(BinaryOp::Add, variance, epsilon);
+        Some(self.parts.unary(UnaryOp::Rsqrt, sum))
+    }
+}

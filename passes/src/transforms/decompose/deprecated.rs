@@ -1,0 +1,73 @@
+//! Operations that StableHLO has newer ones for: `broadcast` and `torch_index_select`. (`einsum` has a file of its own.)
+
+use shardc_ir::{GatherSpec, Module, OpId, OpKind, SizeList, ValueId};
+
+use super::replacement::Parts;
+
+/// `broadcast`: the operand's dimensions come last.
+pub(super) fn broadcast(
+    module: &mut Module,
+    op: OpId,
+    sizes: &SizeList,
+    out: &mut Vec<OpId>,
+) -> Option<ValueId> {
+    let (&operand, &result) = (module.ops[op].operands.first()?, module.ops[op].results.first()?);
+    let (ty, rank) = (module.values[result].ty, module.rank(operand));
+    let dims = (sizes.len()..sizes.len() + rank).map(|d| d as u32).collect();
+    let mut parts = Parts::new(module, op);
+    let value = parts.of_type(OpKind::BroadcastInDim { dims }, &[operand], ty);
+    parts.finish(out);
+    Some(value)
+}
+
+/// `torch_index_select`: slices of the operand at the places that the indices say, in the place of dimension `dim`. The
+/// first `batch_dims` dimensions of both go along.
+pub(super) fn index_select(
+    module: &mut Module,
+    op: OpId,
+    dim: i64,
+    batch_dims: i64,
+    out: &mut Vec<OpId>,
+) -> Option<ValueId> {
+    let &[operand, indices] = module.ops[op].operands.as_slice() else { return None };
+    let &result = module.ops[op].results.first()?;
+    let (rank, index_rank) = (module.rank(operand), module.rank(indices));
+    let from_end = |n: i64, rank: usize| usize::try_from(if n < 0 { n + rank as i64 } else { n }).ok();
+    let (dim, batch) = (from_end(dim, rank)?, from_end(batch_dims, index_rank)?);
+    let known = |v: ValueId| module.stored(v).is_some_and(|t| t.is_static());
+    let agree = batch <= dim
+        && dim < rank
+        && batch <= index_rank
+        && module.shape(operand).get(..batch) == module.shape(indices).get(..batch);
+    let are_integers = module.stored(indices).is_some_and(|t| t.dtype.is_integer());
+    if !agree || !are_integers {
+        return None;
+    }
+    let (from, at) = (module.shape(operand), module.shape(indices));
+    let fits = [&from[..dim], &at[batch..], &from[dim + 1..]].concat() == module.shape(result);
+    // A slice of one element does not fit a dimension that has none.
+    let has_slices = from[..batch].iter().chain(&from[dim..=dim]).all(|&n| n > 0);
+    if !fits || !has_slices || ![operand, indices, result].into_iter().all(known) {
+        return None;
+    }
+    let list = |range: std::ops::Range<usize>| range.map(|d| d as u32);
+    let mut slice_sizes = SizeList::from_slice(from);
+    slice_sizes[..batch].fill(1);
+    slice_sizes[dim] = 1;
+    let behind = dim + index_rank - batch;
+    let spec = GatherSpec {
+        offset_dims: list(batch..dim).chain(list(behind..behind + rank - dim - 1)).collect(),
+        collapsed_slice_dims: list(dim..dim + 1).collect(),
+        operand_batching_dims: list(0..batch).collect(),
+        start_indices_batching_dims: list(0..batch).collect(),
+        start_index_map: list(dim..dim + 1).collect(),
+        index_vector_dim: index_rank as u32,
+        slice_sizes,
+        indices_are_sorted: None,
+    };
+    let ty = module.values[result].ty;
+    let mut parts = Parts::new(module, op);
+    let value = parts.of_type(OpKind::Gather(Box::new(spec)), &[operand, indices], ty);
+    parts.finish(out);
+    Some(value)
+}

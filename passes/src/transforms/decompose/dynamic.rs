@@ -1,0 +1,181 @@
+//! Operations that take shapes, sizes and paddings as operands, where these say nothing new.
+//!
+//! Where the result has a static type, a shape that is an operand can only be that shape, and sizes of slices follow from it
+//! too. Paddings and starts have to be constants, or follow from constants; a slice of stride one may also start at a place
+//! known at run time.
+
+use shardc_ir::{
+    BinaryOp, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, SizeList, SliceSpec,
+    TensorType, ValueId, infer_types,
+};
+use smallvec::smallvec;
+
+use super::replacement::Parts;
+
+/// How many operations are looked at for what an operand is.
+const LOOKS: u32 = 64;
+
+/// Appends the form of an operation of which attributes say all; returns its result. `None` where it stays.
+pub(super) fn expand(
+    module: &mut Module,
+    op: OpId,
+    kind: &DynamicOp,
+    out: &mut Vec<OpId>,
+) -> Option<ValueId> {
+    let operands = module.ops[op].operands.clone();
+    let &result = module.ops[op].results.first()?;
+    let is_static = |v: ValueId| {
+        module.stored(v).is_some_and(|ty| ty.is_static())
+            && module.tensor(v).is_none_or(|t| t.encoding.is_none())
+    };
+    if !operands.iter().chain([&result]).all(|&v| is_static(v)) {
+        return None;
+    }
+    let list = |i: usize| integers(module, *operands.get(i)?, &mut { LOOKS });
+    let (form, inputs) = match kind {
+        DynamicOp::Reshape => (OpKind::Reshape, 1),
+        DynamicOp::BroadcastInDim(spec) => (OpKind::BroadcastInDim { dims: spec.dims.clone() }, 1),
+        DynamicOp::Iota { dim } => (OpKind::Iota { dim: *dim }, 0),
+        DynamicOp::Pad => {
+            let spec = PadSpec { low: list(2)?, high: list(3)?, interior: list(4)? };
+            (OpKind::Pad(Box::new(spec)), 2)
+        }
+        DynamicOp::RealSlice => {
+            let stride = list(3)?;
+            match (list(1), list(2)) {
+                (Some(start), Some(limit)) => {
+                    (OpKind::Slice(Box::new(SliceSpec { start, limit, stride })), 1)
+                }
+                _ if stride.iter().all(|&n| n == 1) => return slice_at(module, op, out),
+                _ => return None,
+            }
+        }
+        DynamicOp::Gather(spec) => {
+            let mut spec = spec.clone();
+            spec.slice_sizes = list(2).or_else(|| slice_sizes(module, &spec, *operands.first()?, result))?;
+            (OpKind::Gather(spec), 2)
+        }
+        DynamicOp::Convolution(spec) => {
+            let mut spec = spec.clone();
+            spec.padding = list(2)?.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            (OpKind::Convolution(spec), 2)
+        }
+    };
+    let ty = module.values[result].ty;
+    // The shapes of the first three have been compared already, as far as they are known.
+    if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
+        let inferred = infer_types(module, &form, operands.get(..inputs)?, &[]).ok()?;
+        let shape = |ty| module.types.shape_of(ty);
+        if inferred.first().is_none_or(|&inferred| shape(inferred) != shape(ty)) {
+            return None;
+        }
+    }
+    let mut parts = Parts::new(module, op);
+    let value = parts.of_type(form, operands.get(..inputs)?, ty);
+    parts.finish(out);
+    Some(value)
+}
+
+/// The sizes of the slices of a gather with a result of known shape.
+fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: ValueId) -> Option<SizeList> {
+    let mut kept = spec.offset_dims.iter().map(|&d| module.shape(result).get(d as usize).copied());
+    let sizes = (0..module.rank(operand) as u32).map(|d| {
+        let is_one = spec.collapsed_slice_dims.contains(&d) || spec.operand_batching_dims.contains(&d);
+        if is_one { Some(1) } else { kept.next()? }
+    });
+    sizes.collect()
+}
+
+/// `real_dynamic_slice` of stride one: its result says how large it is.
+fn slice_at(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<ValueId> {
+    let &[operand, starts, ..] = module.ops[op].operands.as_slice() else { return None };
+    let ty = module.values[*module.ops[op].results.first()?].ty;
+    let sizes = SizeList::from_slice(module.types.shape_of(ty)?);
+    let dtype = module.tensor(starts)?.dtype;
+    if module.shape(starts) != [sizes.len() as i64]
+        || sizes.iter().zip(module.shape(operand)).any(|(m, n)| m > n)
+    {
+        return None;
+    }
+    let mut parts = Parts::new(module, op);
+    let mut operands = vec![operand];
+    for d in 0..sizes.len() as i64 {
+        let at = SliceSpec { start: smallvec![d], limit: smallvec![d + 1], stride: smallvec![1] };
+        let start = parts.op(OpKind::Slice(Box::new(at)), &[starts], &[1], dtype);
+        operands.push(parts.op(OpKind::Reshape, &[start], &[], dtype));
+    }
+    let value = parts.of_type(OpKind::DynamicSlice { sizes }, &operands, ty);
+    parts.finish(out);
+    Some(value)
+}
+
+/// `get_dimension_size` of a dimension of known size.
+pub(super) fn dimension_size(
+    module: &mut Module,
+    op: OpId,
+    dim: u32,
+    out: &mut Vec<OpId>,
+) -> Option<ValueId> {
+    let &operand = module.ops[op].operands.first()?;
+    let size = *module.shape(operand).get(dim as usize)?;
+    let size = i32::try_from(size).ok().filter(|&size| size >= 0)?;
+    let mut parts = Parts::new(module, op);
+    let value = parts.splat(&size.to_le_bytes(), &[], DType::I32);
+    parts.finish(out);
+    Some(value)
+}
+
+/// The integers that a value of one dimension at most always has, row-major. `None` where that takes more than `looks`
+/// operations to see.
+fn integers(module: &Module, value: ValueId, looks: &mut u32) -> Option<SizeList> {
+    *looks = looks.checked_sub(1)?;
+    let ty = module.tensor(value).filter(|ty| ty.dtype.class() == DTypeClass::Signed && ty.is_static())?;
+    let op = &module.ops[module.def_op(value)?];
+    let mut operand = |i: usize| integers(module, *op.operands.get(i)?, looks);
+    let values = match &op.kind {
+        OpKind::Constant(_) => return module.constant_integers(value),
+        OpKind::Reshape | OpKind::Convert => operand(0)?,
+        OpKind::BroadcastInDim { .. } if ty.rank() <= 1 => match operand(0)?.as_slice() {
+            &[n] => SizeList::from_elem(n, usize::try_from(ty.num_elements()?).ok()?),
+            all => SizeList::from_slice(all),
+        },
+        OpKind::Concatenate { .. } if ty.rank() == 1 => {
+            let mut all = SizeList::new();
+            for i in 0..op.operands.len() {
+                all.extend(operand(i)?);
+            }
+            all
+        }
+        OpKind::Slice(spec) if ty.rank() == 1 => {
+            let (start, limit) =
+                (usize::try_from(*spec.start.first()?), usize::try_from(*spec.limit.first()?));
+            let stride = usize::try_from(*spec.stride.first()?).ok().filter(|&n| n > 0)?;
+            operand(0)?.get(start.ok()?..limit.ok()?)?.iter().step_by(stride).copied().collect()
+        }
+        OpKind::Binary(binary) => {
+            let (a, b) = (operand(0)?, operand(1)?);
+            a.iter().zip(&b).map(|(&a, &b)| combine(*binary, a, b)).collect::<Option<_>>()?
+        }
+        _ => return None,
+    };
+    let fits = values.iter().all(|&n| represents(ty, n)) && Some(values.len() as i64) == ty.num_elements();
+    fits.then_some(values)
+}
+
+fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Subtract => a.checked_sub(b),
+        BinaryOp::Multiply => a.checked_mul(b),
+        BinaryOp::Divide => a.checked_div(b),
+        BinaryOp::Maximum => Some(a.max(b)),
+        BinaryOp::Minimum => Some(a.min(b)),
+        _ => None,
+    }
+}
+
+/// Whether elements of the type include a number: what wraps round is not followed.
+fn represents(ty: &TensorType, n: i64) -> bool {
+    let bits = ty.dtype.bits();
+    bits >= 64 || (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&n)
+}

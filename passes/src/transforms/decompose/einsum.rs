@@ -1,0 +1,167 @@
+//! `einsum` and `unary_einsum` as products and sums.
+//!
+//! Letters that one operand has twice are its diagonal, those that only one operand has are added up first, those that
+//! both have are contracted or batched; what comes out is brought into the order of the result. `...` stands for
+//! dimensions counted from the last. What does not fit the shapes, or has a letter twice in the result, stays.
+
+use shardc_ir::{CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, ValueId};
+
+use super::replacement::Parts;
+
+/// What names a dimension: a letter, or the place among those of `...`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Letter(char),
+    Rest(usize),
+}
+
+/// A tensor and the names of its dimensions.
+struct Term {
+    value: ValueId,
+    labels: Vec<Label>,
+}
+
+impl Term {
+    fn place(&self, label: Label) -> Option<usize> {
+        self.labels.iter().position(|&l| l == label)
+    }
+}
+
+/// Appends what the letters say; returns the result. `None` where it stays.
+pub(super) fn expand(module: &mut Module, op: OpId, config: &str, out: &mut Vec<OpId>) -> Option<ValueId> {
+    let data = &module.ops[op];
+    let (operands, &result) = (data.operands.clone(), data.results.first()?);
+    let plain = |v: ValueId| module.tensor(v).is_some_and(|t| t.is_static() && t.encoding.is_none());
+    if !operands.iter().chain([&result]).all(|&v| plain(v)) {
+        return None;
+    }
+    let (inputs, output) = config.split_once("->")?;
+    let inputs: Vec<&str> = inputs.split(',').collect();
+    if inputs.len() != operands.len() {
+        return None;
+    }
+    let output = labels(output, module.rank(result))?;
+    let mut terms = Vec::with_capacity(inputs.len());
+    for (text, &value) in inputs.into_iter().zip(&operands) {
+        terms.push(Term { value, labels: labels(text, module.rank(value))? });
+    }
+    if !fits(module, &terms, &Term { value: result, labels: output.clone() }) {
+        return None;
+    }
+
+    let dtype = module.tensor(result)?.dtype;
+    let mut parts = Parts::new(module, op);
+    for i in 0..terms.len() {
+        diagonals(&mut parts, &mut terms[i])?;
+        let is_needed = |label: &Label| {
+            output.contains(label)
+                || terms.iter().enumerate().any(|(j, t)| j != i && t.labels.contains(label))
+        };
+        let (kept, alone): (Vec<Label>, Vec<Label>) = terms[i].labels.iter().copied().partition(is_needed);
+        if !alone.is_empty() {
+            let dims = alone.iter().filter_map(|&label| terms[i].place(label)).map(|d| d as u32).collect();
+            let value = parts.sum(terms[i].value, dims)?;
+            terms[i] = Term { value, labels: kept };
+        }
+    }
+    let product = match terms.as_slice() {
+        [one] => Term { value: parts.convert(one.value, dtype), labels: one.labels.clone() },
+        [lhs, rhs] => product(&mut parts, lhs, rhs, &output, dtype)?,
+        _ => return None,
+    };
+    // An operand itself does not stand for the result, which may have a sharding of its own.
+    let value = if product.labels == output && !operands.contains(&product.value) {
+        product.value
+    } else {
+        let places = output.iter().map(|&label| product.place(label).map(|d| d as u32));
+        let permutation: DimList = places.collect::<Option<_>>()?;
+        let shape = parts.shape(result).to_vec();
+        parts.op(OpKind::Transpose { permutation }, &[product.value], &shape, dtype)
+    };
+    parts.finish(out);
+    Some(value)
+}
+
+/// The labels of a tensor of this rank; blanks do not count.
+fn labels(text: &str, rank: usize) -> Option<Vec<Label>> {
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let letters = |text: &str| -> Option<Vec<Label>> {
+        text.chars().map(|c| c.is_ascii_alphabetic().then_some(Label::Letter(c))).collect()
+    };
+    let labels = match text.split_once("...") {
+        None => letters(&text)?,
+        Some((before, after)) => {
+            let (before, after) = (letters(before)?, letters(after)?);
+            let rest = rank.checked_sub(before.len() + after.len())?;
+            let rest = (0..rest).rev().map(Label::Rest);
+            before.into_iter().chain(rest).chain(after).collect()
+        }
+    };
+    (labels.len() == rank).then_some(labels)
+}
+
+/// Whether each label has one size, and those of the result are different and come from operands.
+fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
+    let mut sizes: Vec<(Label, i64)> = Vec::new();
+    for term in terms {
+        for (&label, &n) in term.labels.iter().zip(module.shape(term.value)) {
+            match sizes.iter().find(|(known, _)| *known == label) {
+                Some(&(_, size)) if size != n => return false,
+                Some(_) => {}
+                None => sizes.push((label, n)),
+            }
+        }
+    }
+    let shape = module.shape(result.value);
+    result.labels.iter().enumerate().all(|(i, &label)| {
+        !result.labels[..i].contains(&label) && shape.get(i).is_some_and(|&n| sizes.contains(&(label, n)))
+    })
+}
+
+/// Keeps the elements of `term` at which dimensions of the same label have the same index.
+fn diagonals(parts: &mut Parts<'_>, term: &mut Term) -> Option<()> {
+    while let Some((i, j)) = twice(&term.labels) {
+        let shape = parts.shape(term.value).to_vec();
+        let dtype = parts.dtype(term.value)?;
+        let [row, column] = [i, j].map(|d| parts.op(OpKind::Iota { dim: d as u32 }, &[], &shape, DType::I32));
+        let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+        let equal = parts.op(equal, &[row, column], &shape, DType::I1);
+        let zeros = parts.zeros(&shape, dtype);
+        let value = parts.op(OpKind::Select, &[equal, term.value, zeros], &shape, dtype);
+        term.value = parts.sum(value, DimList::from_slice(&[j as u32]))?;
+        term.labels.remove(j);
+    }
+    Some(())
+}
+
+/// The first two places of a label.
+fn twice(labels: &[Label]) -> Option<(usize, usize)> {
+    labels.iter().enumerate().find_map(|(j, label)| Some((labels[..j].iter().position(|l| l == label)?, j)))
+}
+
+/// The product of two tensors, with what both have and the output has not contracted.
+fn product(parts: &mut Parts<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtype: DType) -> Option<Term> {
+    let mut spec = DotSpec::default();
+    let mut batch = Vec::new();
+    for (l, &label) in lhs.labels.iter().enumerate() {
+        let Some(r) = rhs.place(label) else { continue };
+        let (of_lhs, of_rhs) = if output.contains(&label) {
+            batch.push(label);
+            (&mut spec.lhs_batch, &mut spec.rhs_batch)
+        } else {
+            (&mut spec.lhs_contract, &mut spec.rhs_contract)
+        };
+        of_lhs.push(l as u32);
+        of_rhs.push(r as u32);
+    }
+    let free = |a: &Term, b: &Term| -> Vec<Label> {
+        a.labels.iter().copied().filter(|&label| b.place(label).is_none()).collect()
+    };
+    let labels = [batch, free(lhs, rhs), free(rhs, lhs)].concat();
+    let size = |label: &Label| {
+        [lhs, rhs].into_iter().find_map(|t| parts.shape(t.value).get(t.place(*label)?).copied())
+    };
+    let shape: Vec<i64> = labels.iter().map(size).collect::<Option<_>>()?;
+    let value = parts.op(OpKind::DotGeneral(Box::new(spec)), &[lhs.value, rhs.value], &shape, dtype);
+    Some(Term { value, labels })
+}

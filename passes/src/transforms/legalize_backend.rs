@@ -1,0 +1,320 @@
+//! Legalizing for back ends: a module in which nothing is left that only a partitioner understands.
+//!
+//! [`legalize`] takes a module whose every value is what one device holds (a partitioned program, or one that was never
+//! partitioned) and makes it the module that is handed to a PJRT plugin, as text or as bytecode:
+//!
+//! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`,
+//!   `sdy.propagation_barrier`, data-flow edges, `@Sharding`) are replaced by their operands; sharding groups go.
+//! * Meshes, shardings, and attributes that hold them are dropped. Plugins need not know the `sdy` dialect.
+//! * The module says how many replicas or partitions run it, and its entry function is called `main`.
+//! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
+//!   for wherever there is more than one partition.
+
+use shardc_ir::{Attr, AttrDict, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SpmdMode, ValueId};
+
+use crate::transforms::forward::Forward;
+
+/// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
+const MAX_DEPTH: usize = 128;
+
+/// What a back end is told about the devices that run a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackendOptions {
+    /// What a device is to the back end.
+    pub spmd_mode: SpmdMode,
+    /// Number of devices that run the program, written as `mhlo.num_replicas` or `mhlo.num_partitions`; its entry
+    /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
+    /// none, the numbers stay that it says itself, one if it says nothing.
+    pub num_devices: Option<usize>,
+}
+
+/// Makes the module what a back end takes.
+///
+/// # Errors
+/// The module holds operations on global values (`SH0501`: it has to be partitioned first), regions nested too deep
+/// (`SH0507`), or a part that is kept as text (`SH0508`).
+pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Diagnostic> {
+    if let Some(kept) = module.kept.first() {
+        return Err(kept.unsupported("SH0508"));
+    }
+    let manual = match options.spmd_mode {
+        SpmdMode::Replica => None,
+        SpmdMode::Partition => Some(Attr::Str("{manual}".into())),
+    };
+    let mut pass = Legalize { forward: Forward::default(), manual };
+    for body in module.bodies().collect::<Vec<_>>() {
+        pass.region(module, body, 0)?;
+    }
+    for func in module.funcs.keys().collect::<Vec<_>>() {
+        pass.signature(module, func);
+    }
+    strip(&mut module.attrs);
+    set_device_counts(module, options);
+    if options.num_devices.is_some() {
+        rename_entry(module);
+    }
+    module.mesh_names.clear();
+    module.shardings.clear_values();
+    Ok(())
+}
+
+struct Legalize {
+    forward: Forward,
+    /// The mark of a value that is what one device holds, where such marks are wanted.
+    manual: Option<Attr>,
+}
+
+impl Legalize {
+    fn region(&mut self, module: &mut Module, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
+        if depth > MAX_DEPTH {
+            let message = format!("regions are nested more than {MAX_DEPTH} deep");
+            return Err(Diagnostic::unsupported("SH0507", message));
+        }
+        let mut kept = Vec::with_capacity(module.regions[region].ops.len());
+        for op in std::mem::take(&mut module.regions[region].ops) {
+            self.forward.rewrite(&mut module.ops[op].operands);
+            match fate(module, op).map_err(|d| located(module, op, d))? {
+                Fate::Erase => continue,
+                Fate::Forward => {
+                    let op = &module.ops[op];
+                    for (&from, &to) in op.results.iter().zip(&op.operands) {
+                        self.forward.set(from, to);
+                    }
+                    continue;
+                }
+                Fate::Keep => {}
+            }
+            self.attributes(module, op);
+            for inner in module.ops[op].regions.clone() {
+                self.region(module, inner, depth + 1)?;
+            }
+            kept.push(op);
+        }
+        module.regions[region].ops = kept;
+        Ok(())
+    }
+
+    fn attributes(&self, module: &mut Module, op: OpId) {
+        let op = &mut module.ops[op];
+        strip(&mut op.attrs);
+        match &mut op.kind {
+            OpKind::CustomCall(call) => strip(&mut call.props),
+            OpKind::Opaque(spec) => strip(&mut spec.props),
+            _ => {}
+        }
+        // A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which
+        // wants the shardings inside and outside to agree, but takes values out of their tuples and puts others in.
+        // One mark goes for all results of an operation, since XLA may change their number.
+        let is_marked = !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
+        if let Some(manual) = self.manual.clone().filter(|_| is_marked) {
+            op.attrs.set("mhlo.sharding", manual);
+        }
+    }
+
+    fn signature(&self, module: &mut Module, func: FuncId) {
+        let func = &mut module.funcs[func];
+        strip(&mut func.attrs);
+        for (dicts, count) in
+            [(&mut func.arg_attrs, func.params.len()), (&mut func.res_attrs, func.results.len())]
+        {
+            dicts.iter_mut().for_each(strip);
+            if let Some(manual) = &self.manual {
+                dicts.resize_with(count, AttrDict::new);
+                for dict in dicts {
+                    dict.set("mhlo.sharding", manual.clone());
+                }
+            }
+        }
+        func.res_shardings.fill(None.into());
+    }
+}
+
+/// Gives the function that runs the name that back ends ask for.
+fn rename_entry(module: &mut Module) {
+    let Some(entry) = module.entry() else { return };
+    let old = std::mem::replace(&mut module.funcs[entry].name, "main".into());
+    // The position is kept: it is the order of printing.
+    if let Some(at) = module.func_names.get_index_of(&old) {
+        let _ = module.func_names.replace_index(at, "main".into());
+    }
+}
+
+/// Says how many replicas and partitions run the program.
+fn set_device_counts(module: &mut Module, options: &BackendOptions) {
+    const COUNTS: [&str; 2] = ["mhlo.num_partitions", "mhlo.num_replicas"];
+    // A partitioned program, whose meshes are gone, says itself how many run it.
+    let is_said = COUNTS.iter().all(|name| module.attrs.get(name).is_some());
+    if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
+        return;
+    }
+    let devices = options
+        .num_devices
+        .unwrap_or_else(|| module.meshes.values().map(|mesh| mesh.num_devices()).max().unwrap_or(1));
+    let (replicas, partitions) = match options.spmd_mode {
+        SpmdMode::Replica => (devices, 1),
+        SpmdMode::Partition => (1, devices),
+    };
+    for (name, count) in COUNTS.into_iter().zip([partitions, replicas]) {
+        module.attrs.set(name, Attr::Int(count as i64, "i32".into()));
+    }
+}
+
+/// Drops attributes that speak of global values, and the reader's notes for the printer.
+fn strip(attrs: &mut AttrDict) {
+    let is_dropped = |name: &str| {
+        matches!(name, "mhlo.sharding" | "sdy.sharding" | "sdy.sharding_rule") || name.starts_with("shardc.")
+    };
+    attrs.retain(|name| !is_dropped(name));
+}
+
+/// A diagnostic that has no place yet gets that of `op`.
+fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
+        return diagnostic;
+    }
+    Diagnostic { user_loc: module.user_loc(op), ..diagnostic.at(module.ops[op].span) }
+}
+
+/// What becomes of an operation.
+enum Fate {
+    /// Nothing is left of it.
+    Erase,
+    /// Its results are its operands.
+    Forward,
+    /// It is what a device does.
+    Keep,
+}
+
+/// Calls with which GSPMD goes from global values to those of one device and back.
+const CROSSINGS: [&str; 2] = ["SPMDFullToShardShape", "SPMDShardToFullShape"];
+
+fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
+    use OpKind as K;
+    let op = &module.ops[id];
+    let global = |what: String| {
+        Diagnostic::invalid("SH0501", format!("{what} is about global values and cannot be lowered"))
+            .hint("partition the program first")
+    };
+    Ok(match &op.kind {
+        K::ShardingConstraint(_) | K::Reshard(_) | K::PropagationBarrier { .. } => Fate::Forward,
+        K::DataFlowEdge(_) | K::FuncDataFlowEdge => Fate::Forward,
+        K::ShardingGroup { .. } => Fate::Erase,
+        K::MeshCollective(_) | K::ManualComputation(_) => {
+            return Err(global(format!("`{}`", op.kind.name())));
+        }
+        K::CustomCall(call) if CROSSINGS.contains(&&*call.target) => {
+            return Err(global(format!("`@{}`", call.target)));
+        }
+        K::CustomCall(call) if &*call.target == "Sharding" && is_identity(module, id) => Fate::Forward,
+        K::Opaque(spec) => {
+            let name = &*spec.name;
+            let dialect = name.split_once('.').map_or("", |(dialect, _)| dialect);
+            if matches!(dialect, "" | "builtin" | "func") {
+                return Err(Diagnostic::unsupported("SH0501", format!("`{name}` cannot be lowered")));
+            }
+            Fate::Keep
+        }
+        K::Unary(_)
+        | K::Binary(_)
+        | K::Compare(..)
+        | K::Select
+        | K::Clamp
+        | K::Convert
+        | K::BitcastConvert
+        | K::ReducePrecision { .. }
+        | K::Constant(_)
+        | K::Iota { .. }
+        | K::BroadcastInDim { .. }
+        | K::Reshape
+        | K::Transpose { .. }
+        | K::Reverse { .. }
+        | K::Slice(_)
+        | K::DynamicSlice { .. }
+        | K::DynamicUpdateSlice
+        | K::Concatenate { .. }
+        | K::Pad(_)
+        | K::DotGeneral(_)
+        | K::Convolution(_)
+        | K::Reduce { .. }
+        | K::ReduceWindow(_)
+        | K::SelectAndScatter(_)
+        | K::Sort { .. }
+        | K::Gather(_)
+        | K::Scatter(_)
+        | K::RngBitGenerator { .. }
+        | K::Fft { .. }
+        | K::Cholesky { .. }
+        | K::TriangularSolve(_)
+        | K::While
+        | K::Case
+        | K::If
+        | K::OptimizationBarrier
+        | K::Call { .. }
+        | K::CustomCall(_)
+        | K::Tuple
+        | K::GetTupleElement { .. }
+        | K::AfterAll
+        | K::AllReduce(_)
+        | K::AllGather { .. }
+        | K::ReduceScatter { .. }
+        | K::AllToAll { .. }
+        | K::CollectivePermute(_)
+        | K::CollectiveBroadcast(_)
+        | K::PartitionId
+        | K::BatchNorm(..)
+        | K::Map { .. }
+        | K::Rng(_)
+        | K::Dynamic(_)
+        | K::GetDimensionSize { .. }
+        | K::SetDimensionSize { .. }
+        | K::Broadcast { .. }
+        | K::Einsum { .. }
+        | K::UnaryEinsum { .. }
+        | K::TorchIndexSelect { .. }
+        | K::UniformQuantize
+        | K::UniformDequantize
+        | K::Composite(_)
+        | K::AsyncStart
+        | K::AsyncDone
+        | K::CreateToken
+        | K::Infeed(_)
+        | K::Outfeed { .. }
+        | K::Send(_)
+        | K::Recv(_)
+        | K::CollectiveReduce(_)
+        | K::CrossReplicaSum(_)
+        | K::Broadcasting(_)
+        | K::ConstantLike(_)
+        | K::TopK { .. }
+        | K::RaggedDot(_)
+        | K::Scan(_)
+        | K::NamedComputation(_)
+        | K::Return
+        | K::ReplicaId => Fate::Keep,
+    })
+}
+
+/// Whether an operation has one operand and one result of the same type.
+fn is_identity(module: &Module, id: OpId) -> bool {
+    let op = &module.ops[id];
+    let ty = |v: ValueId| module.values[v].ty;
+    matches!((&op.operands[..], &op.results[..]), (&[a], &[b]) if ty(a) == ty(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_of_a_program_that_runs_is_called_main() {
+        let text = "func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }";
+        let read = shardc_stablehlo::parse(text).unwrap();
+        for (num_devices, name, count) in [(None, "step", 1), (Some(8), "main", 8)] {
+            let mut module = read.clone();
+            legalize(&mut module, &BackendOptions { num_devices, ..BackendOptions::default() }).unwrap();
+            assert_eq!(shardc_ir::verify(&module), Ok(()));
+            assert_eq!(&*module.funcs[module.entry().unwrap()].name, name);
+            assert_eq!(module.attrs.get("mhlo.num_replicas"), Some(&Attr::Int(count, "i32".into())));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Adds and transposes pending sums before they are completed.
+//!
+//! The sum of two values that are each completed by the same reduction is completed once: where an addition
+//! reads two reshards from the same pending sharding, and nothing else reads them, it adds the pending values
+//! and the reshard comes after it. The gradient that flows into a layer through several products is such a
+//! sum, so a transformer's backward pass needs one all-reduce where it would take three.
+//!
+//! Where such sums are added to something else one after the other, `(x + a) + b`, they are added to each other first,
+//! `x + (a + b)`: devices add their parts in no particular order either.
+//!
+//! The transpose of a completed sum that nothing else reads is completed after it. The gradient of a weight is a product
+//! that is transposed, which back ends make one product of, as long as no collective stands between.
+
+use shardc_ir::{
+    BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, TypeId,
+    Value, ValueDef, ValueId,
+};
+
+use crate::analysis::regions::program_regions;
+
+/// Does so everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
+pub fn merge_reductions(module: &mut Module, body: RegionId) {
+    let mut readers = vec![0u32; module.values.len()];
+    for op in module.walk(body) {
+        for v in &module.ops[op].operands {
+            readers[v.index()] += 1;
+        }
+    }
+    for region in program_regions(module, body) {
+        let ops = std::mem::take(&mut module.regions[region].ops);
+        let mut out = Vec::with_capacity(ops.len());
+        for op in ops {
+            if let Some([sum, reshard]) = regroup(module, op, &mut readers) {
+                out.extend([sum, reshard]);
+            }
+            out.push(op);
+            let reshard = match module.ops[op].kind {
+                OpKind::Transpose { .. } => transpose(module, op, &mut readers),
+                _ => merge(module, op, &mut readers),
+            };
+            out.extend(reshard);
+        }
+        module.regions[region].ops = out;
+    }
+}
+
+/// A value that completes a pending sum.
+#[derive(Clone, Copy)]
+struct Completed {
+    value: ValueId,
+    /// The pending sum, and its sharding.
+    source: ValueId,
+    pending: ShardingId,
+}
+
+/// The operands of an addition of two values.
+fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
+    let data = &module.ops[op];
+    match (&data.kind, data.operands.as_slice()) {
+        (OpKind::Binary(BinaryOp::Add), &[a, b]) if a != b => Some([a, b]),
+        _ => None,
+    }
+}
+
+/// Whether one reduction completes both sums as `wanted`.
+fn together(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
+    let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
+    let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
+    same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
+}
+
+/// The reshard that completes the sum which `op` now makes, if it is an addition of two sums that are completed alike.
+fn merge(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+    let [a, b] = addends(module, op)?;
+    let (one, other) = (completed(module, a, readers)?, completed(module, b, readers)?);
+    let result = module.ops[op].results[0];
+    let wanted = module.shardings.of(result)?;
+    if !together(module, one, other, wanted) {
+        return None;
+    }
+    module.ops[op].operands = [one.source, other.source].into_iter().collect();
+    Some(complete_after(module, op, one.pending, wanted, readers))
+}
+
+/// The reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.
+fn transpose(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+    let data = &module.ops[op];
+    let (OpKind::Transpose { permutation }, &[operand]) = (&data.kind, data.operands.as_slice()) else {
+        return None;
+    };
+    let before = completed(module, operand, readers)?;
+    let [pending, whole] = [before.pending, module.shardings.of(operand)?].map(|sharding| {
+        let sharding = module.shardings.get(sharding);
+        let dims = permutation.iter().map(|&dim| sharding.dims[dim as usize].clone()).collect();
+        TensorSharding { dims, ..sharding.clone() }
+    });
+    let wanted = module.shardings.of(module.ops[op].results[0])?;
+    if !module.shardings.get(wanted).same_placement(&whole) {
+        return None;
+    }
+    let pending = module.shardings.intern(pending);
+    module.ops[op].operands[0] = before.source;
+    Some(complete_after(module, op, pending, wanted, readers))
+}
+
+/// The reshard that completes the `pending` result of `op` as `wanted`, and is read in its stead.
+fn complete_after(
+    module: &mut Module,
+    op: OpId,
+    pending: ShardingId,
+    wanted: ShardingId,
+    readers: &mut Vec<u32>,
+) -> OpId {
+    let result = module.ops[op].results[0];
+    let ty = module.values[result].ty;
+    let sum = new_value(module, ty, op, pending, readers);
+    module.ops[op].results[0] = sum;
+    let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
+    module.ops[reshard].results.push(result);
+    module.values[result].def = ValueDef::Result(reshard, 0);
+    place_like(module, reshard, op);
+    reshard
+}
+
+/// Where `op` adds a completed sum to what another was just added to, it comes to add the sum of both: that sum and the
+/// reshard that completes it, which come before `op`. The other addition stays, unused.
+fn regroup(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<[OpId; 2]> {
+    let [a, b] = addends(module, op)?;
+    let result = module.ops[op].results[0];
+    let wanted = module.shardings.of(result)?;
+    let found = [(a, b), (b, a)].into_iter().find_map(|(before, now)| {
+        let now = completed(module, now, readers)?;
+        let inner = module.def_op(before).filter(|_| is_read_once(before, readers))?;
+        let [x, y] = addends(module, inner)?;
+        let (rest, earlier) = match (completed(module, x, readers), completed(module, y, readers)) {
+            (Some(earlier), None) => (y, earlier),
+            (None, Some(earlier)) => (x, earlier),
+            (Some(_), Some(_)) | (None, None) => return None,
+        };
+        together(module, earlier, now, wanted).then_some((rest, earlier, now))
+    });
+    let (rest, earlier, now) = found?;
+    let ty = module.values[result].ty;
+    let add = module.add_op(OpKind::Binary(BinaryOp::Add), &[earlier.source, now.source], &[], &[]);
+    let sum = new_value(module, ty, add, earlier.pending, readers);
+    module.ops[add].results.push(sum);
+    let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
+    let whole = new_value(module, ty, reshard, wanted, readers);
+    module.ops[reshard].results.push(whole);
+    module.ops[op].operands = [rest, whole].into_iter().collect();
+    place_like(module, add, op);
+    place_like(module, reshard, op);
+    Some([add, reshard])
+}
+
+/// The first result of `op`, which one operation will read.
+fn new_value(
+    module: &mut Module,
+    ty: TypeId,
+    op: OpId,
+    sharding: ShardingId,
+    readers: &mut Vec<u32>,
+) -> ValueId {
+    let value = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
+    module.shardings.set(value, Some(sharding));
+    readers.resize(value.index() + 1, 0);
+    readers[value.index()] = 1;
+    value
+}
+
+fn place_like(module: &mut Module, op: OpId, like: OpId) {
+    module.ops[op].span = module.ops[like].span;
+    module.ops[op].loc = module.ops[like].loc;
+}
+
+fn is_read_once(value: ValueId, readers: &[u32]) -> bool {
+    readers.get(value.index()) == Some(&1)
+}
+
+/// `value`, if it is the reshard of a pending sum and read once.
+fn completed(module: &Module, value: ValueId, readers: &[u32]) -> Option<Completed> {
+    if !is_read_once(value, readers) {
+        return None;
+    }
+    let (source, pending) = pending_source(module, value)?;
+    Some(Completed { value, source, pending })
+}
+
+/// The pending sum that `value` is the reshard of, and its sharding.
+pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
+    let op = &module.ops[module.def_op(value)?];
+    let source = *op.operands.first()?;
+    let pending = module.shardings.of(source)?;
+    let TensorSharding { unreduced, reduction, .. } = module.shardings.get(pending);
+    // A sum of largest values is not the largest of the sums.
+    let is_pending =
+        matches!(op.kind, OpKind::Reshard(_)) && !unreduced.is_empty() && *reduction == ReductionKind::Add;
+    is_pending.then_some((source, pending))
+}

@@ -1,0 +1,12 @@
+//! Rewrites that are not about sharding: inlining, dead code, common subexpressions, decomposition of operations into
+//! others, and what back ends want.
+
+pub(crate) mod cse;
+pub mod dce;
+pub mod decompose;
+pub mod fold_pads;
+pub(crate) mod forward;
+pub mod inline;
+pub mod legalize_backend;
+pub mod merge_reductions;
+pub mod unquantize;

@@ -27,7 +27,7 @@ pub mod propagate;
 pub mod report;
 pub mod reshard;
 pub mod rules;
-mod sharding;
+pub mod sharding;
 pub mod shardy;
 pub mod transforms;
 mod windows;

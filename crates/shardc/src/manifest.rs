@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use shardc_ir::Mesh;
-use shardc_passes::driver::partition::{Interface, InterfaceTensor};
+use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 
 /// How to feed a partitioned program. Version 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::fmt;
 
 use shardc_ir::{Attr, AttrDict, Diagnostic, Func, Loc, Module};
 
-use crate::driver::partition::Interface;
+use crate::sharding::interface::Interface;
 
 /// Most names that are offered where one is not known.
 const OFFERED: usize = 3;

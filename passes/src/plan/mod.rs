@@ -53,7 +53,7 @@ use self::support::Split;
 pub(crate) use self::support::single_windows;
 use crate::analysis::regions::{program_ops, program_regions};
 use crate::analysis::trip_count::run_counts;
-use crate::collectives::clean::CleanOptions;
+use crate::cost;
 use crate::manual::{Scope, is_manual_op};
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
@@ -68,7 +68,7 @@ use crate::sharding::axes::{Part, Parts, parts};
 /// A construct that cannot be partitioned: meshes without common axes, split scales of
 /// quantized elements, collectives between several processes outside of manual computations, calls (`SH03xx`).
 pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    let Plan { gathers, notes, .. } = plan_and_tell(module, func, CleanOptions::default().keep_bytes)?;
+    let Plan { gathers, notes, .. } = plan_and_tell(module, func, cost::LOOP_KEEP_BYTES)?;
     Ok(gathers.into_iter().map(|gather| gather.warning).chain(notes).collect())
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Plan {
 }
 
 /// As [`plan`], with what is known of each gather, for a program of which loops will keep no more than `keep_bytes` for
-/// collectives that leave them ([`CleanOptions::keep_bytes`]).
+/// collectives that leave them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
 /// As [`plan`].
@@ -207,7 +207,7 @@ struct Pass<'m> {
     scope: Option<Scope>,
     /// The loop of whose body the pass is in, if it is known how often it runs.
     rounds: Option<Rounds>,
-    /// As [`CleanOptions::keep_bytes`].
+    /// As [`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes).
     keep_bytes: u64,
     planner: Planner<'m>,
     warnings: Vec<Gather>,

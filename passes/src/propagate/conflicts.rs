@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
-use super::axes::{minus, overlaps};
 use super::factors::Direction;
 use super::graph::{Boundary, Graph, NONE, Node};
 use super::manual;
@@ -17,6 +16,7 @@ use super::projection::Projection;
 use super::provenance::{AxisRole, Cause, Recorder, Round, Subject};
 use super::schedule::{Class, LEVELS, Profile};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
+use crate::sharding::sub_axes::{minus, overlaps};
 
 /// An axis that one tensor of an operation has along a factor and another has not.
 #[derive(Clone, Debug, PartialEq, Eq)]

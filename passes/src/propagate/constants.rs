@@ -10,8 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
 use smallvec::SmallVec;
 
-use crate::analysis::call_graph::{callee_of, give_own_callee, original_name};
+use crate::analysis::call_graph::{callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
+use crate::transforms::clone_functions::give_own_callee;
 use crate::transforms::cse::merge_same;
 use crate::transforms::inline::{ValueMap, clone_op};
 

@@ -7,9 +7,11 @@
 use shardc_ir::{AxisRef, Mesh};
 use smallvec::SmallVec;
 
-use super::axes::{Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all};
 use super::projection::{FactorSharding, Projection, TensorFactors};
 use crate::rules::sharding_rule::Factor;
+use crate::sharding::sub_axes::{
+    Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all,
+};
 
 /// Which way shardings may flow along a factor. The order matters: the union of two is the greater, except that
 /// forward and backward make both.

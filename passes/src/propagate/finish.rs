@@ -6,12 +6,12 @@ use shardc_ir::{
     PackedOption, RegionId, ShardingId, TensorSharding, ValueDef, ValueId,
 };
 
-use super::axes::{gcd, part, pre};
 use super::flow::{Parents, while_args};
 use super::graph::{Graph, NONE, aliased_pairs};
-use super::manual;
 use super::provenance::Subject;
 use crate::report::byte_size::bytes_text;
+use crate::sharding::manual;
+use crate::sharding::sub_axes::{gcd, part, pre};
 
 /// What took a sharding, from what, and which.
 pub(super) type Agreed = (Subject, Subject, ShardingId);

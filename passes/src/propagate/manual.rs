@@ -1,15 +1,11 @@
-//! The two sides of a manual computation.
-//!
-//! Inside, its manual axes do not exist: values have the shape that one device of those axes sees. Outside,
-//! each dimension is split by manual axes first, then by free ones. Propagation carries free axes only.
+//! Propagation into manual computations and out of them: it carries free axes only (see
+//! [`sharding::manual`](crate::sharding::manual)).
 
-use shardc_ir::{
-    AxisList, AxisRef, DimSharding, EntityRef, ManualSpec, Module, OpId, OpKind, RegionId, ShardingId,
-    TensorSharding,
-};
+use shardc_ir::{AxisList, EntityRef, ManualSpec, Module, OpId, OpKind, RegionId, ShardingId};
 
-use super::axes::{minus, push_merged};
 use super::graph::{Boundary, NONE};
+use crate::sharding::manual::{is_manual, with_free_axes, without_axes};
+use crate::sharding::sub_axes::{minus, push_merged};
 
 /// The sharding of a boundary slot as its node sees it.
 pub(super) fn seen_by_node(module: &mut Module, boundary: Boundary, sharding: u32) -> u32 {
@@ -36,30 +32,6 @@ pub(super) fn held_by_slot(module: &mut Module, boundary: Boundary, new: u32) ->
         Boundary::Leave(..) => with_free_axes(module.shardings.get(given), &own, &spec.manual_axes),
     };
     module.shardings.intern(held).index() as u32
-}
-
-/// A sharding outside as what is inside of the computation sees it.
-pub(crate) fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
-    let inside = without_axes(module.shardings.get(outside), |axis| is_manual(spec, axis));
-    module.shardings.intern(inside)
-}
-
-/// The sharding inside of argument `i`, before propagation.
-pub(crate) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
-    let outside = *spec.in_shardings.get(i)?;
-    Some(without_manual_axes(module, spec, outside))
-}
-
-/// The sharding outside of argument `i` whose sharding inside is given.
-pub(crate) fn outside(
-    module: &mut Module,
-    spec: &ManualSpec,
-    i: usize,
-    inside: ShardingId,
-) -> Option<ShardingId> {
-    let given = module.shardings.get(*spec.in_shardings.get(i)?);
-    let outside = with_free_axes(given, module.shardings.get(inside), &spec.manual_axes);
-    Some(module.shardings.intern(outside))
 }
 
 /// Manual axes that a sharding at the boundary does not mention are replicated, and stay so.
@@ -115,40 +87,4 @@ fn spec_of(module: &Module, boundary: Boundary) -> Option<(&ManualSpec, Sharding
     let OpKind::ManualComputation(spec) = &module.ops[op].kind else { return None };
     let list = if enter { &spec.in_shardings } else { &spec.out_shardings };
     Some((spec, *list.get(i as usize)?))
-}
-
-fn is_manual(spec: &ManualSpec, axis: AxisRef) -> bool {
-    spec.manual_axes.iter().any(|manual| manual.axis == axis.axis)
-}
-
-fn without_axes(sharding: &TensorSharding, drop: impl Fn(AxisRef) -> bool) -> TensorSharding {
-    let keep = |axes: &AxisList| -> AxisList { axes.iter().copied().filter(|&a| !drop(a)).collect() };
-    TensorSharding {
-        mesh: sharding.mesh,
-        dims: sharding
-            .dims
-            .iter()
-            .map(|d| DimSharding { axes: keep(&d.axes), open: d.open, priority: d.priority })
-            .collect(),
-        replicated: keep(&sharding.replicated),
-        unreduced: keep(&sharding.unreduced),
-        reduction: sharding.reduction,
-    }
-    .tidied()
-}
-
-/// The manual axes of `given`, then the axes of `free`, per dimension.
-fn with_free_axes(given: &TensorSharding, free: &TensorSharding, manual: &[AxisRef]) -> TensorSharding {
-    let is_free = |axis: AxisRef| !manual.iter().any(|m| m.axis == axis.axis);
-    let mut out = without_axes(given, is_free);
-    for (dim, free) in out.dims.iter_mut().zip(&free.dims) {
-        dim.axes.extend(free.axes.iter().copied());
-        dim.open = free.open;
-        dim.priority = free.priority;
-    }
-    out.mesh = free.mesh;
-    out.replicated = given.replicated.clone();
-    out.unreduced = given.unreduced.clone();
-    out.reduction = given.reduction;
-    out
 }

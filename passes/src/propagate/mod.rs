@@ -10,7 +10,6 @@
 //! operands; afterwards every value that can have a sharding has one, closed. [`propagate_module`] is the algorithm
 //! alone, on all functions of a module.
 
-pub(crate) mod axes;
 mod conflicts;
 mod constants;
 mod constraints;
@@ -22,21 +21,20 @@ mod finish;
 mod flow;
 mod graph;
 mod groups;
-pub(crate) mod manual;
+mod manual;
 mod prepare;
 mod priority;
 pub(crate) mod projection;
 mod provenance;
 mod schedule;
 
-pub(crate) use axes::overlaps;
+pub(crate) use crate::sharding::sub_axes::overlaps;
 pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
 pub(crate) use dimension_classes::DimensionClasses;
 pub use factors::PropagationStrategy;
 pub(crate) use finish::whole_axes;
 pub(crate) use groups::check as check_groups;
-pub(crate) use manual::inside;
 pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
 pub(crate) use schedule::is_elementwise;
 
@@ -207,7 +205,7 @@ pub fn drop_size_one_axes(module: &mut Module, func: FuncId) {
 /// # Errors
 /// A function calls itself, or a call names no function.
 pub fn split_constants(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
-    call_graph::check_calls(module)?;
+    crate::transforms::inline::check_calls(module)?;
     let mut known = constants::Known::default();
     for func in call_graph::callees_first(module) {
         if let Some(body) = module.funcs[func].body {

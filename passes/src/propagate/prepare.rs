@@ -8,8 +8,8 @@ use shardc_ir::{
 
 use super::flow::Parents;
 use super::graph::{Graph, NONE};
+use super::groups;
 use super::provenance::{AnnotationSource, Recorder, Subject};
-use super::{groups, manual};
 
 /// Checks that every sharding fits its tensor and its mesh. Tells which kinds of operations there are.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {
@@ -125,7 +125,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
                 ));
             }
         }
-        if all[..i].iter().any(|&other| super::axes::overlaps(axis, other)) {
+        if all[..i].iter().any(|&other| crate::sharding::sub_axes::overlaps(axis, other)) {
             return Err(format!("axis \"{name}\" is used twice in one sharding"));
         }
     }
@@ -206,7 +206,7 @@ pub(super) fn initial_shardings(
             ValueDef::Arg(region, i) => match parents.parent(region).map(|op| &module.ops[op].kind) {
                 Some(OpKind::ManualComputation(spec)) => {
                     let spec = spec.clone();
-                    id = manual::inside(module, &spec, i as usize);
+                    id = crate::sharding::manual::inside(module, &spec, i as usize);
                 }
                 Some(OpKind::NamedComputation(spec)) => {
                     id = spec.in_shardings.as_ref().and_then(|list| list.get(i as usize).copied());

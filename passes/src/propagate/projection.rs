@@ -7,8 +7,8 @@
 use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, ReductionKind, TensorSharding};
 use smallvec::SmallVec;
 
-use super::axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
 use crate::rules::sharding_rule::{Factor, ShardingRule, TensorMapping};
+use crate::sharding::sub_axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_merged};
 
 /// How one tensor is split along one factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

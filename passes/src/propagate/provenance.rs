@@ -14,12 +14,12 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, SecondaryMap, ShardingId, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
-use super::axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
 use super::conflicts::Conflict;
 use super::debug::Log;
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
 use crate::rules::sharding_rule::ShardingRule;
+use crate::sharding::sub_axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
 /// What has a sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

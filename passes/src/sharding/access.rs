@@ -10,7 +10,7 @@ use shardc_ir::{
     TensorType, ValueDef, ValueId,
 };
 
-use crate::propagate::manual;
+use crate::sharding::manual;
 
 /// Finds the places of shardings. Valid while no region, edge or use of an edge's owner comes or goes.
 #[derive(Debug, Default)]

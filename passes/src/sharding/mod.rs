@@ -2,4 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod axes;
+pub mod interface;
+pub(crate) mod manual;
 pub(crate) mod map;
+pub(crate) mod sub_axes;

@@ -180,6 +180,14 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
     Ok(())
 }
 
+/// Checks that every call names a function and that none calls itself.
+///
+/// # Errors
+/// One for each such call, and for each group of functions that call each other.
+pub(crate) fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    callees_first(module).map(drop)
+}
+
 /// Every function, each after those that it calls.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shardc_passes::driver::partition::{Interface, InterfaceTensor};
+use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_runtime::{ExecuteOptions, HostArray, MemoryLimit, MemoryNeed};
 
 use super::Program;

@@ -43,7 +43,7 @@
 //! `program.step(&[&state[..], &batch[..]].concat())`.
 
 use shardc_ir::{SpmdMode, TensorType};
-use shardc_passes::driver::partition::{Interface, InterfaceTensor};
+use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_runtime::{CompileOptions, HostArray, ShardLayout};
 
 use crate::Error;

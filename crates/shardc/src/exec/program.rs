@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use shardc_ir::{Module, OpKind, SpmdMode};
 use shardc_passes::annotations::names::argument_name;
-use shardc_passes::driver::partition::{Interface, InterfaceTensor};
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
+use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 use shardc_passes::transforms::decompose::{expand, is_needed};
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};

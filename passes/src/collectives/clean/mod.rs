@@ -21,6 +21,7 @@ use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
 use super::devices;
+use crate::cost;
 use crate::localize::shield_loops;
 use crate::transforms::dce::{is_pure, sweep_where};
 
@@ -40,7 +41,7 @@ pub struct CleanOptions {
 
 impl Default for CleanOptions {
     fn default() -> Self {
-        CleanOptions { combine_bytes: 4 << 20, keep_bytes: 64 << 20, memory_bytes: None }
+        CleanOptions { combine_bytes: 4 << 20, keep_bytes: cost::LOOP_KEEP_BYTES, memory_bytes: None }
     }
 }
 

@@ -20,8 +20,8 @@ use shardc_ir::{
 use super::agreement::{Agreement, Agreements};
 use super::broken;
 use crate::analysis::device_scalars::{PerDevice, evaluate};
-use crate::driver::partition::{Interface, InterfaceTensor};
 use crate::manual::{Scope, device_groups};
+use crate::sharding::interface::{Interface, InterfaceTensor};
 
 pub(super) fn check(
     module: &Module,

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, Span, Type, TypeId};
 
-use crate::driver::partition::{Interface, InterfaceTensor};
+use crate::sharding::interface::{Interface, InterfaceTensor};
 
 pub(super) fn check(
     module: &Module,

@@ -34,7 +34,7 @@ use shardc_ir::{
 pub(crate) use self::pending::verify_pending;
 pub(crate) use self::written::written_partings;
 use super::devices;
-use crate::driver::partition::Interface;
+use crate::sharding::interface::Interface;
 
 /// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
 ///

@@ -17,10 +17,10 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{AxisRef, EntityRef, FuncId, MeshId, Module, OpId, ShardingId};
 use smallvec::SmallVec;
 
-use super::axes::{Prefix, prefix_of, push_merged};
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
 use crate::rules::sharding_rule::ShardingRule;
+use crate::sharding::sub_axes::{Prefix, prefix_of, push_merged};
 
 pub(super) use edges::write_constraints;
 

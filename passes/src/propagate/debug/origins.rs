@@ -7,9 +7,9 @@ use shardc_ir::{
 };
 
 use super::{Log, Subject};
-use crate::propagate::axes::contains;
 use crate::propagate::flow::{owns_args, owns_results};
 use crate::propagate::graph::NONE;
+use crate::sharding::sub_axes::contains;
 
 const ORIGINS: &str = "sdy.sharding_origins";
 const RESULT_ORIGINS: &str = "sdy.result_sharding_origins";

@@ -4,8 +4,8 @@ use shardc_ir::{AxisList, AxisRef, MeshCollective, MeshCollectiveKind, OpId, Ten
 
 use super::super::edits::Cursor;
 use super::Round;
-use crate::propagate::axes::{pre, push_merged};
 use crate::sharding::access::equivalent;
+use crate::sharding::sub_axes::{pre, push_merged};
 
 impl Round<'_> {
     /// Simplifies a collective.

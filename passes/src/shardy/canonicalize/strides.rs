@@ -3,7 +3,7 @@
 use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
 use smallvec::SmallVec;
 
-use crate::propagate::axes::{part, pre};
+use crate::sharding::sub_axes::{part, pre};
 
 /// An axis and how many elements apart, in row-major order, are the parts of neighbours along it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,8 +4,8 @@ use shardc_ir::{Attr, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::super::edges;
 use crate::driver::pass_options::{PassOption, PassOptions};
-use crate::propagate::manual;
 use crate::sharding::access::ShardingAccess;
+use crate::sharding::manual;
 
 /// Whether to take along where the axes on edges came from.
 pub(super) const ORIGINS: PassOption = PassOption::flag("sink-debug-sharding-origins");

@@ -6,9 +6,9 @@ use shardc_ir::{
 };
 
 use crate::analysis::reducer::reduction_of;
-use crate::propagate::axes::minus;
-use crate::propagate::manual;
 use crate::sharding::access::{ShardingAccess, through_barriers};
+use crate::sharding::manual;
+use crate::sharding::sub_axes::minus;
 
 const CODE: &str = "SH0820";
 

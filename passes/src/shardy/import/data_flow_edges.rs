@@ -4,7 +4,6 @@ use shardc_ir::{Module, OpId, OpKind, ShardingId};
 
 use super::edges::Edges;
 use crate::driver::pipeline::PassResult;
-use crate::propagate;
 
 /// Puts an edge on every value that holds the sharding of what flows: results of loops, branches and barriers, and
 /// both sides of manual and named computations. It has the sharding that the value had.
@@ -60,7 +59,9 @@ fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
     let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
     match module.ops[op].kind.clone() {
         OpKind::ManualComputation(spec) => {
-            let ins = (0..spec.in_shardings.len()).map(|i| propagate::inside(module, &spec, i)).collect();
+            let ins = (0..spec.in_shardings.len())
+                .map(|i| crate::sharding::manual::inside(module, &spec, i))
+                .collect();
             (Some(ins), list(&spec.out_shardings))
         }
         OpKind::NamedComputation(spec) => {

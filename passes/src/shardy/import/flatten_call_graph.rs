@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use shardc_ir::{FuncId, Module};
 
-use crate::analysis::call_graph::{callee_of, callees_first, calls_in, check_calls, give_own_callee};
+use crate::analysis::call_graph::{callee_of, callees_first, calls_in};
 use crate::analysis::inlined_size::check_size;
 use crate::analysis::symbols::FreshNames;
 use crate::driver::pipeline::PassResult;
+use crate::transforms::clone_functions::give_own_callee;
+use crate::transforms::inline::check_calls;
 
 /// Every call but the first of a function calls a copy of it.
 pub(super) fn run(module: &mut Module) -> PassResult {

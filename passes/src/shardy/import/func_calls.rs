@@ -8,11 +8,10 @@ use shardc_ir::{
 
 use super::data_flow_edges;
 use super::func_to_call::mesh_of;
-use crate::analysis::call_graph::{
-    EXECUTION_THREAD, callee_of, callees_first, calls_in, check_calls, original_name,
-};
+use crate::analysis::call_graph::{EXECUTION_THREAD, callee_of, callees_first, calls_in, original_name};
 use crate::driver::pass_options::PassOption;
 use crate::driver::pipeline::PassResult;
+use crate::transforms::inline::check_calls;
 use crate::transforms::inline::{ValueMap, clone_region};
 
 /// Whether edges are put on the named computations.

@@ -4,7 +4,7 @@ use shardc::ir::{
     Builder, Channel, CollectiveSpec, CompareDirection, DType, Dense, MeshCollectiveKind, OpId, OpKind,
     SpmdMode, ValueId,
 };
-use shardc::passes::driver::partition::InterfaceTensor;
+use shardc::passes::sharding::interface::InterfaceTensor;
 
 use super::Promise::{Found, Perhaps};
 use super::{Broken, Damage};

@@ -8,8 +8,8 @@ mod damage;
 
 use shardc::ir::{self, FuncId, Module, SpmdMode};
 use shardc::passes::collectives::verify::verify_collectives;
-use shardc::passes::driver::partition::Interface;
 use shardc::passes::driver::pipeline::{PassContext, find};
+use shardc::passes::sharding::interface::Interface;
 use shardc::{CleanOptions, Compiler, Diagnostic};
 
 use self::damage::DAMAGES;

@@ -6,10 +6,10 @@
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpId, ValueId};
 use smallvec::SmallVec;
 
-use crate::propagate::axes::{Prefix, prefix_of, prefix_without_all, push_merged};
 use crate::propagate::overlaps;
 use crate::propagate::projection::{Projection, TensorFactors};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
+use crate::sharding::sub_axes::{Prefix, prefix_of, prefix_without_all, push_merged};
 
 type Axes = SmallVec<[AxisRef; 2]>;
 

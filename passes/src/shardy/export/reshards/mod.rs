@@ -138,7 +138,7 @@ impl Inserter<'_> {
         for (i, &result) in results.iter().enumerate() {
             let mut target = self.sharding(result);
             if let (OpKind::ManualComputation(spec), Some(id)) = (&kind, target) {
-                target = Some(crate::propagate::manual::without_manual_axes(self.module, spec, id));
+                target = Some(crate::sharding::manual::without_manual_axes(self.module, spec, id));
             }
             let from_ends = ends.iter().map(|&end| Use { op: end, operand: i });
             let sources: Vec<Use> = match kind {

@@ -6,7 +6,7 @@ use shardc_ir::{
 
 use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
-use crate::propagate::axes::{Prefix, minus, part, pre, prefix_of, push_merged};
+use crate::sharding::sub_axes::{Prefix, minus, part, pre, prefix_of, push_merged};
 
 /// The parts of `axes` that none of `others` touches.
 pub(super) fn difference(

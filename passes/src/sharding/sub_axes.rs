@@ -35,7 +35,7 @@ pub(crate) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
 }
 
 /// Whether `a` includes all of `b`.
-pub(super) fn contains(a: AxisRef, b: AxisRef) -> bool {
+pub(crate) fn contains(a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis
         && match (a.sub, b.sub) {
             (None, _) => true,
@@ -45,7 +45,7 @@ pub(super) fn contains(a: AxisRef, b: AxisRef) -> bool {
 }
 
 /// Whether `a` is the major part of `b`, or all of it.
-pub(super) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
+pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
 
@@ -62,7 +62,7 @@ fn fit(a: AxisRef, b: AxisRef) -> bool {
 }
 
 /// The major part of `a` that `b` does not touch.
-pub(super) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
+pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !fit(a, b) {
         return None;
     }
@@ -149,7 +149,7 @@ pub(crate) fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
 }
 
 /// Greatest common divisor; `gcd(n, 0)` is `n`.
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
         (a, b) = (b, a % b);

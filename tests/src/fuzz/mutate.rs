@@ -464,9 +464,10 @@ fn line_again(text: &str, rng: &mut Rng) -> Option<String> {
 
 fn bytes(text: &str, rng: &mut Rng) -> Option<String> {
     let mut all = text.as_bytes().to_vec();
+    (!all.is_empty()).then_some(())?;
     for _ in 0..=rng.below(3) {
         let at = rng.below(all.len());
-        *all.get_mut(at)? = match rng.below(3) {
+        all[at] = match rng.below(3) {
             0 => rng.word() as u8,
             1 => all[at] ^ (1 << rng.below(8)),
             _ => b' ' + rng.below(95) as u8,
@@ -611,6 +612,18 @@ mod tests {
                     .any(|text| mutate(text, &mut Rng::new("", 0, case)).is_some_and(|new| new != *text))
             };
             assert!((0..50).any(changes), "mutator {n}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_changed_into_something_or_left() {
+        for mutate in GENTLE.iter().chain(ROUGH) {
+            for case in 0..50 {
+                // An earlier change may have left nothing, or next to nothing.
+                for text in ["", "\n", "%", "sdy.mesh"] {
+                    mutate(text, &mut Rng::new("", 0, case));
+                }
+            }
         }
     }
 

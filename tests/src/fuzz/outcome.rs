@@ -1,7 +1,7 @@
 //! What becomes of a case: how far it came, who refused it, what was found.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind},
     sync::Once,
 };
@@ -110,6 +110,8 @@ fn first_difference(a: &str, b: &str) -> String {
 thread_local! {
     /// Where this thread panicked last, and with which words.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
+    /// How many [`quietly`] this thread is in. A panic outside of all of them is a fuzzer's own, and is printed.
+    static QUIET: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Runs something that may panic, and says where it did.
@@ -118,8 +120,14 @@ thread_local! {
 /// A panic.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
     static HOOK: Once = Once::new();
-    HOOK.call_once(|| panic::set_hook(Box::new(note_panic)));
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+    HOOK.call_once(|| {
+        let loud = panic::take_hook();
+        panic::set_hook(Box::new(move |info| if QUIET.get() > 0 { note_panic(info) } else { loud(info) }));
+    });
+    QUIET.set(QUIET.get() + 1);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(QUIET.get() - 1);
+    done.map_err(|_| {
         let (place, message) = PANIC.with_borrow_mut(Option::take).unwrap_or_default();
         Finding::new(format!("panic at {place}"), message)
     })

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::outcome::quietly;
 use super::reduce::reduced;
 use super::{Finding, From, Fuzzer, Sources, Trace};
 
@@ -53,20 +54,31 @@ pub fn work(work: &Work<'_>) -> io::Result<()> {
     while case < work.end {
         say(&["begin", &case.to_string()])?;
         let begun = Instant::now();
-        let input = work.fuzzer.input(&sources, work.seed, case);
-        fs::write(running(work.dir, case % work.step), &input)?;
         let mut trace = Trace::default();
-        let found = work.fuzzer.check(&input, &mut trace);
+        let drawn = drawn(work, &sources, case);
+        let input = drawn.as_deref().unwrap_or_default();
+        fs::write(running(work.dir, case % work.step), input)?;
+        let found = match &drawn {
+            Ok(input) => work.fuzzer.check(input, &mut trace),
+            Err(finding) => Err(finding.clone()),
+        };
         let micros = begun.elapsed().as_micros().to_string();
         if let Err(finding) = found {
             say(&["found", &case.to_string(), &finding.kind])?;
-            keep(work, case, &input, &finding)?;
+            keep(work, case, input, &finding)?;
         }
         let refused = trace.refused.unwrap_or_default();
         say(&["end", &case.to_string(), &micros, &trace.passed.join(","), &refused])?;
         case += work.step;
     }
     Ok(())
+}
+
+/// The input of a case. That a fuzzer panics where it draws one is its own fault, and a finding like others: there is
+/// no input then.
+fn drawn(work: &Work<'_>, sources: &Sources, case: u64) -> Result<Vec<u8>, Finding> {
+    quietly(|| work.fuzzer.input(sources, work.seed, case))
+        .map_err(|finding| Finding::new(format!("drawing the input: {}", finding.kind), finding.details))
 }
 
 /// The file of the input that a worker is at, for when it ends the process.
@@ -154,4 +166,30 @@ pub fn replay(fuzzer: &Fuzzer, input: &[u8]) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_where_an_input_is_drawn_is_told_with_its_place() {
+        let fuzzer = Fuzzer {
+            name: "wrong",
+            about: "",
+            extension: "mlir",
+            runs: false,
+            draw: |_, _| panic!("nothing to draw"),
+            run: |_, _| Ok(()),
+        };
+        let dir = Path::new("");
+        let work = Work { fuzzer: &fuzzer, seed: 1, first: 0, end: 1, step: 1, from: From::Checkout, dir };
+        let sources = Sources::load(From::Checkout).unwrap();
+        let finding = drawn(&work, &sources, 0).unwrap_err();
+        assert!(
+            finding.kind.starts_with("drawing the input: panic at tests/src/fuzz/worker.rs:"),
+            "{finding:?}"
+        );
+        assert!(finding.details.starts_with("nothing to draw"), "{finding:?}");
+    }
 }

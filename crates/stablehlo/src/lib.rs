@@ -30,21 +30,20 @@ mod diagnostics;
 mod expected;
 mod foreign;
 mod lexer;
+mod literals;
 mod parser;
 mod printer;
 mod split;
 mod syntax;
-
-use std::borrow::Cow;
-
-use shardc_ir::{Module, OpId, OpKind, floats};
 
 pub use bytecode::{is_bytecode, parse_bytecode};
 pub use diagnostics::{RenderOptions, render, render_with};
 pub use expected::{Strictness, check_expected};
 pub use foreign::{not_a_program, not_text};
 pub use parser::parse;
-pub use printer::{PrintForm, PrintOptions, Shardings, list_booleans, print, print_op, value_names};
+pub use printer::{
+    PrintForm, PrintOptions, Shardings, list_booleans, print, print_op, properties, value_names,
+};
 pub use split::{Chunk, parse_split, split};
 
 /// The names of all operations whose syntax is known, with dialect, sorted.
@@ -53,46 +52,4 @@ pub fn op_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = syntax::table::names().collect();
     names.sort_unstable();
     names
-}
-
-/// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
-/// values, sorted by name. A unit attribute has the value `unit`.
-#[must_use]
-pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
-    let data = &module.ops[op];
-    let row = syntax::row(data.kind.name());
-    let result_type = data.results.first().map(|&r| module.values[r].ty);
-    let mut props: Vec<(Cow<'_, str>, String)> = syntax::kinds::attrs_of(module, &data.kind)
-        .into_iter()
-        .map(|(name, val)| {
-            let ty = row.and_then(|row| row.attr(name)).map_or(syntax::AttrType::Raw, |(_, ty)| ty);
-            let mut text = String::new();
-            syntax::values::push_generic(&mut text, module, ty, &val, result_type);
-            (Cow::Borrowed(name), text)
-        })
-        .collect();
-    let kept = match &data.kind {
-        OpKind::CustomCall(spec) => Some(&spec.props),
-        OpKind::Opaque(spec) => Some(&spec.props),
-        _ => None,
-    };
-    let carried = data.attrs.iter().filter(|(name, _)| is_carried_property(&data.kind, name));
-    for (name, attr) in carried {
-        let mut text = String::new();
-        printer::attrs::push_attr(&mut text, attr);
-        props.push((Cow::Borrowed(name), text));
-    }
-    for (name, attr) in kept.into_iter().flat_map(shardc_ir::AttrDict::iter) {
-        let mut text = String::new();
-        printer::attrs::push_attr(&mut text, attr);
-        props.push((Cow::Borrowed(name), text));
-    }
-    props.sort();
-    props
-}
-
-/// Whether `name` is an inherent attribute of operations of this kind that no pass reads, and that is therefore
-/// carried among the discardable ones.
-pub(crate) fn is_carried_property(kind: &OpKind, name: &str) -> bool {
-    matches!(kind, OpKind::Unary(_)) && name == "result_accuracy"
 }

@@ -7,13 +7,15 @@ use shardc_ir::{Dense, Diagnostic, KeptKind, LocId, Module, OpId, PackedOption, 
 use smallvec::SmallVec;
 
 use super::attr::{AttrRef, BAttr, BType, TypeRef};
+use super::element_type::dtype;
+use super::generic;
 use super::ir::{Ir, NamedAttr, OpRecord, OpRef, RegionRef};
 use super::locs::Locs;
 use super::plan::{Plan, plan, walk};
 use super::text::Pool;
-use super::{elements, generic};
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::literals::elements::dense;
 use crate::parser::records::{Entries, Maker, Record, check_kept, without_place};
 use crate::syntax::{AttrType, row};
 
@@ -177,9 +179,9 @@ impl<'a, 'b> Texts<'a, 'b> {
 
     fn elements(&mut self, ty: TypeRef, bytes: &[u8]) -> Option<Dense> {
         let BType::Tensor { shape, element, .. } = self.ir.store.ty(ty) else { return None };
-        let dtype = elements::dtype(&self.ir.store, *element)?;
+        let dtype = dtype(&self.ir.store, *element)?;
         self.pool.ty(ty).ok()?;
-        elements::dense(dtype, shape, bytes)
+        dense(dtype, shape, bytes)
     }
 }
 

@@ -11,7 +11,8 @@ use super::ir::Ir;
 use super::reader::{ByteCursor, section};
 use super::{MAGIC, body, vhlo};
 use crate::codes;
-use crate::lexer::{Res, escape};
+use crate::lexer::Res;
+use crate::literals::tokens::{push_escaped, push_hex};
 use crate::parser::records::is_whole_attr;
 use crate::syntax::values::is_bare;
 
@@ -352,25 +353,6 @@ fn push_key(out: &mut String, key: &[u8]) {
             push_escaped(out, key);
             out.push('"');
         }
-    }
-}
-
-/// Appends bytes as MLIR writes them between quotes.
-pub(super) fn push_escaped(out: &mut String, bytes: &[u8]) {
-    for chunk in bytes.utf8_chunks() {
-        escape(out, chunk.valid());
-        for b in chunk.invalid() {
-            let _ = write!(out, "\\{b:02X}");
-        }
-    }
-}
-
-/// Appends bytes as hexadecimal digits.
-pub(super) fn push_hex(out: &mut String, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for b in bytes {
-        out.push(char::from(HEX[usize::from(b >> 4)]));
-        out.push(char::from(HEX[usize::from(b & 15)]));
     }
 }
 

@@ -6,7 +6,7 @@
 //!   [`builtin`], [`stablehlo`], [`chlo`], [`quant`], [`sdy`], [`vhlo`].
 //! * [`ir`]: operations as records, which [`body`] decodes; [`properties`]: how dialects encode inherent attributes.
 //! * [`vhlo`]: what portable artifacts are made of, turned into what it stands for, record by record.
-//! * [`text`]: attributes and types as text in MLIR's generic form; [`elements`] of constants; [`locs`].
+//! * [`text`]: attributes and types as text in MLIR's generic form; [`element_type`]s of constants; [`locs`].
 //! * [`plan`]: what becomes the module, and what it keeps as [`generic`] text.
 //! * [`build`]: records to a [`Module`], by the same code that makes a module from text.
 
@@ -17,7 +17,7 @@ mod builtin;
 mod chlo;
 mod container;
 mod dialect;
-pub(crate) mod elements;
+mod element_type;
 mod generic;
 mod ir;
 mod locs;

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::DType;
+use shardc_ir::{DType, floats};
 
 use super::attr::{BAttr, BType, Piece, Sign, TypeRef};
 use super::dialect::{DialectCursor, DialectReader};
-use crate::floats;
 use crate::lexer::Res;
 
 /// The row of the dialect.

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{ConvDims, DType};
+use shardc_ir::{ConvDims, DType, floats};
 use smallvec::SmallVec;
 
 use super::attr::{BAttr, BType, Piece};
 use super::dialect::{DialectCursor, DialectReader};
-use crate::floats;
 use crate::lexer::Res;
 use crate::syntax::values::{push_conv, push_ints, push_list, push_members};
 

@@ -4,16 +4,15 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{DType, DYNAMIC, Diagnostic};
+use shardc_ir::{DType, DYNAMIC, Diagnostic, floats};
 
 use super::attr::{AttrRef, BAttr, BLoc, BType, Piece, Sign, Store, TypeRef, Words};
-use super::container::{push_escaped, push_hex};
-use super::elements;
+use super::element_type::dtype;
 use crate::codes;
-use crate::floats;
 use crate::lexer::Res;
-use crate::printer;
-use crate::printer::dense::{MAX_LISTED, MAX_RANK};
+use crate::literals::dense::{self, MAX_LISTED, MAX_RANK};
+use crate::literals::elements;
+use crate::literals::tokens::{push_escaped, push_hex};
 use crate::syntax::values::is_bare;
 
 /// Deepest nesting of attributes and types. A cycle ends here too.
@@ -350,7 +349,7 @@ impl<'s, 'b> Pool<'s, 'b> {
 
     /// The element type that a type is, if it is one.
     fn dtype(&self, ty: TypeRef) -> Option<DType> {
-        elements::dtype(self.store, ty)
+        dtype(self.store, ty)
     }
 
     /// `<elements>`.
@@ -365,7 +364,7 @@ impl<'s, 'b> Pool<'s, 'b> {
         match dense {
             Some((dtype, dense)) => {
                 let start = self.text.len();
-                printer::dense::push_value(&mut self.text, dtype, shape, &dense);
+                dense::push_value(&mut self.text, dtype, shape, &dense);
                 self.text.replace_range(start..start + "dense".len(), "");
             }
             None => self.push_odd_elements(*element, shape, bytes),

@@ -3,13 +3,12 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{Attr, DType, DTypeClass, Encoding};
+use shardc_ir::{Attr, DType, DTypeClass, Encoding, floats};
 
 use super::Parser;
 use super::types::bounds;
-use crate::floats;
 use crate::lexer::{Res, is_ident};
-use crate::printer;
+use crate::literals::dense;
 use crate::syntax::AttrType;
 use crate::syntax::values::{push_generic, push_list};
 
@@ -32,7 +31,7 @@ impl<'a> Parser<'a> {
             self.quietly(|p| {
                 let (dense, ty) = p.dense()?;
                 let mut out = String::new();
-                printer::dense::push(&mut out, &p.module, &dense, Some(ty));
+                dense::push(&mut out, &p.module, &dense, Some(ty));
                 Ok(out)
             })
         } else if text.starts_with("array<") {

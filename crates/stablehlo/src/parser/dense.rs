@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
-use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, QuantStorage, Span, TensorType, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Diagnostic, QuantStorage, Span, TensorType, TypeId, floats};
 use smallvec::SmallVec;
 
 use super::Parser;
-use crate::bytecode::elements;
 use crate::codes;
-use crate::floats;
 use crate::lexer::Res;
+use crate::literals::elements;
 use crate::syntax::Val;
 
 /// The shape that a nested list has so far.

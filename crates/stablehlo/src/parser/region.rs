@@ -441,7 +441,7 @@ impl<'a> Parser<'a> {
             if storage.is_none_or(|storage| storage.may_be(value.dtype)) {
                 // The type of the elements does not follow from the result's.
                 let mut text = String::new();
-                crate::printer::dense::push(&mut text, &self.module, dense, Some(written));
+                crate::literals::dense::push(&mut text, &self.module, dense, Some(written));
                 *dense = Dense::Raw(text.into());
                 return Ok(());
             }

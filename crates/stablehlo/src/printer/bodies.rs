@@ -7,6 +7,7 @@ use shardc_ir::{Attr, OpId, OpKind, RegionId, Type};
 use super::Printer;
 use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Numbering, Parent};
+use crate::literals::sdy;
 use crate::syntax::kinds::attrs_of;
 use crate::syntax::values::{push_generic, push_pretty, push_string};
 use crate::syntax::{AttrType, Row};
@@ -181,7 +182,7 @@ impl<'m> Printer<'m> {
         for (name, list) in [("in_shardings", &spec.in_shardings), ("out_shardings", &spec.out_shardings)] {
             if let Some(list) = list {
                 let _ = write!(self.out, " {name}=");
-                super::sdy::push_shardings(&mut self.out, module, list);
+                sdy::push_shardings(&mut self.out, module, list);
             }
         }
         self.push(" (");

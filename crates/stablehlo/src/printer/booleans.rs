@@ -5,7 +5,7 @@
 
 use shardc_ir::{DType, Dense, Module, OpKind};
 
-use super::dense::{is_hex, push_listed};
+use crate::literals::dense::{is_hex, push_listed};
 
 /// Replaces `i1` constants that would be printed as a hexadecimal string by their lists of `true` and `false`.
 pub fn list_booleans(module: &mut Module) {

@@ -2,12 +2,13 @@
 
 use shardc_ir::{Attr, OpId, OpKind, UnaryOp};
 
-use super::attrs::{Entry, push_entries, push_name};
+use super::attrs::{Entry, push_entries};
 use super::names::{Numbering, Parent};
+use super::properties::{is_carried_property, properties};
 use super::{PrintForm, Printer};
+use crate::literals::attrs::push_name;
 use crate::syntax::values::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
-use crate::{is_carried_property, properties};
 
 impl Printer<'_> {
     /// The operation's name with its dialect, which for a terminator depends on where it stands.

@@ -3,22 +3,22 @@
 //! Value names are not kept in a module; [`names`] makes them as MLIR does. [`ops`] prints operations in pretty form
 //! ([`bodies`] those with regions), [`generic`] in generic form, all driven by [`syntax`](crate::syntax).
 
-pub(crate) mod attrs;
+mod attrs;
 mod bodies;
 mod booleans;
-pub(crate) mod dense;
 mod generic;
 mod locs;
 mod module;
 mod names;
 mod opaque;
 mod ops;
-pub(crate) mod sdy;
+mod properties;
 
 use shardc_ir::{Module, OpId, SecondaryMap, TypeId, ValueId};
 
 pub use booleans::list_booleans;
 use names::{Name, Numbering};
+pub use properties::properties;
 
 /// Which of MLIR's two forms is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,11 @@ use std::fmt::Write as _;
 
 use shardc_ir::{AttrDict, Func, Kept, LocId, LocTable, MeshId, PackedOption, RegionId, TypeId};
 
-use super::attrs::{Entries, Entry, push_dict, push_entries};
+use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Numbering, Parent};
-use super::{PrintForm, Printer, sdy};
+use super::{PrintForm, Printer};
+use crate::literals::attrs::push_dict;
+use crate::literals::sdy;
 use crate::syntax::values::{push_string, push_symbol};
 
 /// What stands at the top level.

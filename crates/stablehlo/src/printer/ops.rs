@@ -7,7 +7,10 @@ use shardc_ir::{Attr, OpId, OpKind, Type, ValueId};
 use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Name, Numbering, Parent};
 use super::opaque::opaque_attrs;
+use super::properties::is_carried_property;
 use super::{PrintForm, Printer};
+use crate::literals::attrs::push_attr;
+use crate::literals::dense;
 use crate::syntax::kinds::attrs_of;
 use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Own, Pretty};
@@ -79,7 +82,7 @@ impl<'m> Printer<'m> {
         let kind = &self.module.ops[op].kind;
         entries.retain(|(name, entry)| {
             let default = matches!(entry, Entry::Attr(Attr::Raw(text)) if &**text == DEFAULT_ACCURACY);
-            !(default && crate::is_carried_property(kind, name))
+            !(default && is_carried_property(kind, name))
         });
         entries.extend(more);
         if !entries.is_empty() {
@@ -342,7 +345,7 @@ impl<'m> Printer<'m> {
                 self.push("() <{value = ");
                 if let OpKind::Constant(dense) = &data.kind {
                     let ty = data.results.first().map(|&r| module.values[r].ty);
-                    super::dense::push(&mut self.out, module, dense, ty);
+                    dense::push(&mut self.out, module, dense, ty);
                 }
                 self.push("}>");
                 self.dict(op, Entries::new());
@@ -355,11 +358,11 @@ impl<'m> Printer<'m> {
                 self.push(" ");
                 if let OpKind::Constant(dense) = &data.kind {
                     let ty = data.results.first().map(|&r| module.values[r].ty);
-                    super::dense::push(&mut self.out, module, dense, ty);
+                    dense::push(&mut self.out, module, dense, ty);
                 } else if let OpKind::Opaque(spec) = &data.kind
                     && let Some(value) = spec.props.get("value")
                 {
-                    super::attrs::push_attr(&mut self.out, value);
+                    push_attr(&mut self.out, value);
                 }
             }
             Own::Call => {

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use shardc_ir::{
     Attr, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DotSpec, GatherSpec, Module, Precision,
-    RaggedDotSpec, ScatterSpec, ShardingId,
+    RaggedDotSpec, ScatterSpec, ShardingId, floats,
 };
 use smallvec::SmallVec;
 
-use crate::{floats, lexer, printer};
+use crate::literals;
+pub(crate) use crate::literals::tokens::{is_bare, push_int, push_ints, push_list, push_string, push_symbol};
 
 /// The type of an inherent attribute: which text stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,51 +119,6 @@ pub(crate) enum Val {
 
 /// Inherent attributes of one operation.
 pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
-
-/// Appends `items` separated by commas.
-pub(crate) fn push_list<T>(
-    out: &mut String,
-    items: impl IntoIterator<Item = T>,
-    mut push: impl FnMut(&mut String, T),
-) {
-    for (i, item) in items.into_iter().enumerate() {
-        if i > 0 {
-            out.push_str(", ");
-        }
-        push(out, item);
-    }
-}
-
-/// Appends an integer.
-pub(crate) fn push_int(out: &mut String, value: impl std::fmt::Display) {
-    let _ = write!(out, "{value}");
-}
-
-/// Appends `[1, 2]`.
-pub(crate) fn push_ints<T: std::fmt::Display>(out: &mut String, values: impl IntoIterator<Item = T>) {
-    out.push('[');
-    push_list(out, values, |out, v| push_int(out, v));
-    out.push(']');
-}
-
-/// Appends `"text"`.
-pub(crate) fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    lexer::escape(out, text);
-    out.push('"');
-}
-
-/// Whether `text` needs no quotes as a name.
-pub(crate) fn is_bare(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(|&b| lexer::is_ident_start(b)) && bytes.iter().all(|&b| lexer::is_ident(b))
-}
-
-/// Appends `@name`, quoted where it must be.
-pub(crate) fn push_symbol(out: &mut String, name: &str) {
-    out.push('@');
-    if is_bare(name) { out.push_str(name) } else { push_string(out, name) }
-}
 
 fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
     if let [row] = rows
@@ -359,14 +315,14 @@ pub(crate) fn push_generic(
             push_members(out, &lists, Some(("index_vector_dim", spec.index_vector_dim)));
             out.push('>');
         }
-        (Val::Dense(dense), _) => printer::dense::push(out, module, dense, result_type),
+        (Val::Dense(dense), _) => literals::dense::push(out, module, dense, result_type),
         (Val::Sharding(id), _) => {
             out.push_str("#sdy.sharding");
-            printer::sdy::push_sharding(out, module, *id);
+            literals::sdy::push_sharding(out, module, *id);
         }
         (Val::Shardings(ids), _) => {
             out.push_str("#sdy.sharding_per_value<");
-            printer::sdy::push_shardings(out, module, ids);
+            literals::sdy::push_shardings(out, module, ids);
             out.push('>');
         }
         (Val::Axes(..), _) => wrapped(out, module, "axis_ref_list", ty, val),
@@ -374,7 +330,7 @@ pub(crate) fn push_generic(
         (Val::AllToAll(..), _) => wrapped(out, module, "all_to_all_param_list", ty, val),
         (Val::ManualAxes(..), _) => wrapped(out, module, "manual_axes", ty, val),
         (Val::Raw(text), _) => out.push_str(text),
-        (Val::Attr(attr), _) => printer::attrs::push_attr(out, attr),
+        (Val::Attr(attr), _) => literals::attrs::push_attr(out, attr),
     }
 }
 
@@ -393,24 +349,24 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
         Val::Word(word) => out.push_str(word),
         Val::Precisions(list) => push_precisions(out, list),
         Val::Conv(dims) => push_conv(out, dims),
-        Val::Sharding(id) => printer::sdy::push_sharding(out, module, *id),
-        Val::Shardings(ids) => printer::sdy::push_shardings(out, module, ids),
-        Val::Axes(axes, mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
+        Val::Sharding(id) => literals::sdy::push_sharding(out, module, *id),
+        Val::Shardings(ids) => literals::sdy::push_shardings(out, module, ids),
+        Val::Axes(axes, mesh) => literals::sdy::push_axes(out, module, *mesh, axes),
         Val::AxesPerDim(dims, mesh) => {
             out.push('[');
-            push_list(out, dims, |out, axes| printer::sdy::push_axes(out, module, *mesh, axes));
+            push_list(out, dims, |out, axes| literals::sdy::push_axes(out, module, *mesh, axes));
             out.push(']');
         }
         Val::AllToAll(moves, mesh) => {
             out.push('[');
             push_list(out, moves, |out, AxisMove { axes, from, to }| {
-                printer::sdy::push_axes(out, module, *mesh, axes);
+                literals::sdy::push_axes(out, module, *mesh, axes);
                 let _ = write!(out, ": {from}->{to}");
             });
             out.push(']');
         }
         Val::ManualAxes(axes, mesh) => match mesh {
-            Some(mesh) => printer::sdy::push_axes(out, module, *mesh, axes),
+            Some(mesh) => literals::sdy::push_axes(out, module, *mesh, axes),
             None => out.push_str("{}"),
         },
         Val::Raw(text) => out.push_str(text),
@@ -423,7 +379,7 @@ pub(crate) fn push_pretty(out: &mut String, module: &Module, ty: AttrType, val: 
                 let bare = text.strip_suffix(ty).and_then(|rest| rest.strip_suffix(" : "));
                 out.push_str(bare.unwrap_or(text));
             }
-            _ => printer::attrs::push_attr(out, attr),
+            _ => literals::attrs::push_attr(out, attr),
         },
         Val::Bool(_) | Val::Bools(_) | Val::Pairs(_) | Val::Groups(..) | Val::Str(_) | Val::Unit => {
             push_generic(out, module, ty, val, None);

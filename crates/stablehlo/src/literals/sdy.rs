@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, ShardingId, TensorSharding};
 
-use crate::syntax::values::{push_ints, push_list, push_string, push_symbol};
+use super::tokens::{push_ints, push_list, push_string, push_symbol};
 
 /// Appends `<["x"=2, "y"=4], device_ids=[...]>`.
 pub(crate) fn push_mesh(out: &mut String, mesh: &Mesh) {

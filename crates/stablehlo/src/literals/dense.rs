@@ -1,10 +1,9 @@
 //! `dense<...> : type` constants.
 
-use shardc_ir::{DType, DTypeClass, Dense, Module, QuantStorage, TensorType, TypeId};
+use shardc_ir::{DType, DTypeClass, Dense, Module, QuantStorage, TensorType, TypeId, floats};
 
-use crate::bytecode::elements::stored_bytes;
-use crate::floats;
-use crate::syntax::values::{is_bare, push_int, push_string};
+use super::elements::stored_bytes;
+use super::tokens::{is_bare, push_hex, push_int, push_string};
 
 /// More elements than this are written as a string of bytes.
 pub(crate) const MAX_LISTED: usize = 100;
@@ -52,7 +51,7 @@ pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &
         Dense::Elements(bytes) => {
             out.push_str("dense<");
             if is_hex(dtype, shape, bytes) {
-                push_hex(out, dtype, bytes)
+                push_bytes(out, dtype, bytes)
             } else {
                 push_listed(out, dtype, shape, bytes)
             }
@@ -62,25 +61,23 @@ pub(crate) fn push_value(out: &mut String, dtype: DType, shape: &[i64], dense: &
 }
 
 /// Whether the elements are written as a string of bytes rather than one by one.
-pub(super) fn is_hex(dtype: DType, shape: &[i64], bytes: &[u8]) -> bool {
+pub(crate) fn is_hex(dtype: DType, shape: &[i64], bytes: &[u8]) -> bool {
     bytes.len() / dtype.bytes() > MAX_LISTED || shape.len() > MAX_RANK
 }
 
 /// Appends the elements one by one, a bracket for each dimension.
-pub(super) fn push_listed(out: &mut String, dtype: DType, shape: &[i64], bytes: &[u8]) {
+pub(crate) fn push_listed(out: &mut String, dtype: DType, shape: &[i64], bytes: &[u8]) {
     if !bytes.is_empty() {
         push_nested(out, dtype, shape, bytes);
     }
 }
 
-fn push_hex(out: &mut String, dtype: DType, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+fn push_bytes(out: &mut String, dtype: DType, bytes: &[u8]) {
     out.reserve(bytes.len() * 2 + 4);
     out.push_str("\"0x");
     let stored = stored_bytes(dtype);
-    for b in bytes.chunks(dtype.bytes()).flat_map(|element| &element[..stored.min(element.len())]) {
-        out.push(HEX[usize::from(b >> 4)] as char);
-        out.push(HEX[usize::from(b & 15)] as char);
+    for element in bytes.chunks(dtype.bytes()) {
+        push_hex(out, &element[..stored.min(element.len())]);
     }
     out.push('"');
 }

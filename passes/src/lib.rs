@@ -8,7 +8,7 @@
 //! * [`rules`]: the sharding rule of each operation;
 //! * [`propagate`]: a sharding for every value; [`manual`]: bodies that are written for one device;
 //! * [`annotations`], [`gspmd`]: what people and other compilers say about shardings;
-//! * [`cost`], [`windows`], [`reshard`]: what moving data costs, and how it is moved;
+//! * [`cost`], `windows`, [`reshard`]: what moving data costs, and how it is moved;
 //! * [`plan`], [`localize`], [`collectives`]: how each operation is done by all devices;
 //! * [`driver`]: the order of passes; [`lint`]: what a program's annotations probably do not mean;
 //! * [`shardy`]: Shardy's passes by their names.

@@ -2,6 +2,10 @@
 //!
 //! Where a dimension does not divide evenly, the last blocks end in elements that mean nothing. Whatever
 //! combines elements along that dimension first replaces them by the identity of the combination.
+//!
+//! **Invariant.** A dimension of size `n` split `k` ways gives each device `ceil(n / k)` elements. What lies beyond `n` has
+//! *any* value, at the boundary of the program and inside it; a collective pads before it cuts, and trims after it puts
+//! together (`collective`).
 
 use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId,

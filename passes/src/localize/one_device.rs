@@ -1,4 +1,8 @@
 //! Operations that one device does for all.
+//!
+//! `stablehlo.rng` draws from a generator that is the device's own, so every device would have other numbers. One device draws:
+//! its numbers are an addend to which the others add zeros, and the sum over all devices is the value that all share. The
+//! numbers of `rng_bit_generator` follow from its state and are the same on every mesh.
 
 use shardc_ir::{CompareDirection, CompareType, DType, OpId, OpKind};
 

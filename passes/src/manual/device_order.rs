@@ -1,4 +1,7 @@
 //! A manual computation on a mesh whose devices are in another order than those of the mesh that planning works on.
+//!
+//! Such a computation names devices. They play each other's parts: its groups are written anew, and `partition_id` gives the
+//! number of the device that is played.
 
 use shardc_ir::{
     Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,

@@ -3,6 +3,14 @@
 //! A manual computation over axes `A` runs its body once for each coordinate along `A`, on what that coordinate has of
 //! the operands. The other axes of the mesh stay free: to them the body is a program like any other. A `Scope` says
 //! which axes are manual at some place, those of all computations around it together.
+//!
+//! Planning needs to know where it is only for what devices do together: a collective of the program may not tell devices
+//! apart that differ along a free axis (`groups`), and a permute of blocks stays within a manual coordinate. At the boundary the
+//! free axes must divide what each manual coordinate has, else the two sides would disagree on the blocks (`boundary`). Devices
+//! that differ along free axes are one to the program: `partition_id` gives the number of the first of them.
+//!
+//! `unroll` writes such a computation out for one device, as the reference of `shardc verify`. It shares with partitioning only
+//! what the groups mean.
 
 mod boundary;
 mod coordinates;

@@ -2,7 +2,7 @@
 //!
 //! A program may name several meshes over the same devices: `data=8` here, `a=2, b=4` there. All their axes are then
 //! products of the axes of one finer mesh, and every sharding can be said on that one. Where the meshes have the devices in
-//! different orders, it has that of most of what goes in and comes out (see [`orders`](super::device_order)).
+//! different orders, it has that of most of what goes in and comes out (see [`device_order`](super::device_order)).
 
 use shardc_ir::{
     AxisList, AxisRef, Diagnostic, DimSharding, FuncId, Mesh, MeshId, Module, OpKind, RegionId,

@@ -4,6 +4,20 @@
 //! `assign`), and inserts explicit [`OpKind::Reshard`]s where an operand is sharded otherwise, or where a
 //! result is not what propagation wanted of it.
 //!
+//! Where the tensors of an operation agree on every factor, that is the answer. Where not, each tensor proposes its own
+//! assignment, the others add what does not collide with it, and the cheapest wins: bytes that reshards send, arithmetic and
+//! memory traffic, in one unit (see [`cost`]). Axes that an assignment leaves unused because the operation needs a
+//! dimension whole may split another dimension instead: an all-to-all there and back sends less than an all-gather. What a
+//! reshard made before stays at hand for later operations (`available`). The result over a split reduction is a *pending sum*
+//! (`unreduced` axes); its reshard completes it, as an all-reduce or, where the wanted sharding uses the axes, as a
+//! reduce-scatter.
+//!
+//! ## Nothing is gathered silently
+//!
+//! An operation that cannot be done in parts is told where it is planned (SH0310). Where shardings that meet contradict each
+//! other, `gathered` finds the reshards that nobody asked for (SH0909). A result that propagation leaves whole because the axes
+//! do not divide it is noted there (SH0808).
+//!
 //! ## What holds afterwards
 //!
 //! * Every tensor of the program has a closed sharding in [`Module::shardings`].

@@ -1,4 +1,12 @@
 //! Operations that are done in several steps, each an operation on global values that is planned like others.
+//!
+//! They are taken apart only where a dimension is split that the operation cannot be done in parts along:
+//!
+//! * `two_stage_reduce`: what no collective combines (the largest element and its position, `top_k`, exclusive or) reduces
+//!   each block, and the few results, gathered, once more;
+//! * `cumulative`: a cumulative sum runs over each block and adds the totals of the blocks before;
+//! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes by way of equal blocks, of which the
+//!   borders move as those of windows do.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{

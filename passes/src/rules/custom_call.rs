@@ -1,4 +1,9 @@
 //! Custom calls whose meaning is known.
+//!
+//! A custom call works on parts where its rule says so: that of a target known here, of a front end
+//! ([`registry`](super::registry)) or of the program (`sdy.sharding_rule` on the call). Any other is done by every device on whole
+//! operands, with a warning if these are split. Some rules let shardings propagate further than parts can be computed, as for the
+//! matrices of a decomposition: [`works_on_parts`] tells the two apart.
 
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind};
 

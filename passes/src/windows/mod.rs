@@ -4,6 +4,7 @@
 //! Where such a dimension is split, the window of a device's block of the result crosses the borders of the operands'
 //! blocks. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
 //! to whom so that each device has its window. Planning asks what that costs, localizing carries it out.
+//! Planning gathers instead where that costs less or an exchange takes too many rounds.
 //!
 //! Everything here is arithmetic of numbers that are known at compile time: sizes, and for each of the `k` devices along
 //! the dimension where something begins.

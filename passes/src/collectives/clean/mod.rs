@@ -4,8 +4,8 @@
 //!
 //! * `defer`, on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
 //!   and completes their sum once, after the loop;
-//! * [`clean_collectives`], on the localized one: equal collectives become one (`merge`), those of a loop that do the
-//!   same each time round leave it (`hoist`), all-gathers are repeated where memory is short (`repeat`), small ones that
+//! * [`clean_collectives`], on the localized one: equal collectives become one (`deduplicate`), those of a loop that do the
+//!   same each time round leave it (`hoist`), all-gathers are done again where memory is short (`rematerialize`), small ones that
 //!   do not depend on each other become one (`combine`), and those that nobody needs go.
 //!
 //! What is kept longer than before costs memory, so each step is bounded by [`CleanOptions`]. No step moves a collective

@@ -14,8 +14,8 @@
 //!   once; ids are those of the mode (a collective has a channel of its own between partitions, and none between
 //!   replicas).
 //! * **C3** (SH0461) Shapes. The result of a collective has the shape that its operand and groups make.
-//! * **C4** (SH0462) Meetings. The devices of a group come to a collective equally often, whatever way control takes
-//!   (`meetings`).
+//! * **C4** (SH0462) Convergence. The devices of a group come to a collective equally often, whatever way control takes
+//!   (`convergence`).
 //! * **C5** (SH0463) Interface. `local shape x shards - padding = global shape` for each parameter and result, where
 //!   the padding is less than one element per device and block; donated memory is as large as what it is for.
 

@@ -84,8 +84,9 @@ fn main() -> Result<()> {
     }
     let module = program(&mesh)?;
     println!("What each device takes and gives:");
-    let output = Compiler::new().partition_module(module.clone(), &mut |_| {})?;
-    for (role, tensors) in [("in", &output.manifest.inputs), ("out", &output.manifest.outputs)] {
+    let output = Compiler::new().partition_module(module.clone())?;
+    let manifest = output.manifest();
+    for (role, tensors) in [("in", &manifest.inputs), ("out", &manifest.outputs)] {
         for t in tensors {
             let name = t.name.as_deref().unwrap_or("?");
             println!(
@@ -97,7 +98,7 @@ fn main() -> Result<()> {
     match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
         Err(error) => println!("\nNot run: {error}. `shardc plugin install cpu` fetches the plugin."),
         Ok(found) => {
-            let devices = Some(output.manifest.num_devices);
+            let devices = Some(output.num_devices());
             let client =
                 Client::new(&Plugin::load(&found.path)?, ClientOptions { cpu_device_count: devices })?;
             let inputs = random_inputs(&output.interface, 0)?;

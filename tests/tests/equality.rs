@@ -100,11 +100,10 @@ fn equal(path: &Path) -> Result<(), Failed> {
         (SpmdMode::Replica, repeated),
         (SpmdMode::Partition, repeated),
     ] {
-        let output = Compiler::new()
-            .spmd_mode(mode)
-            .clean(clean)
-            .partition_module(original.clone(), &mut |_| {})
-            .map_err(|e| e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false))?;
+        let output =
+            Compiler::new().spmd_mode(mode).clean(clean).partition_module(original.clone()).map_err(|e| {
+                e.render(&path.display().to_string(), &String::from_utf8_lossy(&source), false)
+            })?;
         let may_warn = WARNED.contains(&name) || path.starts_with(root().join(RANDOM));
         if let Some(warning) = output.warnings.iter().find(|w| !may_warn && NOT_IN_PARTS.contains(&w.code)) {
             return Err(format!("{mode}: {}: {}", warning.code, warning.message).into());
@@ -115,7 +114,7 @@ fn equal(path: &Path) -> Result<(), Failed> {
         let text = text_says_what_bytecode_says(&output)?;
         let Some(client) = client()? else { continue };
         if text.len() <= SMALL {
-            let options = exec::compile_options(mode, output.manifest.num_devices);
+            let options = exec::compile_options(mode, output.num_devices());
             client.compile(text.as_bytes(), &options).map_err(|e| format!("{mode}, as text: {e}"))?;
         }
         let reference = match &mut reference {

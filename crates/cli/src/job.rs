@@ -78,7 +78,7 @@ pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job
     progress.stage(Stage::Read.as_str());
     let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
     let output = compiler
-        .partition_module(original.clone(), &mut |stage| progress.stage(stage.as_str()))
+        .watch_module(original.clone(), &mut |stage| progress.stage(stage.as_str()))
         .map_err(|e| source.explain(&e))?;
     progress.pause();
     ui.warn_selected(&source, &output.worth_telling());

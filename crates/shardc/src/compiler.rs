@@ -77,9 +77,7 @@ pub struct Propagated {
 pub struct Output {
     /// The program that each device runs.
     pub module: Module,
-    /// How to feed it.
-    pub manifest: Manifest,
-    /// The same as typed data.
+    /// How to feed it; [`Output::manifest`] is what other programs read.
     pub interface: Interface,
     /// All that is right but not what one would expect; [`Output::worth_telling`] leaves of it what people want to read.
     pub warnings: Vec<Diagnostic>,
@@ -226,7 +224,7 @@ impl Compiler {
     /// // Batches are independent; the other dimensions are the kernel's own affair.
     /// let compiler = Compiler::new().custom_call_rule("my_attention", |call| call.letters("bqd,bkd->bqe"));
     /// let output = compiler.partition(source)?;
-    /// assert_eq!(output.manifest.inputs[1].spec, [vec!["data"], vec![], vec![]]);
+    /// assert_eq!(output.manifest().inputs[1].spec, [vec!["data"], vec![], vec![]]);
     /// assert!(output.text().contains("(tensor<2x16x64xf32>, tensor<2x32x64xf32>) -> tensor<2x16x64xf32>"));
     ///
     /// // Only of calls of rank 3 something is known.
@@ -394,7 +392,15 @@ impl Compiler {
     /// # Errors
     /// Whatever the steps find wrong with the program or the options.
     pub fn partition(&self, source: &[u8]) -> Result<Output, Error> {
-        self.watch(source, &mut |_| {})
+        self.partition_module(Self::read(source)?)
+    }
+
+    /// Partitions a module that was read or built before.
+    ///
+    /// # Errors
+    /// As [`Compiler::partition`].
+    pub fn partition_module(&self, module: Module) -> Result<Output, Error> {
+        self.watch_module(module, &mut |_| {})
     }
 
     /// [`Compiler::partition`], telling `watch` as each stage begins.
@@ -404,14 +410,14 @@ impl Compiler {
     pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Read);
         let module = Self::read(source)?;
-        self.partition_module(module, watch)
+        self.watch_module(module, watch)
     }
 
-    /// Partitions a module that was read or built before.
+    /// [`Compiler::partition_module`], telling `watch` as each stage begins.
     ///
     /// # Errors
     /// As [`Compiler::partition`].
-    pub fn partition_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
+    pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
         let Propagated { module, mut warnings, entry } = self.import(module)?;
         warnings.extend(not_meant(&module, entry));
@@ -460,7 +466,6 @@ impl Compiler {
         let warnings = told.warnings.into_iter().chain(gathered).chain(done.warnings).collect();
         Ok(Output {
             warn_bytes,
-            manifest: Manifest::from(&done.interface),
             interface: done.interface,
             warnings,
             strategy,
@@ -522,6 +527,18 @@ impl Propagated {
 }
 
 impl Output {
+    /// Number of devices that run the program.
+    #[must_use]
+    pub fn num_devices(&self) -> usize {
+        self.interface.mesh.num_devices()
+    }
+
+    /// How to feed the program, in the form that other programs read.
+    #[must_use]
+    pub fn manifest(&self) -> Manifest {
+        Manifest::from(&self.interface)
+    }
+
     /// The warnings that people want to read: equal ones once, those with the most bytes first, and those about fewer than
     /// [`Output::warn_bytes`] as a number. A front end may [`select`] otherwise.
     #[must_use]
@@ -574,6 +591,6 @@ impl Output {
     }
 
     pub(crate) fn backend_options(&self) -> BackendOptions {
-        BackendOptions { spmd_mode: self.interface.mode, num_devices: Some(self.manifest.num_devices) }
+        BackendOptions { spmd_mode: self.interface.mode, num_devices: Some(self.num_devices()) }
     }
 }

@@ -18,9 +18,10 @@
 //!   }
 //! "#;
 //! let output = Compiler::new().partition(source)?;
-//! assert_eq!(output.manifest.num_devices, 8);
-//! assert_eq!(output.manifest.inputs[0].local_shape, [8, 64]);
-//! assert_eq!(output.manifest.outputs[0].spec, [vec!["data"], vec!["model"]]);
+//! assert_eq!(output.num_devices(), 8);
+//! let manifest = output.manifest();
+//! assert_eq!(manifest.inputs[0].local_shape, [8, 64]);
+//! assert_eq!(manifest.outputs[0].spec, [vec!["data"], vec!["model"]]);
 //! assert!(output.text().contains("(tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>"));
 //! assert!(output.backend_text()?.contains("mhlo.num_replicas = 8 : i32"));
 //! # Ok(())

@@ -211,9 +211,8 @@ impl Test {
         let mut module = self.module.clone();
         close(&mut module, name)?;
         keep_only(&mut module, name).map_err(|e| error(&e))?;
-        let output =
-            Compiler::new().spmd_mode(mode).partition_module(module, &mut |_| {}).map_err(|e| error(&e))?;
-        let count = output.manifest.num_devices;
+        let output = Compiler::new().spmd_mode(mode).partition_module(module).map_err(|e| error(&e))?;
+        let count = output.num_devices();
         if count != names.len() {
             return Err(failed(format!(
                 "@{name} is for {count} devices, the test runs it on {}",

@@ -56,7 +56,7 @@ impl Verify {
         if let Some(mesh) = text("mesh") {
             compiler = compiler.mesh(mesh).map_err(refused)?;
         }
-        let output = compiler.partition_module(known.original.clone(), &mut |_| {}).map_err(refused)?;
+        let output = compiler.partition_module(known.original.clone()).map_err(refused)?;
         if let Some(out) = text("out") {
             write(&output, Path::new(out)).map_err(failed)?;
         }
@@ -79,7 +79,7 @@ impl Known {
     }
 
     fn compare(&mut self, output: &Output, devices: &mut Devices) -> Result<Answer, String> {
-        let client = devices.at_least(output.manifest.num_devices)?;
+        let client = devices.at_least(output.num_devices())?;
         let run = || {
             let inputs = exec::random_inputs(&output.interface, 0)?;
             let outputs = exec::Program::single(client, &self.original)?.run(client, &inputs)?;
@@ -118,7 +118,7 @@ fn write(output: &Output, folder: &Path) -> Result<(), String> {
     let code = output.backend_code().map_err(|e| first_line(&e))?;
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(folder.join("partitioned.mlirbc"), code))
-        .and_then(|()| fs::write(folder.join("manifest.json"), output.manifest.to_json()))
+        .and_then(|()| fs::write(folder.join("manifest.json"), output.manifest().to_json()))
         .map_err(|e| format!("{}: {e}", folder.display()))
 }
 

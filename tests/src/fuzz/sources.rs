@@ -56,7 +56,7 @@ impl Source {
         }
         let found = quietly(|| match Compiler::read(&self.bytes) {
             Err(_) => Level::Refused,
-            Ok(module) => match Compiler::new().partition_module(module, &mut |_| {}) {
+            Ok(module) => match Compiler::new().partition_module(module) {
                 Err(_) => Level::Reads,
                 Ok(_) => Level::Partitions,
             },

@@ -125,7 +125,7 @@ pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Resul
             Err(error) => blame("explain", &error)?,
         }
     }
-    let output = match compiler.partition_module(module, &mut |_| {}) {
+    let output = match compiler.partition_module(module) {
         Ok(output) => output,
         Err(error) => return trace.refuse_error("partition", &error),
     };

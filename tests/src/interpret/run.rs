@@ -73,8 +73,7 @@ impl<'c> Runner<'c> {
         drawn: &Drawn,
         mode: SpmdMode,
     ) -> (Outcome, Vec<String>) {
-        let partition =
-            || Compiler::new().spmd_mode(mode).partition_module(drawn.module.clone(), &mut |_| {});
+        let partition = || Compiler::new().spmd_mode(mode).partition_module(drawn.module.clone());
         let output = match catch_unwind(AssertUnwindSafe(partition)) {
             Err(_) => return (Outcome::Failed("shardc panicked".to_owned()), Vec::new()),
             Ok(Err(error)) => return (refusal(&error), Vec::new()),

@@ -33,13 +33,13 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
         target,
         plugin: found.path,
         program: job.output.backend_code().map_err(|e| job.source.explain(&e))?,
-        options: compile_options(job.output.interface.mode, job.output.manifest.num_devices),
+        options: compile_options(job.output.interface.mode, job.output.num_devices()),
         executable: args.output.as_deref().map(|path| outputs.place(path)).transpose()?,
     };
     job.progress.stage("compile");
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let report =
-        compile_in_child(&program, &request).map_err(|error| devices_error(&error, &job.output.manifest))?;
+    let report = compile_in_child(&program, &request)
+        .map_err(|error| devices_error(&error, &job.output.interface.mesh))?;
     job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
     if let Some(path) = &args.json {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;

@@ -1,17 +1,17 @@
 //! Meshes for another number of devices.
 
-use shardc::Manifest;
+use shardc::ir::Mesh;
 
-/// What to say where there are `devices` devices, and the program is for another number of them.
-pub(crate) fn hint(manifest: &Manifest, devices: usize) -> Option<String> {
-    if devices == 0 || manifest.mesh.axes.is_empty() {
+/// What to say where there are `devices` devices, and the program is for `mesh`, which has another number of them.
+pub(crate) fn hint(mesh: &Mesh, devices: usize) -> Option<String> {
+    if devices == 0 || mesh.axes.is_empty() {
         return None;
     }
     let mut axes: Vec<(&str, usize)> =
-        manifest.mesh.axes.iter().map(|axis| (axis.name.as_str(), axis.size as usize)).collect();
+        mesh.axes.iter().map(|(name, &size)| (&**name, size as usize)).collect();
     fit(&mut axes, devices);
-    let mesh: Vec<String> = axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
-    Some(format!("for {devices} devices, partition with `--mesh {}`", mesh.join(",")))
+    let fitting: Vec<String> = axes.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    Some(format!("for {devices} devices, partition with `--mesh {}`", fitting.join(",")))
 }
 
 /// Changes sizes until their product is `devices`: one axis alone where that does, the major one first; else each keeps

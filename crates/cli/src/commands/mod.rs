@@ -16,8 +16,8 @@ pub(crate) mod verify;
 use std::time::Duration;
 
 use anyhow::Result;
-use shardc::Manifest;
 use shardc::exec::Limits;
+use shardc::ir::Mesh;
 use shardc::runtime::{
     Client, ClientOptions, Environment, MemoryLimit, Plugin, PluginKind, RuntimeError, plugin as plugins,
 };
@@ -26,13 +26,13 @@ use crate::args::DeviceArgs;
 use crate::failure::Failure;
 
 /// A client of as many CPU devices as the program is for, of the plugin given or found.
-fn cpu_client(args: &DeviceArgs, manifest: &Manifest) -> Result<Client> {
-    let devices = manifest.num_devices;
+fn cpu_client(args: &DeviceArgs, mesh: &Mesh) -> Result<Client> {
+    let devices = mesh.num_devices();
     if let Some(wanted) = args.devices
         && wanted != devices
     {
         let message = format!("the mesh has {devices} devices, but --devices {wanted} was given");
-        return Err(Failure::Usage { message, hint: fit::hint(manifest, wanted) }.into());
+        return Err(Failure::Usage { message, hint: fit::hint(mesh, wanted) }.into());
     }
     let mut environment = Environment::from_process();
     if let Some(path) = &args.plugin {
@@ -41,7 +41,7 @@ fn cpu_client(args: &DeviceArgs, manifest: &Manifest) -> Result<Client> {
     let found = plugins::find(PluginKind::Cpu, &environment).map_err(runtime_error)?;
     let plugin = Plugin::load(&found.path).map_err(runtime_error)?;
     Client::new(&plugin, ClientOptions { cpu_device_count: Some(devices) })
-        .map_err(|error| devices_error(&error, manifest))
+        .map_err(|error| devices_error(&error, mesh))
 }
 
 /// What a run may take.
@@ -57,10 +57,10 @@ fn limits(args: &DeviceArgs) -> Limits {
 }
 
 /// A runtime error; where there is another number of devices than the program's, with the mesh that fits.
-fn devices_error(error: &RuntimeError, manifest: &Manifest) -> anyhow::Error {
+fn devices_error(error: &RuntimeError, mesh: &Mesh) -> anyhow::Error {
     let fitting = match error {
-        RuntimeError::Devices { available, .. } => fit::hint(manifest, *available),
-        RuntimeError::DeviceLimit { limit, .. } => fit::hint(manifest, *limit),
+        RuntimeError::Devices { available, .. } => fit::hint(mesh, *available),
+        RuntimeError::DeviceLimit { limit, .. } => fit::hint(mesh, *limit),
         _ => None,
     };
     let mut failure = Failure::runtime(error);

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
     outputs.put(&args.output, program)?;
     if let Some(path) = &args.manifest {
-        outputs.put(path, format!("{}\n", job.output.manifest.to_json()))?;
+        outputs.put(path, format!("{}\n", job.output.manifest().to_json()))?;
     }
     outputs.commit()?;
     if args.summary {

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let inputs: Vec<_> = given.into_iter().chain([args.input.named()]).collect();
     let mut files = Outputs::plan(&args.how.outputs(&[saved]), &inputs)?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
-    let client = cpu_client(&args.device, &job.output.manifest)?;
+    let client = cpu_client(&args.device, &job.output.interface.mesh)?;
     let limits = limits(&args.device);
     // Before the inputs are made, and before anything is compiled.
     run_need(&job.output.interface).check("running the program", limits.memory).map_err(runtime_error)?;

@@ -16,8 +16,8 @@ use crate::ui::table::Table;
 pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&args.how.outputs(&[]), &[args.input.named()])?;
     let mut job = job::partition(&args.input, &args.how, ui)?;
-    let devices = job.output.manifest.num_devices;
-    let client = cpu_client(&args.device, &job.output.manifest)?;
+    let devices = job.output.num_devices();
+    let client = cpu_client(&args.device, &job.output.interface.mesh)?;
     job.progress.stage("compile and run");
     let limits = limits(&args.device);
     let checks = exec::verify_within(&client, &job.original, &job.output, args.device.seed, limits)

@@ -99,7 +99,7 @@ impl Program {
     /// The back end refuses it, or the client has too few devices.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
         let code = output.backend_code()?;
-        let n = output.manifest.num_devices;
+        let n = output.num_devices();
         let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
         let interface = &output.interface;
         let inputs = interface.inputs.iter().map(|t| Port::of(interface, t));

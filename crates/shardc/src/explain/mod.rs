@@ -78,7 +78,7 @@ impl Compiler {
     /// propagated but not partitioned is explained without its collectives; a note says so.
     pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
         let raw = Self::read(source)?;
-        let partitioned = self.partition_module(raw.clone(), &mut |_| {});
+        let partitioned = self.partition_module(raw.clone());
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
         let (propagated, provenance, sites) = self.trace(raw.clone(), strategy)?;
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };

@@ -27,6 +27,7 @@ mod loops;
 mod manual;
 mod mask;
 mod one_device;
+mod sizes;
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,7 +50,8 @@ pub(crate) const MARK: &str = "mhlo.sharding";
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
 /// # Errors
-/// The module is not as the planner leaves it (internal), or an element type has no identity that a mask needs (`SH0410`).
+/// The module is not as the planner leaves it (internal), an element type has no identity that a mask needs (`SH0410`), or
+/// padding makes a tensor too large (`SH0411`).
 pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
@@ -83,6 +85,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         return Err(vec![*error]);
     }
     manual::inline_manual(module, body).map_err(|error| vec![*error])?;
+    sizes::check(module, body).map_err(|error| vec![*error])?;
     if mode == SpmdMode::Partition {
         shield_loops(module, body);
     }

@@ -33,6 +33,20 @@ impl Edges {
         }
     }
 
+    /// Whether an edge starts or ends at a value whose sharding is written down: a result of an operation or an argument
+    /// of a function. The arguments of other regions have theirs from what flows in, which the text does not repeat, so
+    /// whoever reads it back (Shardy refuses such edges, too) does not know the mesh of edges between them alone.
+    fn names_written(&self, module: &Module, op: OpId) -> bool {
+        let op = &module.ops[op];
+        self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {
+            let values = if is_result { op.results.as_slice() } else { op.operands.as_slice() };
+            values.get(i as usize).is_some_and(|&value| match module.values[value].def {
+                ValueDef::Result(..) => true,
+                ValueDef::Arg(region, _) => module.bodies().any(|body| body == region),
+            })
+        })
+    }
+
     fn text(&self, mesh: &Mesh) -> String {
         let end = |&(result, i): &End| format!("{}-{i}", if result { "result" } else { "operand" });
         let mut out = String::from("#sdy.propagation_edges<[");
@@ -124,7 +138,8 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
         let Some(mesh) = edges.mesh.map(|id| &module.meshes[id]) else { continue };
         let attr = Attr::Raw(edges.text(mesh).into());
         match on {
-            On::Op(op) => module.ops[op].attrs.set(EDGES, attr),
+            On::Op(op) if edges.names_written(module, op) => module.ops[op].attrs.set(EDGES, attr),
+            On::Op(_) => {}
             On::Flow(op, owner) => {
                 let name = match module.values[owner].def {
                     ValueDef::Result(..) => RESULT_EDGES,

@@ -1,0 +1,36 @@
+//! What makes parts equal (padding before a collective, blocks put together) may be larger than the tensor that it serves.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
+
+/// Demands that what a device computes is not beyond [`limits::MAX_BYTES`].
+///
+/// # Errors
+/// SH0411 for the first tensor that is.
+pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
+    let mut seen = FxHashSet::default();
+    for op in module.walk(body) {
+        for &result in &module.ops[op].results {
+            let ty = module.values[result].ty;
+            if !seen.insert(ty) {
+                continue;
+            }
+            let fault = match module.types.get(ty) {
+                Type::Tensor(tensor) => tensor.size_fault(),
+                Type::Quantized(tensor) => limits::size_fault(&tensor.shape, 1),
+                Type::Token | Type::Tuple(_) | Type::Other(_) => None,
+            };
+            let Some(fault) = fault else { continue };
+            let message = format!(
+                "each device would need a {} here, which cannot be: {fault}",
+                module.types.display(ty)
+            );
+            let hint = "parts that do not divide evenly are padded on the way: split dimensions that the devices divide, or \
+                 a smaller tensor";
+            return Err(Box::new(
+                Diagnostic::unsupported("SH0411", message).at(module.ops[op].span).hint(hint),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -3,7 +3,7 @@
 //! Passes run in any order when they are named one by one. Each relies on what passes before it leave; what of that can be
 //! seen in the program is checked before it runs, so that the user hears which pass is missing.
 
-use shardc_ir::{Diagnostic, Module, OpId, OpKind};
+use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind};
 
 /// What must hold of the program before a pass.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +94,11 @@ impl Precondition {
 }
 
 /// What a pass that relies on the planner says of a program that is not as the planner leaves it, where that shows only
-/// in what comes out.
+/// in what comes out. What cannot be done to a planned program either is told as it is.
 pub(crate) fn not_planned(pass: &str, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if found.iter().any(|error| error.class == Class::Unsupported) {
+        return found;
+    }
     let Some(first) = found.into_iter().next() else { return Vec::new() };
     let message =
         format!("the pass {pass} needs a program as plan and lower-reshards leave it: {}", first.message);

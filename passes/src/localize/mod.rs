@@ -51,7 +51,7 @@ pub(crate) const MARK: &str = "mhlo.sharding";
 ///
 /// # Errors
 /// The module is not as the planner leaves it (internal), an element type has no identity that a mask needs (`SH0410`), or
-/// padding makes a tensor too large (`SH0411`).
+/// padding makes a tensor too large (`SH0414`).
 pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();

@@ -6,7 +6,7 @@ use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};
 /// Demands that what a device computes is not beyond [`limits::MAX_BYTES`].
 ///
 /// # Errors
-/// SH0411 for the first tensor that is.
+/// SH0414 for the first tensor that is.
 pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnostic>> {
     let mut seen = FxHashSet::default();
     for op in module.walk(body) {
@@ -28,7 +28,7 @@ pub(super) fn check(module: &Module, body: RegionId) -> Result<(), Box<Diagnosti
             let hint = "parts that do not divide evenly are padded on the way: split dimensions that the devices divide, or \
                  a smaller tensor";
             return Err(Box::new(
-                Diagnostic::unsupported("SH0411", message).at(module.ops[op].span).hint(hint),
+                Diagnostic::unsupported("SH0414", message).at(module.ops[op].span).hint(hint),
             ));
         }
     }

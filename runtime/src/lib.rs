@@ -56,6 +56,7 @@ mod executable;
 mod ffi;
 pub mod hlo;
 mod host;
+mod launcher;
 mod layout;
 pub mod memory;
 pub mod mismatch;

@@ -3,18 +3,17 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 
 use shardc_ir::DType;
 
 use super::abi::{self, Call, Structure, named_value};
 use super::api::{Api, slice, text};
 use super::element_types;
-use super::launch::Job;
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
+use crate::launcher::Launcher;
 
 /// What a handle keeps alive.
 pub(super) trait Owner {
@@ -41,7 +40,7 @@ impl Owner for Arc<RawClient> {
     }
 
     fn is_lost(&self) -> bool {
-        self.lost.get().is_some()
+        self.launcher.is_lost()
     }
 }
 
@@ -84,10 +83,8 @@ handle! {
 pub(crate) struct RawClient {
     pub(super) ptr: *mut abi::Client,
     api: Arc<Api>,
-    /// Why nothing can run on this client any more, once that is so.
-    lost: OnceLock<String>,
-    /// Where launches are queued; see `launch`.
-    pub(super) queue: OnceLock<Sender<Job>>,
+    /// Where launches are queued. What lives on a client that it gave up is leaked: the plugin still uses it.
+    pub(super) launcher: Launcher,
     launches: AtomicI32,
 }
 
@@ -99,7 +96,7 @@ unsafe impl Sync for RawClient {}
 impl Drop for RawClient {
     fn drop(&mut self) {
         // The plugin joins the threads that wait for other devices: it would never return.
-        if self.lost.get().is_some() {
+        if self.launcher.is_lost() {
             return;
         }
         let mut arguments = abi::ClientDestroy { client: self.ptr, ..abi::ClientDestroy::empty() };
@@ -175,8 +172,7 @@ impl RawClient {
         Ok(RawClient {
             ptr: non_null(abi::ClientCreate::NAME, arguments.client)?,
             api: api.clone(),
-            lost: OnceLock::new(),
-            queue: OnceLock::new(),
+            launcher: Launcher::default(),
             launches: AtomicI32::new(0),
         })
     }
@@ -202,19 +198,9 @@ impl RawClient {
         }
     }
 
-    /// Notes why nothing can run on this client any more. What lives on it is leaked from now on: the plugin still
-    /// uses it.
-    pub(super) fn give_up(&self, reason: String) {
-        // The first reason is the one that explains the others.
-        let _ = self.lost.set(reason);
-    }
-
     /// An error, if nothing can run on this client any more.
     pub(super) fn check(&self) -> Result<()> {
-        match self.lost.get() {
-            Some(reason) => Err(RuntimeError::ClientLost { reason: reason.clone() }),
-            None => Ok(()),
-        }
+        self.launcher.check()
     }
 
     /// A number for a launch that no other launch on this client has, by which collectives know their peers.

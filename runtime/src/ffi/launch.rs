@@ -14,6 +14,8 @@
 //!
 //! # What is guaranteed here
 //!
+//! Queue, watch and time limit are in `crate::launcher`, which knows nothing of plugins.
+//!
 //! - Nothing is launched before the callers of [`run`] have compared what the plugin would refuse.
 //! - Launches on a client are queued, and made by a thread of its own: the caller can stop waiting, whether the plugin
 //!   is in the call or a device in the program. Each launch has its own number, by which collectives know their peers.
@@ -26,13 +28,14 @@
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use super::abi::{self, Call, Structure};
 use super::executables::RawProgram;
 use super::handles::{RawBuffer, RawClient, handle};
 use crate::error::{Result, RuntimeError};
+use crate::launcher::{self, Patience};
 
 /// How long devices may take after one of them has failed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -47,21 +50,15 @@ type Arguments = Vec<Vec<Arc<RawBuffer>>>;
 /// One block for each result, for each device.
 type Results = Vec<Vec<RawBuffer>>;
 
+/// What becomes of a launch; a device without an event is done.
+type Report = launcher::Report<Results, Option<RawEvent>>;
+
 /// A launch that is queued.
-pub(crate) struct Job {
+struct Job {
     program: Arc<RawProgram>,
     arguments: Arc<Arguments>,
     /// The arguments that the program must leave as they are.
     kept: Vec<i64>,
-    report: Sender<Report>,
-}
-
-/// What becomes of a launch.
-enum Report {
-    /// The call returned.
-    Launched(Result<Results>),
-    /// A device is done. The event is destroyed by whoever gets this, on a thread that is not the plugin's.
-    Finished { device: usize, outcome: Result<()>, _event: Option<RawEvent> },
 }
 
 /// Runs a program on all its devices at once and waits for all of them, `limit` at most.
@@ -99,120 +96,28 @@ pub(crate) fn run(
     let is_ours = |i: usize| arguments.iter().all(|list| Arc::strong_count(&list[i]) == 1);
     let kept = (0..count).filter(|&i| !(donated.contains(&i) && is_ours(i))).map(|i| i as i64).collect();
     let arguments = Arc::new(arguments);
-    let (report, reports) = channel();
-    let job = Job { program: program.clone(), arguments: arguments.clone(), kept, report };
-    let started = Instant::now();
-    if queue(client)?.send(job).is_err() {
-        return Err(RuntimeError::ClientLost { reason: "its launching thread has ended".to_owned() });
-    }
-    let deadline = limit.and_then(|limit| started.checked_add(limit));
-    let outcome = wait(program, &reports, limit, deadline);
-    if client.check().is_err() {
+    let job = Job { program: program.clone(), arguments: arguments.clone(), kept };
+    let ids: Vec<i32> = program.devices().iter().map(|device| device.id).collect();
+    let patience = Patience { devices: &ids, limit, grace: GRACE, call: abi::LoadedExecutableExecute::NAME };
+    let is_cpu = || client.platform_name().is_ok_and(|name| name == "cpu");
+    let outcome = client.launcher.run(&patience, is_cpu, move |report| job.launch(report));
+    if client.launcher.is_lost() {
         // The plugin still reads and writes them.
         std::mem::forget(arguments);
     }
     outcome
 }
 
-/// Collects the reports of one launch.
-fn wait(
-    program: &RawProgram,
-    reports: &Receiver<Report>,
-    limit: Option<Duration>,
-    deadline: Option<Instant>,
-) -> Result<Results> {
-    let client = program.client();
-    let ids: Vec<i32> = program.devices().iter().map(|device| device.id).collect();
-    let mut done = vec![false; ids.len()];
-    let mut results: Option<Results> = None;
-    let mut failed: Option<RuntimeError> = None;
-    let mut deadline = deadline;
-    while results.is_none() || done.contains(&false) {
-        let report = match deadline {
-            Some(at) => reports.recv_timeout(at.saturating_duration_since(Instant::now())),
-            None => reports.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        };
-        match report {
-            Ok(Report::Launched(Ok(launched))) => results = Some(launched),
-            Ok(Report::Launched(Err(error))) => {
-                if ids.len() > 1 && client.platform_name().is_ok_and(|name| name == "cpu") {
-                    client.give_up(format!("a launch on its {} devices was refused: {error}", ids.len()));
-                }
-                return Err(error);
-            }
-            Ok(Report::Finished { device, outcome, .. }) => {
-                done[device] = true;
-                if let (Err(error), None) = (outcome, &failed) {
-                    failed = Some(of_device(ids[device], error));
-                    let patience = Instant::now() + GRACE;
-                    deadline = Some(deadline.map_or(patience, |at| at.min(patience)));
-                }
-            }
-            Err(why) => {
-                let (finished, waiting): (Vec<_>, Vec<_>) =
-                    ids.iter().copied().zip(&done).partition(|(_, done)| **done);
-                let list = |list: Vec<(i32, &bool)>| list.into_iter().map(|(id, _)| id).collect();
-                let error = failed.take().unwrap_or_else(|| match why {
-                    RecvTimeoutError::Timeout => RuntimeError::TimeLimit {
-                        limit: limit.unwrap_or_default(),
-                        done: list(finished),
-                        waiting: list(waiting),
-                    },
-                    RecvTimeoutError::Disconnected => RuntimeError::Protocol {
-                        call: abi::LoadedExecutableExecute::NAME,
-                        what: "events that were dropped before they happened".to_owned(),
-                    },
-                });
-                client.give_up(error.to_string());
-                std::mem::forget(results);
-                return Err(error);
-            }
-        }
-    }
-    match (failed, results) {
-        (Some(error), _) => Err(error),
-        (None, Some(results)) => Ok(results),
-        (None, None) => Err(RuntimeError::Protocol {
-            call: abi::LoadedExecutableExecute::NAME,
-            what: "nothing".to_owned(),
-        }),
-    }
-}
-
-/// The error of a device, with the device's number.
-fn of_device(id: i32, error: RuntimeError) -> RuntimeError {
-    match error {
-        RuntimeError::Pjrt { call, code, message } => {
-            RuntimeError::Pjrt { call, code, message: format!("device {id}: {message}") }
-        }
-        other => other,
-    }
-}
-
-/// Where launches on a client are queued; the thread that makes them starts with the first and ends with the client.
-fn queue(client: &Arc<RawClient>) -> Result<&Sender<Job>> {
-    if client.queue.get().is_none() {
-        let (jobs, queue) = channel::<Job>();
-        std::thread::Builder::new()
-            .name("shardc-launch".to_owned())
-            .spawn(move || queue.into_iter().for_each(|job| job.launch()))
-            .map_err(RuntimeError::io(std::path::Path::new("the thread shardc-launch")))?;
-        // Another thread may have been faster: the thread of this one ends as its sender is dropped.
-        let _ = client.queue.set(jobs);
-    }
-    client.queue.get().ok_or_else(|| RuntimeError::ClientLost { reason: "it has no queue".to_owned() })
-}
-
 impl Job {
     /// Makes the call, and sees to it that the end of each device is reported.
-    fn launch(self) {
+    fn launch(self, report: &Sender<Report>) {
         let (launched, events) = self.execute();
         let is_launched = launched.is_ok();
         // The caller may have stopped waiting; then the client is given up, and nothing is destroyed.
-        let _ = self.report.send(Report::Launched(launched));
+        let _ = report.send(Report::Launched(launched));
         if is_launched {
             for (device, event) in events.into_iter().enumerate() {
-                self.watch(device, event);
+                watch(report, device, event);
             }
         }
     }
@@ -269,29 +174,29 @@ impl Job {
         });
         (results, events)
     }
+}
 
-    /// Has the end of a device reported; a device without an event is done.
-    fn watch(&self, device: usize, event: Option<RawEvent>) {
-        let Some(event) = event else {
-            let _ = self.report.send(Report::Finished { device, outcome: Ok(()), _event: None });
-            return;
-        };
-        let client = event.client.clone();
-        let ptr = event.ptr;
-        let waiter = Box::into_raw(Box::new(Waiter { device, event, report: self.report.clone() }));
-        let mut arguments = abi::EventOnReady {
-            event: ptr,
-            callback: Some(on_ready),
-            user_arg: waiter.cast(),
-            ..abi::EventOnReady::empty()
-        };
-        // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which
-        // it frees, once.
-        if let Err(error) = unsafe { client.api().call(&mut arguments) } {
-            // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
-            let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter) };
-            let _ = report.send(Report::Finished { device, outcome: Err(error), _event: Some(event) });
-        }
+/// Has the end of a device reported; a device without an event is done.
+fn watch(report: &Sender<Report>, device: usize, event: Option<RawEvent>) {
+    let Some(event) = event else {
+        let _ = report.send(Report::Finished { device, outcome: Ok(()), _event: None });
+        return;
+    };
+    let client = event.client.clone();
+    let ptr = event.ptr;
+    let waiter = Box::into_raw(Box::new(Waiter { device, event, report: report.clone() }));
+    let mut arguments = abi::EventOnReady {
+        event: ptr,
+        callback: Some(on_ready),
+        user_arg: waiter.cast(),
+        ..abi::EventOnReady::empty()
+    };
+    // SAFETY: the event is alive, and is destroyed only after the callback; the callback gets the waiter, which
+    // it frees, once.
+    if let Err(error) = unsafe { client.api().call(&mut arguments) } {
+        // SAFETY: a callback that was not registered is not called, so the waiter is still ours.
+        let Waiter { device, event, report } = *unsafe { Box::from_raw(waiter) };
+        let _ = report.send(Report::Finished { device, outcome: Err(error), _event: Some(event) });
     }
 }
 

@@ -1,0 +1,68 @@
+//! Whether there is an LLVM for MLIR's bindings, and what to install and to set where there is none.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The version of LLVM that melior is made for.
+const MAJOR: &str = "22";
+
+/// The variables that say where LLVM is, of the crates `mlir-sys` and `tblgen`.
+pub(crate) const PREFIXES: [&str; 2] = ["MLIR_SYS_220_PREFIX", "TABLEGEN_220_PREFIX"];
+
+/// Where Debian puts it.
+const DEBIAN: &str = "/usr/lib/llvm-22";
+
+/// What the machine says of itself.
+pub(crate) trait Machine {
+    /// The value of an environment variable.
+    fn variable(&self, name: &str) -> Option<OsString>;
+
+    /// What a program prints, given one argument; `None` where it is not there or fails.
+    fn answer(&self, program: &Path, argument: &str) -> Option<String>;
+
+    /// Whether there is a file.
+    fn has(&self, file: &Path) -> bool;
+}
+
+/// What is wrong and what to do about it, one line each; nothing where LLVM is as MLIR's bindings need it.
+pub(crate) fn errors(machine: &impl Machine) -> Vec<String> {
+    let mut lines: Vec<String> =
+        PREFIXES.iter().filter_map(|variable| trouble(machine, variable).err()).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    if !machine.has(&Path::new(DEBIAN).join("bin/llvm-config")) {
+        lines.push(format!(
+            "install LLVM {MAJOR} with MLIR: on Debian 12 and later, `apt-get install libmlir-22-dev llvm-22-dev \
+             libclang-22-dev libpolly-22-dev mlir-22-tools libzstd-dev zlib1g-dev g++`"
+        ));
+    }
+    lines.push(format!(
+        "then set {} to where it is (on Debian {DEBIAN}) and LIBCLANG_PATH to the folder of libclang ({DEBIAN}/lib), \
+         in the environment or in [env] of .cargo/config.toml; or build shardc without its feature `mlir`, which needs no LLVM",
+        PREFIXES.join(" and ")
+    ));
+    lines
+}
+
+/// What is wrong with the LLVM that a variable, or the path where it is not set, leads to.
+fn trouble(machine: &impl Machine, variable: &str) -> Result<(), String> {
+    let prefix = machine.variable(variable).map(PathBuf::from);
+    let config =
+        prefix.as_ref().map_or_else(|| PathBuf::from("llvm-config"), |prefix| prefix.join("bin/llvm-config"));
+    let from = match &prefix {
+        Some(prefix) => format!("{variable}={}", prefix.display()),
+        None => format!("{variable} is not set"),
+    };
+    let Some(version) = machine.answer(&config, "--version") else {
+        return Err(format!("{from}: there is no {} to run", config.display()));
+    };
+    if version.split('.').next() != Some(MAJOR) {
+        return Err(format!("{from}: {} is of LLVM {version}, and LLVM {MAJOR} is needed", config.display()));
+    }
+    let headers = machine.answer(&config, "--includedir").unwrap_or_default();
+    if !machine.has(&Path::new(&headers).join("mlir-c/IR.h")) {
+        return Err(format!("{from}: {headers} has no mlir-c/IR.h, so this LLVM comes without MLIR"));
+    }
+    Ok(())
+}

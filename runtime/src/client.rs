@@ -1,13 +1,11 @@
-//! Clients, their devices, and the arrays on them.
+//! Clients: a set of devices, and what compiles for them.
 
 use std::sync::Arc;
 
-use shardc_ir::DType;
-
-use crate::array_type::ArrayType;
+use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::executable::LoadedExecutable;
-use crate::ffi::{RawBuffer, RawClient, RawDevice, RawProgram};
+use crate::ffi::{RawClient, RawProgram};
 use crate::host::HostArray;
 use crate::options::CompileOptions;
 use crate::plugin::Plugin;
@@ -38,32 +36,6 @@ impl std::fmt::Debug for Client {
             .field("platform_name", &self.platform_name)
             .field("devices", &self.devices)
             .finish()
-    }
-}
-
-/// A device of a [`Client`].
-#[derive(Clone)]
-pub struct Device {
-    pub(crate) raw: RawDevice,
-}
-
-impl std::fmt::Debug for Device {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.raw.kind, self.raw.id)
-    }
-}
-
-impl Device {
-    /// The plugin's number of the device, as in replica groups and device assignments.
-    #[must_use]
-    pub fn id(&self) -> i32 {
-        self.raw.id
-    }
-
-    /// What the plugin calls this kind of device: `cpu`, `TPU v5 lite`, `NVIDIA H100`.
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        &self.raw.kind
     }
 }
 
@@ -127,7 +99,8 @@ impl Client {
         if let Some(unknown) = ids.iter().find(|id| !self.devices.iter().any(|device| device.id() == **id)) {
             return Err(RuntimeError::Argument(format!("the client has no device {unknown}")));
         }
-        let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids)).map_err(as_compile_error)?;
+        let raw = RawProgram::compile(&self.raw, program, &options.encode(&ids))
+            .map_err(RuntimeError::in_compilation)?;
         Ok(LoadedExecutable::new(raw))
     }
 
@@ -141,82 +114,5 @@ impl Client {
         array.check()?;
         let raw = self.raw.buffer(&array.data, array.dtype, &array.shape, &device.raw)?;
         Buffer::new(raw, device.id())
-    }
-}
-
-/// An array on a device. Cheap to clone: clones share the device's memory.
-#[derive(Clone)]
-pub struct Buffer {
-    raw: Arc<RawBuffer>,
-    dtype: DType,
-    shape: Vec<usize>,
-    device: i32,
-}
-
-impl std::fmt::Debug for Buffer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Buffer({}{:?})", self.dtype, self.shape)
-    }
-}
-
-impl Buffer {
-    pub(crate) fn new(raw: RawBuffer, device: i32) -> Result<Buffer> {
-        let (dtype, shape) = (raw.dtype()?, raw.shape()?);
-        Ok(Buffer { raw: Arc::new(raw), dtype, shape, device })
-    }
-
-    pub(crate) fn into_raw(self) -> Arc<RawBuffer> {
-        self.raw
-    }
-
-    /// The number of the device that has it, as [`Device::id`].
-    #[must_use]
-    pub fn device_id(&self) -> i32 {
-        self.device
-    }
-
-    /// The element type.
-    #[must_use]
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Sizes of the dimensions.
-    #[must_use]
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// Element type and sizes together.
-    #[must_use]
-    pub fn ty(&self) -> ArrayType {
-        ArrayType { dtype: self.dtype, shape: self.shape.clone() }
-    }
-
-    /// Waits until the content is there.
-    ///
-    /// # Errors
-    ///
-    /// What should have made the content failed.
-    pub fn wait(&self) -> Result<()> {
-        self.raw.wait()
-    }
-
-    /// Copies the array to the host; waits for its content.
-    ///
-    /// # Errors
-    ///
-    /// What should have made the content failed.
-    pub fn to_host(&self) -> Result<HostArray> {
-        let data = self.raw.to_host(self.dtype, &self.shape)?;
-        Ok(HostArray { dtype: self.dtype, shape: self.shape.clone(), data })
-    }
-}
-
-/// An error of a compilation, apart from those of the plugin's set-up.
-pub(crate) fn as_compile_error(error: RuntimeError) -> RuntimeError {
-    match error {
-        RuntimeError::Pjrt { code, message, .. } => RuntimeError::Compile { code, message },
-        other => other,
     }
 }

@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{MemoryLimit, MemoryNeed, Shortage};
 use crate::mismatch::{self, Mismatch};
-
-use crate::memory::Shortage;
 
 /// Shorthand for a result of this crate.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
@@ -283,6 +282,27 @@ impl RuntimeError {
         move |source| RuntimeError::Io { path: path.to_owned(), source }
     }
 
+    /// What a PJRT call says of a compilation is about the program.
+    pub(crate) fn in_compilation(self) -> RuntimeError {
+        match self {
+            RuntimeError::Pjrt { code, message, .. } => RuntimeError::Compile { code, message },
+            other => other,
+        }
+    }
+
+    /// Refuses inputs of a program with so many `parameters`, where there are mismatches. What is wrong with an input on
+    /// several devices in the same way is said once.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Inputs`] with all mismatches, by number of the input.
+    pub fn unless_fitting(mismatches: Vec<Mismatch>, parameters: usize) -> Result<()> {
+        if mismatches.is_empty() {
+            return Ok(());
+        }
+        Err(RuntimeError::Inputs { mismatches: mismatch::distinct(mismatches), parameters })
+    }
+
     /// Whose move it is.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
@@ -441,6 +461,23 @@ impl RuntimeError {
                 looked.iter().map(|place| format!("looked in {place}")).collect()
             }
             _ => Vec::new(),
+        }
+    }
+}
+
+impl MemoryNeed {
+    /// Compares the need with a limit; `doing` says what needs it, as the subject of a sentence.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Memory`] with the figures, where the limit is below the need.
+    pub fn check(self, doing: &str, limit: MemoryLimit) -> Result<()> {
+        match limit.bytes() {
+            Some(bytes) if bytes < self.total() => {
+                let shortage = Shortage { doing: doing.to_owned(), need: self, limit, bytes };
+                Err(RuntimeError::Memory(Box::new(shortage)))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::array_type::ArrayType;
-use crate::client::{Buffer, Device};
-use crate::error::Result;
+use crate::device::{Buffer, Device};
+use crate::error::{Result, RuntimeError};
 use crate::ffi::{self, RawExecutable, RawProgram};
 use crate::hlo::{self, Collectives};
 use crate::mismatch::{self, Mismatch};
@@ -166,7 +166,7 @@ impl LoadedExecutable {
             wrong
                 .extend(elsewhere.map(|(i, buffer)| Mismatch::elsewhere(i, device.id(), buffer.device_id())));
         }
-        mismatch::none(wrong, parameters.len())
+        RuntimeError::unless_fitting(wrong, parameters.len())
     }
 
     /// What the compiler says of the program's memory.

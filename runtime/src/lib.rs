@@ -2,10 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`plugin`] | finds, installs and checks PJRT plugins (the shared libraries that hold XLA for one kind of device) |
+//! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries that hold XLA for one kind of device) |
 //! | [`Client`], [`Device`], [`Buffer`] | one set of devices and the arrays on them |
 //! | [`LoadedExecutable`], [`CompileOptions`] | a program compiled for those devices, and its execution |
 //! | [`aot`] | compiles for devices that are not there, and reports memory, cost and collectives |
+//! | [`doctor`] | says which plugins there are and what is wrong with them |
 //! | [`HostArray`] | an array in this process's memory: generation, slicing, comparison |
 //! | [`ShardLayout`] | which block of a global array each device holds; sharding and gathering |
 //! | [`ShardedArray`] | a global array as blocks on devices |
@@ -51,9 +52,12 @@
 pub mod aot;
 mod array_type;
 mod client;
+mod device;
+pub mod doctor;
 mod error;
 mod executable;
 mod ffi;
+mod health;
 pub mod hlo;
 mod host;
 mod launcher;
@@ -67,7 +71,8 @@ mod sharded;
 mod signature;
 
 pub use array_type::ArrayType;
-pub use client::{Buffer, Client, ClientOptions, Device, MAX_CPU_DEVICES};
+pub use client::{Client, ClientOptions, MAX_CPU_DEVICES};
+pub use device::{Buffer, Device};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
 pub use executable::{Cost, ExecuteOptions, LoadedExecutable, MemoryStats};
 pub use host::{Difference, HostArray};

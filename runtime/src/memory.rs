@@ -52,23 +52,6 @@ impl MemoryNeed {
     pub fn total(&self) -> u64 {
         self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
-
-    /// Compares the need with a limit; `doing` says what needs it, as the subject of a sentence.
-    ///
-    /// # Errors
-    ///
-    /// [`RuntimeError::Memory`](crate::RuntimeError::Memory) with the figures, where the limit is below the need.
-    pub fn check(self, doing: &str, limit: MemoryLimit) -> crate::Result<()> {
-        match limit.bytes() {
-            Some(bytes) if bytes < self.total() => Err(crate::RuntimeError::Memory(Box::new(Shortage {
-                doing: doing.to_owned(),
-                need: self,
-                limit,
-                bytes,
-            }))),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// A need that is above a limit.

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::array_type::ArrayType;
-use crate::error::{Result, RuntimeError};
 
 /// How many mismatches a message lists.
 const SHOWN: usize = 20;
@@ -126,13 +125,8 @@ pub fn compare(expected: &[ArrayType], given: &[ArrayType]) -> Vec<Mismatch> {
     (0..expected.len().max(given.len())).filter_map(|i| Some(Mismatch::new(i, problem(i)?))).collect()
 }
 
-/// An error with all mismatches, if there are any, of a program with so many `parameters`. What is wrong with an input
-/// on several devices in the same way is said once.
-///
-/// # Errors
-///
-/// [`RuntimeError::Inputs`].
-pub fn none(mismatches: Vec<Mismatch>, parameters: usize) -> Result<()> {
+/// What is wrong, by number of the input. What is wrong with an input on several devices in the same way is said once.
+pub(crate) fn distinct(mismatches: Vec<Mismatch>) -> Vec<Mismatch> {
     let mut distinct: Vec<Mismatch> = Vec::new();
     for mismatch in mismatches {
         let same = |d: &&mut Mismatch| (d.index, &d.problem) == (mismatch.index, &mismatch.problem);
@@ -141,14 +135,11 @@ pub fn none(mismatches: Vec<Mismatch>, parameters: usize) -> Result<()> {
             None => distinct.push(mismatch),
         }
     }
-    if distinct.is_empty() {
-        return Ok(());
-    }
     distinct.sort_by_key(|mismatch| mismatch.index);
-    Err(RuntimeError::Inputs { mismatches: distinct, parameters })
+    distinct
 }
 
-/// The message of [`RuntimeError::Inputs`].
+/// The message of an error with such mismatches.
 pub(crate) fn describe(mismatches: &[Mismatch], parameters: usize) -> String {
     let mut inputs: Vec<usize> = mismatches.iter().map(|mismatch| mismatch.index).collect();
     inputs.dedup();
@@ -170,6 +161,7 @@ mod tests {
     use shardc_ir::DType;
 
     use super::*;
+    use crate::error::RuntimeError;
 
     fn ty(dtype: DType, shape: &[usize]) -> ArrayType {
         ArrayType { dtype, shape: shape.to_vec() }
@@ -179,7 +171,7 @@ mod tests {
     fn all_mismatches_are_said_at_once() {
         let expected = [ty(DType::F32, &[4, 8]), ty(DType::I32, &[]), ty(DType::F32, &[2])];
         let given = [ty(DType::I32, &[4, 8]), ty(DType::I32, &[])];
-        let error = none(compare(&expected, &given), 3).unwrap_err();
+        let error = RuntimeError::unless_fitting(compare(&expected, &given), 3).unwrap_err();
         assert_eq!(error.code(), "RT0303");
         assert_eq!(
             error.to_string(),
@@ -187,9 +179,9 @@ mod tests {
              input 0: tensor<4x8xf32> is expected, and tensor<4x8xi32> was given\n  \
              input 2: tensor<2xf32> is expected, and it is missing"
         );
-        let extra = none(compare(&[], &given[..1]), 0).unwrap_err();
+        let extra = RuntimeError::unless_fitting(compare(&[], &given[..1]), 0).unwrap_err();
         assert!(extra.to_string().ends_with("tensor<4x8xi32> was given, and the program has no such input"));
-        none(compare(&expected, &expected), 3).unwrap();
+        RuntimeError::unless_fitting(compare(&expected, &expected), 3).unwrap();
     }
 
     #[test]
@@ -199,16 +191,21 @@ mod tests {
             let given = [ty(DType::F32, &[4]), ty(DType::F64, &[4])];
             compare(&expected, &given).remove(0).on_device(device)
         };
-        let all = none((0..8).map(wrong).collect(), 2).unwrap_err().to_string();
+        let all = RuntimeError::unless_fitting((0..8).map(wrong).collect(), 2).unwrap_err().to_string();
         assert_eq!(all.lines().count(), 2, "{all}");
         assert!(!all.contains("device"), "{all}");
-        assert!(none(vec![wrong(3)], 2).unwrap_err().to_string().contains("input 1 on device 3:"));
+        assert!(
+            RuntimeError::unless_fitting(vec![wrong(3)], 2)
+                .unwrap_err()
+                .to_string()
+                .contains("input 1 on device 3:")
+        );
     }
 
     #[test]
     fn a_long_list_is_cut() {
         let expected = vec![ty(DType::F32, &[4]); 300];
-        let text = none(compare(&expected, &[]), 300).unwrap_err().to_string();
+        let text = RuntimeError::unless_fitting(compare(&expected, &[]), 300).unwrap_err().to_string();
         assert!(text.ends_with("and 280 more"), "{text}");
     }
 }

@@ -3,7 +3,8 @@
 use shardc_ir::DType;
 
 use crate::array_type::ArrayType;
-use crate::client::{Buffer, Client, Device};
+use crate::client::Client;
+use crate::device::{Buffer, Device};
 use crate::error::{Result, RuntimeError};
 use crate::host::HostArray;
 use crate::layout::{ReplicaDisagreement, ShardLayout};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, found};
 use shardc_runtime::aot::{self, CHILD_COMMAND, CompileRequest, Target};
-use shardc_runtime::plugin::Health;
+use shardc_runtime::doctor::{Health, doctor};
 use shardc_runtime::{CompileOptions, Environment, ErrorClass, PluginKind, RuntimeError, plugin};
 
 fn request(target: &str, program: &str, options: CompileOptions) -> Option<CompileRequest> {
@@ -115,7 +115,7 @@ fn a_plugin_that_crashes_is_told() {
     std::fs::write(&plugin, "whatever").unwrap();
     let environment = Environment::default().with_plugin(PluginKind::Cpu, &plugin);
     let broken = |program: &Path| {
-        let checks = plugin::doctor(&environment, Some(program));
+        let checks = doctor(&environment, Some(program));
         let check = checks.into_iter().find(|c| c.kind == PluginKind::Cpu).unwrap();
         match check.health {
             Health::Broken { reason } => reason,
@@ -130,7 +130,7 @@ fn a_plugin_that_crashes_is_told() {
     assert_eq!(broken(&crashes), "its process was killed by signal 7 (SIGBUS)");
     let Some(found) = found(PluginKind::Cpu) else { return };
     let environment = Environment::default().with_plugin(PluginKind::Cpu, &found.path);
-    let checks = plugin::doctor(&environment, Some(&std::env::current_exe().unwrap()));
+    let checks = doctor(&environment, Some(&std::env::current_exe().unwrap()));
     let health = &checks.iter().find(|c| c.kind == PluginKind::Cpu).unwrap().health;
     assert!(matches!(health, Health::Loads { devices: Ok((name, 1..)), .. } if name == "cpu"), "{health:?}");
 }

@@ -2,7 +2,8 @@
 
 mod common;
 
-use shardc_runtime::plugin::{Health, InstallProgress, PluginSource};
+use shardc_runtime::doctor::{Health, doctor};
+use shardc_runtime::plugin::{InstallProgress, PluginSource};
 use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
 
 /// Fetches 60 MB.
@@ -44,7 +45,7 @@ fn installing_twice_is_installing_once() {
     let loaded = Plugin::load(&found.path).unwrap();
     assert_eq!(loaded.api_version().0, 0);
     assert!(loaded.missing_functions().is_empty(), "{:?}", loaded.missing_functions());
-    let checks = plugin::doctor(&Environment::default().with_plugin(PluginKind::Cpu, &found.path), None);
+    let checks = doctor(&Environment::default().with_plugin(PluginKind::Cpu, &found.path), None);
     let check =
         checks.iter().find(|c| c.found.as_ref().is_some_and(|f| f.source == PluginSource::Explicit)).unwrap();
     assert!(

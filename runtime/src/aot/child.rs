@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompileReport, CompileRequest, Target, compile};
 use crate::error::{ErrorClass, Result, RuntimeError};
+use crate::health::{Health, look};
 use crate::options::{CompileOptions, OptionValue};
-use crate::plugin::{Health, NO_TPU, PluginKind, QUIET, look};
+use crate::plugin::{NO_TPU, PluginKind, QUIET};
 use crate::scratch::Scratch;
 
 /// The hidden sub-command that a program must hand to [`run_child`].

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::child::look_in_child;
 pub use self::child::{CHILD_COMMAND, compile_in_child, run_child};
 pub use self::target::Target;
-use crate::client::{Client, ClientOptions, as_compile_error};
+use crate::client::{Client, ClientOptions};
 use crate::error::{Result, RuntimeError};
 use crate::executable::{self, MemoryStats};
 use crate::ffi::{RawExecutable, RawTopology};
@@ -132,7 +132,7 @@ pub fn compile(request: &CompileRequest) -> Result<CompileReport> {
             }
             let executable = topology
                 .compile(&request.program, &request.options.encode(&chosen))
-                .map_err(as_compile_error)?;
+                .map_err(RuntimeError::in_compilation)?;
             report(&executable, wanted)
         }
         None => {

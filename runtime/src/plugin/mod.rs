@@ -1,10 +1,9 @@
 //! PJRT plugins: shared libraries that hold XLA for one kind of device.
 //!
-//! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one, [`doctor`]
-//! says what is there and what is wrong with it.
+//! [`find`] looks for a plugin, [`install`] fetches a pinned one from PyPI, [`Plugin::load`] loads one.
+//! [`doctor`](crate::doctor) says what is there and what is wrong with it.
 
 mod digest;
-mod doctor;
 mod elf;
 mod environment;
 mod find;
@@ -18,8 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::doctor::look;
-pub use self::doctor::{Check, Health, doctor};
 pub use self::environment::Environment;
 pub use self::find::{FoundPlugin, PluginSource, find, list};
 pub use self::install::{InstallProgress, install};
@@ -155,7 +152,7 @@ pub(crate) const NO_TPU: &[(&str, &str)] = &[
 ];
 
 /// Whether this machine has a TPU, by its device files.
-fn has_tpu() -> bool {
+pub(crate) fn has_tpu() -> bool {
     ["/dev/accel0", "/dev/vfio/0"].iter().any(|file| Path::new(file).exists())
 }
 

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use shardc::runtime::plugin::{self, Check, FoundPlugin, Health, InstallProgress};
+use shardc::runtime::doctor::{Check, Health, doctor};
+use shardc::runtime::plugin::{self, FoundPlugin, InstallProgress};
 use shardc::runtime::{Environment, PluginKind};
 
 use super::runtime_error;
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
         PluginCommand::Install { kind } => install(*kind, &environment, ui),
         PluginCommand::Doctor => {
             let program = std::env::current_exe().context("cannot find this program's own file")?;
-            let checks = plugin::doctor(&environment, Some(&program));
+            let checks = doctor(&environment, Some(&program));
             let healthy = !checks.iter().any(|check| matches!(check.health, Health::Broken { .. }));
             let text = || checks.iter().map(|check| format!("{}\n", describe(check))).collect();
             ui.result(

@@ -270,7 +270,7 @@ impl Program {
             let name = name(found.index);
             found.named(name)
         });
-        Ok(mismatch::none(named.collect(), self.inputs.len())?)
+        Ok(RuntimeError::unless_fitting(named.collect(), self.inputs.len())?)
     }
 
     /// What it gives, in order; `None` for what has a size that is not known.

@@ -1,13 +1,12 @@
-//! What is there, and what is wrong with it.
+//! Which plugins there are, and what is wrong with them.
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Environment, FoundPlugin, Plugin, PluginKind, has_tpu, list};
 use crate::aot::look_in_child;
-use crate::client::{Client, ClientOptions};
-use crate::error::{Result, RuntimeError};
+use crate::error::RuntimeError;
+pub use crate::health::Health;
+use crate::health::look;
+use crate::plugin::{Environment, FoundPlugin, PluginKind, list};
 
 /// What a check of one plugin found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,32 +17,6 @@ pub struct Check {
     pub found: Option<FoundPlugin>,
     /// What it is good for.
     pub health: Health,
-}
-
-/// What a plugin is good for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Health {
-    /// No plugin of this kind.
-    Absent {
-        /// What to do about it.
-        hint: String,
-    },
-    /// The file does not load.
-    Broken {
-        /// Why.
-        reason: String,
-    },
-    /// It loads.
-    Loads {
-        /// Version of its C API.
-        api_version: (i32, i32),
-        /// Functions that shardc may call and that it lacks.
-        missing_functions: Vec<String>,
-        /// Its platform and number of devices, or why it has none here. A TPU or CUDA plugin without its hardware
-        /// compiles ahead of time and runs nothing.
-        devices: Result<(String, usize), String>,
-    },
 }
 
 /// Looks at every plugin that can be found; one entry for each, and one for each kind that has none.
@@ -82,26 +55,4 @@ pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
     }
     checks.sort_by_key(|check| check.kind);
     checks
-}
-
-/// Loads a plugin in this process.
-pub(crate) fn look(kind: PluginKind, path: &Path) -> Health {
-    match Plugin::load(path) {
-        Err(error) => Health::Broken { reason: error.to_string() },
-        Ok(plugin) => Health::Loads {
-            api_version: plugin.api_version(),
-            missing_functions: plugin.missing_functions().into_iter().map(str::to_owned).collect(),
-            devices: devices(kind, &plugin).map_err(|error| error.to_string()),
-        },
-    }
-}
-
-fn devices(kind: PluginKind, plugin: &Plugin) -> Result<(String, usize)> {
-    if kind == PluginKind::Tpu && !has_tpu() {
-        return Err(RuntimeError::Argument(
-            "this machine has no TPU; ahead-of-time compilation works".to_owned(),
-        ));
-    }
-    let client = Client::new(plugin, ClientOptions::default())?;
-    Ok((client.platform_name().to_owned(), client.devices().len()))
 }

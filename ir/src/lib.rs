@@ -33,7 +33,7 @@ mod loc;
 mod mesh;
 mod module;
 mod op;
-mod opname;
+mod purity;
 mod quant;
 mod sharding;
 mod spmd;

@@ -7,7 +7,8 @@ use super::{
     infer, quant, shape_fits, size_fits, transfer, type_fits,
 };
 use crate::{
-    DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, QuantTensor, TensorType, Type, TypeId,
+    DType, DTypeClass, DYNAMIC, Dense, DynamicOp, Module, OpId, OpKind, QuantTensor, TensorType, Type,
+    TypeId, Work,
 };
 
 /// Checks the result types of an operation: equal to the inferred ones where those follow from the operands
@@ -81,13 +82,7 @@ fn computes(kind: &OpKind) -> bool {
 
 /// Whether the element type of the result is the program's choice.
 fn accumulates(kind: &OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::DotGeneral(_)
-            | OpKind::Convolution(_)
-            | OpKind::RaggedDot(_)
-            | OpKind::Dynamic(DynamicOp::Convolution(_))
-    )
+    kind.def().work == Work::Contraction
 }
 
 /// The written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or

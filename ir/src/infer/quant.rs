@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Ctx, Res, ensure, size_fits};
 use crate::{
     Attr, AttrDict, BinaryOp, DType, DimList, DynamicOp, Module, OpKind, Quant, QuantKind, QuantParams,
-    QuantTensor, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
+    QuantTensor, Quantized, SPELLING_ATTR, TensorType, Type, TypeId, UnaryOp,
 };
 
 /// The tensor of real numbers that a quantized one stands for.
@@ -34,138 +34,6 @@ pub(crate) fn element_fits(a: &Quant, b: &Quant) -> bool {
 fn promotes(from: &Quant, to: &Quant) -> bool {
     let bits = |q: &Quant| q.storage.map_or(0, |s| s.bits);
     from.expressed == to.expressed && bits(from) <= bits(to)
-}
-
-/// Which quantized elements an operation takes.
-#[derive(Clone, Copy, PartialEq)]
-enum Takes {
-    /// None.
-    None,
-    /// Those with one scale for the tensor.
-    PerTensor,
-    /// All.
-    All,
-}
-
-fn takes(kind: &OpKind) -> Takes {
-    use OpKind as K;
-    match kind {
-        K::Convert
-        | K::Fft { .. }
-        | K::TriangularSolve(_)
-        | K::Rng(_)
-        | K::RngBitGenerator { .. }
-        | K::PartitionId
-        | K::ReplicaId
-        | K::Unary(
-            UnaryOp::Not | UnaryOp::Popcnt | UnaryOp::CountLeadingZeros | UnaryOp::Real | UnaryOp::Imag,
-        )
-        | K::Binary(
-            BinaryOp::And
-            | BinaryOp::Or
-            | BinaryOp::Xor
-            | BinaryOp::ShiftLeft
-            | BinaryOp::ShiftRightArithmetic
-            | BinaryOp::ShiftRightLogical
-            | BinaryOp::Complex,
-        ) => Takes::None,
-        K::Unary(_)
-        | K::Binary(
-            BinaryOp::Atan2
-            | BinaryOp::Divide
-            | BinaryOp::Maximum
-            | BinaryOp::Minimum
-            | BinaryOp::Multiply
-            | BinaryOp::Power
-            | BinaryOp::Remainder
-            | BinaryOp::Subtract
-            | BinaryOp::NextAfter
-            | BinaryOp::Polygamma
-            | BinaryOp::Zeta
-            | BinaryOp::Mulhi,
-        )
-        | K::Compare(..)
-        | K::Select
-        | K::Clamp
-        | K::ReducePrecision { .. }
-        | K::Iota { .. }
-        | K::Reverse { .. }
-        | K::Slice(_)
-        | K::DynamicSlice { .. }
-        | K::DynamicUpdateSlice
-        | K::Concatenate { .. }
-        | K::Pad(_)
-        | K::Reduce { .. }
-        | K::ReduceWindow(_)
-        | K::SelectAndScatter(_)
-        | K::Sort { .. }
-        | K::Gather(_)
-        | K::Scatter(_)
-        | K::Cholesky { .. }
-        | K::OptimizationBarrier
-        | K::AllReduce(_)
-        | K::AllGather { .. }
-        | K::ReduceScatter { .. }
-        | K::AllToAll { .. }
-        | K::CollectivePermute(_)
-        | K::CollectiveBroadcast(_)
-        | K::CollectiveReduce(_)
-        | K::CrossReplicaSum(_)
-        | K::BatchNorm(..)
-        | K::Map { .. }
-        | K::SetDimensionSize { .. }
-        | K::Einsum { .. }
-        | K::UnaryEinsum { .. }
-        | K::TorchIndexSelect { .. }
-        | K::Dynamic(DynamicOp::Iota { .. } | DynamicOp::Pad | DynamicOp::RealSlice | DynamicOp::Gather(_)) => {
-            Takes::PerTensor
-        }
-        K::Binary(BinaryOp::Add)
-        | K::BitcastConvert
-        | K::Constant(_)
-        | K::BroadcastInDim { .. }
-        | K::Reshape
-        | K::Transpose { .. }
-        | K::DotGeneral(_)
-        | K::Convolution(_)
-        | K::While
-        | K::Case
-        | K::If
-        | K::Call { .. }
-        | K::Return
-        | K::CustomCall(_)
-        | K::Tuple
-        | K::GetTupleElement { .. }
-        | K::AfterAll
-        | K::Broadcast { .. }
-        | K::Dynamic(DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Convolution(_))
-        | K::GetDimensionSize { .. }
-        | K::UniformQuantize
-        | K::UniformDequantize
-        | K::Composite(_)
-        | K::AsyncStart
-        | K::AsyncDone
-        | K::CreateToken
-        | K::Infeed(_)
-        | K::Outfeed { .. }
-        | K::Send(_)
-        | K::Recv(_)
-        | K::Broadcasting(_)
-        | K::ConstantLike(_)
-        | K::TopK { .. }
-        | K::RaggedDot(_)
-        | K::Scan(_)
-        | K::ShardingConstraint(_)
-        | K::Reshard(_)
-        | K::MeshCollective(_)
-        | K::ManualComputation(_)
-        | K::PropagationBarrier { .. }
-        | K::ShardingGroup { .. }
-        | K::DataFlowEdge(_)
-        | K::FuncDataFlowEdge
-        | K::NamedComputation(_)
-        | K::Opaque(_) => Takes::All,
-    }
 }
 
 /// Operands of which the elements have to be those of the results: their positions.
@@ -211,13 +79,13 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             module.types.display(ty)
         )));
     }
-    match takes(cx.kind) {
-        Takes::All => {}
+    match cx.kind.def().quantized {
+        Quantized::PerAxis => {}
         takes => {
             if let Some(ty) = values()
-                .find(|&ty| element(module, ty).is_some_and(|q| takes == Takes::None || q.axis().is_some()))
+                .find(|&ty| element(module, ty).is_some_and(|q| takes == Quantized::No || q.axis().is_some()))
             {
-                let which = if takes == Takes::None {
+                let which = if takes == Quantized::No {
                     "quantized elements"
                 } else {
                     "elements with scales along a dimension"

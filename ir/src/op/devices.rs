@@ -154,20 +154,3 @@ pub struct ManualSpec {
     /// Axes that the body sees as devices.
     pub manual_axes: AxisList,
 }
-
-impl MeshCollectiveKind {
-    /// Full name, with dialect.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            MeshCollectiveKind::AllGather(_) => "sdy.all_gather",
-            MeshCollectiveKind::AllSlice(_) => "sdy.all_slice",
-            MeshCollectiveKind::AllToAll(_) => "sdy.all_to_all",
-            MeshCollectiveKind::CollectivePermute => "sdy.collective_permute",
-            MeshCollectiveKind::AllReduce(..) => "sdy.all_reduce",
-            MeshCollectiveKind::ReduceScatter(..) => "sdy.reduce_scatter",
-            MeshCollectiveKind::ShardedToUnreduced(_) => "sdy.sharded_to_unreduced",
-            MeshCollectiveKind::ReplicatedToUnreduced(_) => "sdy.replicated_to_unreduced",
-        }
-    }
-}

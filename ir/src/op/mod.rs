@@ -1,25 +1,31 @@
 //! Operations: one variant of [`OpKind`] for each, with the attributes that passes read.
 //!
 //! Semantics and constraints: StableHLO specification, section "Ops"; Shardy's `sdy` dialect documentation.
-//! Matches over [`OpKind`] in passes are exhaustive: a new operation does not compile until each pass has said
-//! what it does with it. Large payloads are boxed so that an [`OpKind`] stays small.
-
+//! Large payloads are boxed so that an [`OpKind`] stays small.
 //!
 //! * this file: the list of operations;
+//! * [`table`]: what is known of each from its kind alone, one row per operation; [`elementwise`]: of the elementwise
+//!   ones; [`def`]: the columns;
 //! * [`specs`]: payloads of computations, [`devices`]: of what is about devices and meshes;
 //! * [`words`]: enumerations; [`names`]: the operations' names.
 
+mod attr_type;
+mod def;
 mod devices;
+mod elementwise;
 mod names;
 mod specs;
+mod table;
 mod words;
 
 use smallvec::SmallVec;
 
+pub use self::attr_type::AttrType;
+pub use self::def::*;
 pub use self::devices::*;
+pub use self::elementwise::{BinaryOp, BroadcastOp, UnaryOp};
 pub use self::specs::*;
 pub use self::words::*;
-pub use crate::opname::{BinaryOp, BroadcastOp, UnaryOp};
 use crate::{Attr, Dense, ShardingId};
 
 /// The attribute that remembers the name of an operation which is read as another one (`stablehlo.dot` as

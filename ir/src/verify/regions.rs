@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Report;
 use crate::infer::{shape_fits, type_fits, without};
-use crate::{DType, Module, OpId, OpKind, RegionId, TensorType, Type, TypeId, ValueId};
+use crate::{DType, Module, OpId, OpKind, RegionId, RegionKind, TensorType, Type, TypeId, ValueId};
 
 /// The type that a region's argument or returned value has to have.
 #[derive(Clone, Copy)]
@@ -167,75 +167,14 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         }
         // `infer` compares them.
         K::Composite(_) | K::AsyncStart => {}
-        // I6: these have no regions.
-        K::Unary(_)
-        | K::BatchNorm(..)
-        | K::Rng(_)
-        | K::Dynamic(_)
-        | K::GetDimensionSize { .. }
-        | K::SetDimensionSize { .. }
-        | K::Broadcast { .. }
-        | K::Einsum { .. }
-        | K::UnaryEinsum { .. }
-        | K::TorchIndexSelect { .. }
-        | K::UniformQuantize
-        | K::UniformDequantize
-        | K::AsyncDone
-        | K::CreateToken
-        | K::Infeed(_)
-        | K::Outfeed { .. }
-        | K::Send(_)
-        | K::Recv(_)
-        | K::CrossReplicaSum(_)
-        | K::Broadcasting(_)
-        | K::ConstantLike(_)
-        | K::TopK { .. }
-        | K::RaggedDot(_)
-        | K::DataFlowEdge(_)
-        | K::FuncDataFlowEdge
-        | K::Binary(_)
-        | K::Compare(..)
-        | K::Select
-        | K::Clamp
-        | K::Convert
-        | K::BitcastConvert
-        | K::ReducePrecision { .. }
-        | K::Constant(_)
-        | K::Iota { .. }
-        | K::BroadcastInDim { .. }
-        | K::Reshape
-        | K::Transpose { .. }
-        | K::Reverse { .. }
-        | K::Slice(_)
-        | K::DynamicSlice { .. }
-        | K::DynamicUpdateSlice
-        | K::Concatenate { .. }
-        | K::Pad(_)
-        | K::DotGeneral(_)
-        | K::Convolution(_)
-        | K::Gather(_)
-        | K::RngBitGenerator { .. }
-        | K::Fft { .. }
-        | K::Cholesky { .. }
-        | K::TriangularSolve(_)
-        | K::OptimizationBarrier
-        | K::Call { .. }
-        | K::Return
-        | K::CustomCall(_)
-        | K::Tuple
-        | K::GetTupleElement { .. }
-        | K::AfterAll
-        | K::AllGather { .. }
-        | K::AllToAll { .. }
-        | K::CollectivePermute(_)
-        | K::CollectiveBroadcast(_)
-        | K::PartitionId
-        | K::ReplicaId
-        | K::ShardingConstraint(_)
-        | K::Reshard(_)
-        | K::MeshCollective(_)
-        | K::PropagationBarrier { .. }
-        | K::ShardingGroup { .. } => {}
+        // I6: what is left has no regions. An operation that has some is not let through unlooked at.
+        kind => {
+            if kind.def().region_kind != RegionKind::None {
+                let message = format!("nobody says what the regions of {} are to hold", kind.title());
+                report.at_op("SH0208", id, message);
+            }
+            return;
+        }
     }
     for (i, (&region, (args, yields))) in op.regions.iter().zip(&expected).enumerate() {
         let what = format!("region {i} of {}", op.kind.title());

@@ -206,6 +206,9 @@ fn i6_counts() {
     breaks(&s.module, "SH0206", "stablehlo.add has 1 operands, it takes 2");
     let module = with_op(OpKind::AllReduce(Box::default()), "4x8xf32", |_| vec![]);
     breaks(&module, "SH0206", "stablehlo.all_reduce has 0 regions, it takes 1");
+    // Nothing infers what this gives.
+    let module = with_op(OpKind::UnaryEinsum { config: "ab->a".into() }, "4xf32 4xf32", |_| vec![]);
+    breaks(&module, "SH0206", "stablehlo.unary_einsum has 2 results, it should have 1");
 }
 
 #[test]

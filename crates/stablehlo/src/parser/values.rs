@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
                     None => return Err(self.expected("pairs of integers")),
                 }
             }
-            AttrType::Groups => self.groups()?,
+            AttrType::Groups | AttrType::DevicePairs => self.groups()?,
             AttrType::Word(kind) | AttrType::ChloWord(kind) => {
                 let chlo = matches!(ty, AttrType::ChloWord(_));
                 if self.eat(if chlo { "#chlo<" } else { "#stablehlo<" }) {
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
             AttrType::Axes | AttrType::AxesPerDim | AttrType::AllToAll | AttrType::ManualAxes => {
                 return Err(self.expected("axes after the sharding"));
             }
-            AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_) => {
+            AttrType::Any | AttrType::Typed(_) | AttrType::Prefixed(_) | AttrType::Carried => {
                 let start = self.peek_pos();
                 self.skip_attr()?;
                 Val::Attr(self.carried_text(start, self.pos)?)
@@ -456,9 +456,12 @@ impl<'a> Parser<'a> {
             AttrType::Conv => Val::Conv(Box::new(self.conv_dims()?)),
             AttrType::Sharding => Val::Sharding(self.sharding()?),
             AttrType::Shardings => Val::Shardings(self.shardings()?),
-            AttrType::Bool | AttrType::Bools | AttrType::Pairs | AttrType::Groups | AttrType::Str => {
-                self.generic_value(ty)?
-            }
+            AttrType::Bool
+            | AttrType::Bools
+            | AttrType::Pairs
+            | AttrType::Groups
+            | AttrType::Str
+            | AttrType::DevicePairs => self.generic_value(ty)?,
             AttrType::Symbol | AttrType::Unit | AttrType::Channel | AttrType::Dot | AttrType::Gather => {
                 self.generic_value(ty)?
             }
@@ -499,7 +502,8 @@ impl<'a> Parser<'a> {
             | AttrType::I32s
             | AttrType::ChloPrecisions
             | AttrType::RaggedDot
-            | AttrType::Any => self.generic_value(ty)?,
+            | AttrType::Any
+            | AttrType::Carried => self.generic_value(ty)?,
             AttrType::ManualAxes => self.generic_value(ty)?,
         })
     }

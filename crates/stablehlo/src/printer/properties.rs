@@ -48,5 +48,5 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
 /// Whether `name` is an inherent attribute of operations of this kind that no pass reads, and that is therefore
 /// carried among the discardable ones.
 pub(super) fn is_carried_property(kind: &OpKind, name: &str) -> bool {
-    matches!(kind, OpKind::Unary(_)) && name == "result_accuracy"
+    matches!(kind, OpKind::Unary(op) if op.def().attr(name).is_some_and(|attr| attr.ty == AttrType::Carried))
 }

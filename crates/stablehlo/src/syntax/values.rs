@@ -4,86 +4,13 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use shardc_ir::{
-    Attr, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DotSpec, GatherSpec, Module, Precision,
-    RaggedDotSpec, ScatterSpec, ShardingId, floats,
+    Attr, AttrType, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DotSpec, GatherSpec, Module,
+    Precision, RaggedDotSpec, ScatterSpec, ShardingId, floats,
 };
 use smallvec::SmallVec;
 
 use crate::literals;
 pub(crate) use crate::literals::tokens::{is_bare, push_int, push_ints, push_list, push_string, push_symbol};
-
-/// The type of an inherent attribute: which text stands for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AttrType {
-    /// `8 : i64`.
-    I64,
-    /// `8 : i32`.
-    I32,
-    /// `1.000000e-03 : f32`.
-    F32,
-    /// `true`.
-    Bool,
-    /// `array<i64: 1, 2>`; in pretty forms `[1, 2]`.
-    Ints,
-    /// `array<i32: 1, 2>`.
-    I32s,
-    /// `array<i1: true, false>`.
-    Bools,
-    /// `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, pairs.
-    Pairs,
-    /// The same, rows of any one length, or axes of a mesh.
-    Groups,
-    /// `#stablehlo<kind WORD>`; in pretty forms `WORD`.
-    Word(&'static str),
-    /// `#chlo<kind WORD>`; in pretty forms `WORD`.
-    ChloWord(&'static str),
-    /// An enumeration that generic text gives by number.
-    Number(&'static [&'static str]),
-    /// `"text"`.
-    Str,
-    /// `@symbol`.
-    Symbol,
-    /// Present or not.
-    Unit,
-    /// `#stablehlo.channel_handle<handle = 1, type = 1>`.
-    Channel,
-    /// `[#stablehlo<precision DEFAULT>, ...]`; in pretty forms `[DEFAULT, ...]`.
-    Precisions,
-    /// `[#chlo<precision DEFAULT>, ...]`.
-    ChloPrecisions,
-    /// `#chlo.ragged_dot<...>`.
-    RaggedDot,
-    /// `#stablehlo.dot<...>`.
-    Dot,
-    /// `#stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>`.
-    Conv,
-    /// `#stablehlo.gather<...>`.
-    Gather,
-    /// `#stablehlo.scatter<...>`.
-    Scatter,
-    /// The value of a constant, of the type of the result.
-    Dense,
-    /// `#sdy.sharding<...>`; in pretty forms without the name.
-    Sharding,
-    /// `#sdy.sharding_per_value<[...]>`; in pretty forms `[...]`.
-    Shardings,
-    /// `#sdy<axis_ref_list{...}>`; in pretty forms `{...}`.
-    Axes,
-    /// `#sdy<list_of_axis_ref_lists[{...}, ...]>`; in pretty forms `[{...}, ...]`.
-    AxesPerDim,
-    /// `#sdy<all_to_all_param_list[{...}: 0->1]>`; in pretty forms `[...]`.
-    AllToAll,
-    /// `#sdy<manual_axes{...}>`; in pretty forms `{...}`.
-    ManualAxes,
-    /// Carried verbatim.
-    Raw,
-    /// Any attribute.
-    Any,
-    /// An attribute `prefix<...>`; in pretty forms without the prefix.
-    Prefixed(&'static str),
-    /// A number of this type; in pretty forms without the type.
-    Typed(&'static str),
-}
 
 /// The value of an inherent attribute.
 #[derive(Clone, Debug, PartialEq)]

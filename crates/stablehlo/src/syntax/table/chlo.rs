@@ -1,14 +1,12 @@
-//! Operations of the chlo dialect.
+//! Pretty forms of operations of the chlo dialect.
 
 use super::Piece::{A, Arrow, Dict, L, One, Unless};
-use super::{FUNCTIONAL, Own, Pretty, Spec, pieces};
-use crate::syntax::AttrType::{self, Any, Bool, ChloPrecisions, ChloWord, I32s, I64, Ints, RaggedDot};
+use super::{FUNCTIONAL, Own, Pretty, pieces};
 
-/// Those that are not elementwise.
-pub(super) const SPECS: &[Spec] = &[
+/// Pretty forms of those that are not elementwise.
+pub(super) const PRETTY: &[(&str, Pretty)] = &[
     (
         "chlo.top_k",
-        &[("is_stable", Bool), ("k", I64)],
         pieces(&[
             L("("),
             One,
@@ -21,33 +19,7 @@ pub(super) const SPECS: &[Spec] = &[
             Arrow,
         ]),
     ),
-    ("chlo.constant_like", &[("value", Any)], Pretty::None),
-    (
-        "chlo.ragged_dot",
-        &[("precision_config", ChloPrecisions), ("ragged_dot_dimension_numbers", RaggedDot)],
-        Pretty::None,
-    ),
-    (
-        "chlo.scan",
-        &[
-            ("dimension", I64),
-            ("is_associative", Bool),
-            ("is_reverse", Bool),
-            ("operandSegmentSizes", I32s),
-            ("resultSegmentSizes", I32s),
-            ("scan_dim_size", I64),
-        ],
-        Pretty::Own(Own::Scan),
-    ),
-    (
-        "chlo.broadcast_compare",
-        &[
-            ("broadcast_dimensions", Ints),
-            ("compare_type", ChloWord("comparison_type")),
-            ("comparison_direction", ChloWord("comparison_direction")),
-        ],
-        pieces(FUNCTIONAL),
-    ),
-    ("chlo.broadcast_select", &[], pieces(FUNCTIONAL)),
-    ("chlo.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant)),
+    ("chlo.scan", Pretty::Own(Own::Scan)),
+    ("chlo.broadcast_compare", pieces(FUNCTIONAL)),
+    ("chlo.broadcast_select", pieces(FUNCTIONAL)),
 ];

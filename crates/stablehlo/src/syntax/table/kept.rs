@@ -2,14 +2,16 @@
 //! [`OpKind::Opaque`](shardc_ir::OpKind::Opaque).
 
 use super::Piece::{A, All, Cast, Dict, L, One, Operand, Operands, Opt, Same};
-use super::{Piece, SAME_2, Spec, pieces};
-use crate::syntax::AttrType::{self, Any, Prefixed, Str, Typed};
+use shardc_ir::AttrDef;
+use shardc_ir::AttrType::{Any, Prefixed, Str, Typed};
 
-const RANGE_OF_ULPS: &[(&str, AttrType)] =
-    &[("max_ulp_difference", Typed("ui64")), ("min_ulp_difference", Typed("ui64"))];
+use super::{Piece, SAME_2, Spec, may, need, pieces};
 
-const FASTMATH: &[(&str, AttrType)] = &[("fastmath", Prefixed("#arith.fastmath"))];
-const OVERFLOW: &[(&str, AttrType)] = &[("overflowFlags", Prefixed("#arith.overflow"))];
+const RANGE_OF_ULPS: &[AttrDef] =
+    &[may("max_ulp_difference", Typed("ui64")), may("min_ulp_difference", Typed("ui64"))];
+
+const FASTMATH: &[AttrDef] = &[may("fastmath", Prefixed("#arith.fastmath"))];
+const OVERFLOW: &[AttrDef] = &[may("overflowFlags", Prefixed("#arith.overflow"))];
 
 const FLOATS: &[Piece] = &[L(" "), One, L(", "), One, Opt(" fastmath", "fastmath"), Dict, L(" : "), Same];
 const INTEGERS: &[Piece] =
@@ -24,13 +26,13 @@ pub(super) const SPECS: &[Spec] = &[
     ("check.expect_eq", &[], pieces(&[L(" "), All, Dict, L(" : "), Operand])),
     (
         "check.expect_almost_eq",
-        &[("tolerance", Typed("f64"))],
+        &[may("tolerance", Typed("f64"))],
         pieces(&[L(" "), All, Opt(", tolerance = ", "tolerance"), Dict, L(" : "), Operand]),
     ),
-    ("check.expect_eq_const", &[("value", Any)], pieces(&[L(" "), One, L(", "), A("value"), Dict])),
+    ("check.expect_eq_const", &[need("value", Any)], pieces(&[L(" "), One, L(", "), A("value"), Dict])),
     (
         "check.expect_almost_eq_const",
-        &[("tolerance", Typed("f64")), ("value", Any)],
+        &[may("tolerance", Typed("f64")), need("value", Any)],
         pieces(&[L(" "), One, L(", "), A("value"), Opt(", tolerance = ", "tolerance"), Dict]),
     ),
     (
@@ -50,7 +52,7 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "check.expect_serialized_eq",
-        &[("iteration", Typed("ui32")), ("probe_id", Str)],
+        &[may("iteration", Typed("ui32")), need("probe_id", Str)],
         pieces(&[
             L(" "),
             One,
@@ -64,7 +66,7 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "interpreter.probe",
-        &[("probe_id", Str)],
+        &[need("probe_id", Str)],
         pieces(&[L(" "), One, L(", probe_id = "), A("probe_id"), Dict, L(" : "), Same]),
     ),
     ("interpreter.print", &[], pieces(&[L(" "), One, Dict, L(" : "), Operand])),

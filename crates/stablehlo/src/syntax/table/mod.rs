@@ -1,17 +1,17 @@
-//! One row per operation: inherent attributes and the pieces of the pretty form. The rows are in files by subject.
+//! One row per operation: what [`shardc_ir`]'s table knows of it, and the pieces of its pretty form, which are in files
+//! by subject. An operation without pretty form needs nothing here.
 
 mod chlo;
 mod devices;
 pub(crate) mod kept;
 mod sdy;
+mod spellings;
 mod stablehlo;
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{BinaryOp, BroadcastOp, UnaryOp};
-
-use super::AttrType;
+use shardc_ir::{Absent, AttrDef, AttrType, BinaryOp, BroadcastOp, OpDef, Presence, UnaryOp};
 
 /// A piece of a pretty form. Reading and printing follow the same list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub(crate) struct Row {
     /// Full name, with dialect.
     pub(crate) name: &'static str,
     /// Inherent attributes.
-    pub(crate) attrs: &'static [(&'static str, AttrType)],
+    pub(crate) attrs: &'static [AttrDef],
     /// The pretty form.
     pub(crate) pretty: Pretty,
     /// The kind of an elementwise operation.
@@ -129,9 +129,10 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The name and type of an inherent attribute.
+    /// The name and type of an inherent attribute that the operation's payload holds.
     pub(crate) fn attr(&self, name: &str) -> Option<(&'static str, AttrType)> {
-        self.attrs.iter().copied().find(|(n, _)| *n == name)
+        let attr = self.attrs.iter().find(|attr| attr.name == name)?;
+        (attr.ty != AttrType::Carried).then_some((attr.name, attr.ty))
     }
 }
 
@@ -140,8 +141,16 @@ pub(super) const SAME_2: &[Piece] = &[L(" "), One, L(", "), One, Dict, L(" : "),
 pub(super) const FUNCTIONAL: &[Piece] = &[L(" "), All, Dict, L(" : "), Functional];
 pub(super) const ARROW: &[Piece] = &[L(" "), All, Dict, L(" : "), Arrow];
 
-/// Name, inherent attributes and pretty form of an operation.
-pub(super) type Spec = (&'static str, &'static [(&'static str, AttrType)], Pretty);
+/// Name, inherent attributes and pretty form of an operation that has no kind of its own.
+type Spec = (&'static str, &'static [AttrDef], Pretty);
+
+const fn need(name: &'static str, ty: AttrType) -> AttrDef {
+    AttrDef { name, ty, presence: Presence::Required, since: 1 }
+}
+
+const fn may(name: &'static str, ty: AttrType) -> AttrDef {
+    AttrDef { name, ty, presence: Presence::Optional(Absent::Never), since: 1 }
+}
 
 pub(super) const fn pieces(pieces: &'static [Piece]) -> Pretty {
     Pretty::Pieces(pieces)
@@ -163,38 +172,44 @@ const RESULT_NAMES: &[(&str, &[&str])] = &[
     ("stablehlo.batch_norm_grad", &["grad_operand", "grad_scale", "grad_offset"]),
 ];
 
+/// The pretty form of an elementwise operation.
+fn elementwise_form(op: Elementwise, name: &str) -> &'static [Piece] {
+    match op {
+        Elementwise::Unary(UnaryOp::IsFinite) | Elementwise::Broadcast(_) => FUNCTIONAL,
+        Elementwise::Binary(BinaryOp::Complex) => &[L(" "), All, Dict, L(" : "), Complex],
+        _ if name.starts_with("chlo.") => ARROW,
+        Elementwise::Unary(_) => SAME_1,
+        Elementwise::Binary(_) => SAME_2,
+    }
+}
+
 static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
-    let mut table = FxHashMap::default();
-    let mut add = |name: &'static str, attrs, pretty, elementwise| {
+    let mut table: FxHashMap<&'static str, Row> = FxHashMap::default();
+    let mut add = |name: &'static str, attrs, pretty| {
         let result_names = RESULT_NAMES.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, names)| names);
-        table.insert(name, Row { name, attrs, pretty, elementwise, result_names });
+        table.insert(name, Row { name, attrs, pretty, elementwise: None, result_names });
     };
-    for &op in UnaryOp::ALL {
-        let pretty = match op {
-            UnaryOp::IsFinite => FUNCTIONAL,
-            _ if op.name().starts_with("chlo.") => ARROW,
-            _ => SAME_1,
-        };
-        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Unary(op)));
+    for def in OpDef::all().filter(|def| !def.name.is_empty()) {
+        add(def.name, def.attrs, Pretty::None);
     }
-    for &op in BinaryOp::ALL {
-        let pretty = match op {
-            BinaryOp::Complex => &[L(" "), All, Dict, L(" : "), Complex],
-            _ if op.name().starts_with("chlo.") => ARROW,
-            _ => SAME_2,
-        };
-        add(op.name(), &[], Pretty::Pieces(pretty), Some(Elementwise::Binary(op)));
+    for &(name, attrs, pretty) in spellings::SPECS.iter().chain(kept::SPECS) {
+        add(name, attrs, pretty);
     }
-    for &op in BroadcastOp::ALL {
-        let attrs = &[("broadcast_dimensions", AttrType::Ints)];
-        add(op.name(), attrs, Pretty::Pieces(FUNCTIONAL), Some(Elementwise::Broadcast(op)));
+    let forms = [stablehlo::PRETTY, devices::PRETTY, chlo::PRETTY, sdy::PRETTY];
+    for &(name, pretty) in forms.into_iter().flatten() {
+        if let Some(row) = table.get_mut(name) {
+            row.pretty = pretty;
+        }
     }
-    let rows = [stablehlo::SPECS, devices::SPECS, chlo::SPECS, sdy::SPECS, kept::SPECS];
-    for &(name, attrs, pretty) in rows.into_iter().flatten() {
-        add(name, attrs, pretty, None);
+    let unary = UnaryOp::ALL.iter().map(|&op| (op.name(), Elementwise::Unary(op)));
+    let binary = BinaryOp::ALL.iter().map(|&op| (op.name(), Elementwise::Binary(op)));
+    let broadcast = BroadcastOp::ALL.iter().map(|&op| (op.name(), Elementwise::Broadcast(op)));
+    for (name, op) in unary.chain(binary).chain(broadcast) {
+        if let Some(row) = table.get_mut(name) {
+            row.pretty = Pretty::Pieces(elementwise_form(op, name));
+            row.elementwise = Some(op);
+        }
     }
-    add("arith.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant), None);
-    add("chlo.tan", &[], Pretty::Pieces(ARROW), None);
     table
 });
 
@@ -206,4 +221,25 @@ pub(crate) fn row(name: &str) -> Option<&'static Row> {
 /// Names of all operations in the table, in no particular order.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.keys().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_forms_are_of_operations_and_name_their_attributes() {
+        for (name, pretty) in [stablehlo::PRETTY, devices::PRETTY, chlo::PRETTY, sdy::PRETTY].concat() {
+            let row = row(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+            assert_eq!(row.pretty, pretty, "{name}");
+            let Pretty::Pieces(pieces) = pretty else { continue };
+            for piece in pieces {
+                if let Piece::A(attr) | Piece::Opt(_, attr) | Piece::Unless(_, _, attr) | Piece::Lead(attr) =
+                    piece
+                {
+                    assert!(row.attr(attr).is_some(), "{name}: {attr}");
+                }
+            }
+        }
+    }
 }

@@ -1,19 +1,15 @@
-//! Operations of StableHLO that compute.
+//! Pretty forms of operations of StableHLO that compute.
 
 use super::Piece::{
     A, All, Dict, DotDims, ExpMant, Functional, L, One, Opt, Ranges, Result, Same, Select, Tuple, Unless,
     Window,
 };
-use super::{FUNCTIONAL, Own, Pretty, SAME_1, Spec, pieces};
-use crate::syntax::AttrType::{
-    self, Bool, Bools, Conv, Dot, F32, Gather, I32, I64, Ints, Pairs, Precisions, Raw, Scatter, Str, Word,
-};
+use super::{FUNCTIONAL, Own, Pretty, SAME_1, pieces};
 
-/// Those that are not elementwise.
-pub(super) const SPECS: &[Spec] = &[
+/// Pretty forms of those that are not elementwise.
+pub(super) const PRETTY: &[(&str, Pretty)] = &[
     (
         "stablehlo.compare",
-        &[("comparison_direction", Word("comparison_direction")), ("compare_type", Word("comparison_type"))],
         pieces(&[
             L(" "),
             A("comparison_direction"),
@@ -27,56 +23,35 @@ pub(super) const SPECS: &[Spec] = &[
             Functional,
         ]),
     ),
-    ("stablehlo.select", &[], pieces(&[L(" "), All, Dict, L(" : "), Select])),
-    ("stablehlo.clamp", &[], pieces(&[L(" "), All, Dict, L(" : "), Same])),
-    ("stablehlo.convert", &[], pieces(SAME_1)),
-    ("stablehlo.bitcast_convert", &[], pieces(FUNCTIONAL)),
-    (
-        "stablehlo.reduce_precision",
-        &[("exponent_bits", I32), ("mantissa_bits", I32)],
-        pieces(&[L(" "), One, L(", format = "), ExpMant, Dict, L(" : "), Same]),
-    ),
-    ("stablehlo.constant", &[("value", AttrType::Dense)], Pretty::Own(Own::Constant)),
-    (
-        "stablehlo.iota",
-        &[("iota_dimension", I64)],
-        pieces(&[L(" dim = "), A("iota_dimension"), Dict, L(" : "), Result]),
-    ),
+    ("stablehlo.select", pieces(&[L(" "), All, Dict, L(" : "), Select])),
+    ("stablehlo.clamp", pieces(&[L(" "), All, Dict, L(" : "), Same])),
+    ("stablehlo.convert", pieces(SAME_1)),
+    ("stablehlo.bitcast_convert", pieces(FUNCTIONAL)),
+    ("stablehlo.reduce_precision", pieces(&[L(" "), One, L(", format = "), ExpMant, Dict, L(" : "), Same])),
+    ("stablehlo.constant", Pretty::Own(Own::Constant)),
+    ("stablehlo.iota", pieces(&[L(" dim = "), A("iota_dimension"), Dict, L(" : "), Result])),
     (
         "stablehlo.broadcast_in_dim",
-        &[("broadcast_dimensions", Ints)],
         pieces(&[L(" "), One, L(", dims = "), A("broadcast_dimensions"), Dict, L(" : "), Functional]),
     ),
-    ("stablehlo.reshape", &[], pieces(FUNCTIONAL)),
+    ("stablehlo.reshape", pieces(FUNCTIONAL)),
     (
         "stablehlo.transpose",
-        &[("permutation", Ints)],
         pieces(&[L(" "), One, L(", dims = "), A("permutation"), Dict, L(" : "), Functional]),
     ),
-    (
-        "stablehlo.reverse",
-        &[("dimensions", Ints)],
-        pieces(&[L(" "), One, L(", dims = "), A("dimensions"), Dict, L(" : "), Same]),
-    ),
-    (
-        "stablehlo.slice",
-        &[("limit_indices", Ints), ("start_indices", Ints), ("strides", Ints)],
-        pieces(&[L(" "), One, L(" "), Ranges, Dict, L(" : "), Functional]),
-    ),
+    ("stablehlo.reverse", pieces(&[L(" "), One, L(", dims = "), A("dimensions"), Dict, L(" : "), Same])),
+    ("stablehlo.slice", pieces(&[L(" "), One, L(" "), Ranges, Dict, L(" : "), Functional])),
     (
         "stablehlo.dynamic_slice",
-        &[("slice_sizes", Ints)],
         pieces(&[L(" "), All, L(", sizes = "), A("slice_sizes"), Dict, L(" : "), Functional]),
     ),
-    ("stablehlo.dynamic_update_slice", &[], pieces(FUNCTIONAL)),
+    ("stablehlo.dynamic_update_slice", pieces(FUNCTIONAL)),
     (
         "stablehlo.concatenate",
-        &[("dimension", I64)],
         pieces(&[L(" "), All, L(", dim = "), A("dimension"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.pad",
-        &[("edge_padding_high", Ints), ("edge_padding_low", Ints), ("interior_padding", Ints)],
         pieces(&[
             L(" "),
             One,
@@ -95,22 +70,10 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "stablehlo.dot_general",
-        &[("algorithm", Raw), ("dot_dimension_numbers", Dot), ("precision_config", Precisions)],
         pieces(&[L(" "), One, L(", "), One, L(", "), DotDims, Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.convolution",
-        &[
-            ("batch_group_count", I64),
-            ("dimension_numbers", Conv),
-            ("feature_group_count", I64),
-            ("lhs_dilation", Ints),
-            ("padding", Pairs),
-            ("precision_config", Precisions),
-            ("rhs_dilation", Ints),
-            ("window_reversal", Bools),
-            ("window_strides", Ints),
-        ],
         pieces(&[
             L("("),
             All,
@@ -123,42 +86,13 @@ pub(super) const SPECS: &[Spec] = &[
             Functional,
         ]),
     ),
-    ("stablehlo.reduce", &[("dimensions", Ints)], Pretty::Own(Own::Reduce)),
-    (
-        "stablehlo.reduce_window",
-        &[
-            ("base_dilations", Ints),
-            ("padding", Pairs),
-            ("window_dilations", Ints),
-            ("window_dimensions", Ints),
-            ("window_strides", Ints),
-        ],
-        Pretty::None,
-    ),
-    (
-        "stablehlo.select_and_scatter",
-        &[("padding", Pairs), ("window_dimensions", Ints), ("window_strides", Ints)],
-        Pretty::None,
-    ),
-    ("stablehlo.sort", &[("dimension", I64), ("is_stable", Bool)], Pretty::None),
-    (
-        "stablehlo.gather",
-        &[("dimension_numbers", Gather), ("indices_are_sorted", Bool), ("slice_sizes", Ints)],
-        Pretty::None,
-    ),
-    (
-        "stablehlo.scatter",
-        &[("indices_are_sorted", Bool), ("scatter_dimension_numbers", Scatter), ("unique_indices", Bool)],
-        Pretty::None,
-    ),
+    ("stablehlo.reduce", Pretty::Own(Own::Reduce)),
     (
         "stablehlo.rng_bit_generator",
-        &[("rng_algorithm", Word("rng_algorithm"))],
         pieces(&[L(" "), One, L(", algorithm = "), A("rng_algorithm"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.fft",
-        &[("fft_length", Ints), ("fft_type", Word("fft_type"))],
         pieces(&[
             L(" "),
             One,
@@ -173,40 +107,25 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "stablehlo.cholesky",
-        &[("lower", Bool)],
         pieces(&[L(" "), One, Unless(false, ", lower = ", "lower"), Dict, L(" : "), Same]),
     ),
-    (
-        "stablehlo.triangular_solve",
-        &[("left_side", Bool), ("lower", Bool), ("transpose_a", Word("transpose")), ("unit_diagonal", Bool)],
-        Pretty::None,
-    ),
-    ("stablehlo.while", &[], Pretty::Own(Own::While)),
-    ("stablehlo.case", &[], Pretty::None),
-    ("stablehlo.if", &[], Pretty::None),
-    ("stablehlo.optimization_barrier", &[], Pretty::Own(Own::OptimizationBarrier)),
-    ("stablehlo.return", &[], Pretty::Own(Own::Return)),
-    ("stablehlo.tuple", &[], pieces(&[L(" "), All, Dict, L(" : "), Tuple])),
+    ("stablehlo.while", Pretty::Own(Own::While)),
+    ("stablehlo.optimization_barrier", Pretty::Own(Own::OptimizationBarrier)),
+    ("stablehlo.return", Pretty::Own(Own::Return)),
+    ("stablehlo.tuple", pieces(&[L(" "), All, Dict, L(" : "), Tuple])),
     (
         "stablehlo.get_tuple_element",
-        &[("index", I32)],
         pieces(&[L(" "), One, L("["), A("index"), L("]"), Dict, L(" : "), Functional]),
     ),
-    ("stablehlo.dynamic_reshape", &[], pieces(FUNCTIONAL)),
-    ("stablehlo.dynamic_pad", &[], pieces(FUNCTIONAL)),
-    ("stablehlo.real_dynamic_slice", &[], pieces(FUNCTIONAL)),
+    ("stablehlo.dynamic_reshape", pieces(FUNCTIONAL)),
+    ("stablehlo.dynamic_pad", pieces(FUNCTIONAL)),
+    ("stablehlo.real_dynamic_slice", pieces(FUNCTIONAL)),
     (
         "stablehlo.dynamic_iota",
-        &[("iota_dimension", I64)],
         pieces(&[L(" "), One, L(", dim = "), A("iota_dimension"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.dynamic_broadcast_in_dim",
-        &[
-            ("broadcast_dimensions", Ints),
-            ("known_expanding_dimensions", Ints),
-            ("known_nonexpanding_dimensions", Ints),
-        ],
         pieces(&[
             L(" "),
             One,
@@ -221,29 +140,24 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "stablehlo.broadcast",
-        &[("broadcast_sizes", Ints)],
         pieces(&[L(" "), One, L(", sizes = "), A("broadcast_sizes"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.get_dimension_size",
-        &[("dimension", I64)],
         pieces(&[L(" "), One, L(", dim = "), A("dimension"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.set_dimension_size",
-        &[("dimension", I64)],
         pieces(&[L(" "), One, L(", "), One, L(", dim = "), A("dimension"), Dict, L(" : "), Functional]),
     ),
     (
         "stablehlo.rng",
-        &[("rng_distribution", Word("rng_distribution"))],
         pieces(&[L(" "), All, L(", distribution = "), A("rng_distribution"), Dict, L(" : "), Functional]),
     ),
-    ("stablehlo.uniform_quantize", &[], pieces(SAME_1)),
-    ("stablehlo.uniform_dequantize", &[], pieces(SAME_1)),
+    ("stablehlo.uniform_quantize", pieces(SAME_1)),
+    ("stablehlo.uniform_dequantize", pieces(SAME_1)),
     (
         "stablehlo.einsum",
-        &[("einsum_config", Str)],
         pieces(&[
             L(" "),
             One,
@@ -258,45 +172,6 @@ pub(super) const SPECS: &[Spec] = &[
     ),
     (
         "stablehlo.unary_einsum",
-        &[("einsum_config", Str)],
         pieces(&[L(" "), One, L(", config = "), A("einsum_config"), Dict, L(" : "), Functional]),
-    ),
-    ("stablehlo.batch_norm_training", &[("epsilon", F32), ("feature_index", I64)], Pretty::None),
-    ("stablehlo.batch_norm_inference", &[("epsilon", F32), ("feature_index", I64)], Pretty::None),
-    ("stablehlo.batch_norm_grad", &[("epsilon", F32), ("feature_index", I64)], Pretty::None),
-    ("stablehlo.map", &[("dimensions", Ints)], Pretty::None),
-    ("stablehlo.torch_index_select", &[("batch_dims", I64), ("dim", I64)], Pretty::None),
-    (
-        "stablehlo.dynamic_conv",
-        &[
-            ("batch_group_count", I64),
-            ("dimension_numbers", Conv),
-            ("feature_group_count", I64),
-            ("lhs_dilation", Ints),
-            ("precision_config", Precisions),
-            ("rhs_dilation", Ints),
-            ("window_reversal", Bools),
-            ("window_strides", Ints),
-        ],
-        Pretty::None,
-    ),
-    (
-        "stablehlo.dynamic_gather",
-        &[("dimension_numbers", Gather), ("indices_are_sorted", Bool)],
-        Pretty::None,
-    ),
-    (
-        "stablehlo.dot",
-        &[("precision_config", Precisions)],
-        pieces(&[
-            L(" "),
-            One,
-            L(", "),
-            One,
-            Opt(", precision = ", "precision_config"),
-            Dict,
-            L(" : "),
-            Functional,
-        ]),
     ),
 ];

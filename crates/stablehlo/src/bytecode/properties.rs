@@ -1,11 +1,13 @@
 //! How dialects encode the inherent attributes of their operations, from version 5 of the format on: in the order of
-//! the names, without the names. MLIR generates this from the definitions of the operations; the table says the same.
+//! the names, without the names. MLIR generates this from the definitions of the operations; the table of operations
+//! says the same, and [`FOREIGN`] what it does not know.
 //!
 //! An operation that its writer did not know has a dictionary instead, which needs no table.
 
 use std::borrow::Cow;
 
-use shardc_ir::Diagnostic;
+use shardc_ir::{AttrDef, Diagnostic, Presence};
+use smallvec::SmallVec;
 
 use super::attr::{AttrRef, BAttr, BType, Sign, Store, TypeRef};
 use super::ir::NamedAttr;
@@ -18,14 +20,14 @@ use crate::syntax::row;
 /// From this version on numbers of operands and results of each group stand at the end, packed.
 const PACKED_SEGMENTS: u64 = 6;
 
-/// Names separated by blanks. `?` says that an attribute may be absent; names in `...SegmentSizes` are the numbers
-/// of operands or results of each group. Where older versions of a dialect have fewer, those stand behind a `|`.
-const TABLE: &[(&str, &str)] = &[
+/// Operations that have no kind here. Names separated by blanks: `?` says that an attribute may be absent; names in
+/// `...SegmentSizes` are the numbers of operands or results of each group. Where older versions of a dialect have
+/// fewer, those stand behind a `|`.
+const FOREIGN: &[(&str, &str)] = &[
     ("arith.addf", "fastmath?|fastmath? roundingmode?"),
     ("arith.addi", "overflowFlags?"),
     ("arith.cmpf", "fastmath? predicate"),
     ("arith.cmpi", "predicate"),
-    ("arith.constant", "value"),
     ("arith.divf", "fastmath?|fastmath? roundingmode?"),
     ("arith.divsi", "isExact?"),
     ("arith.divui", "isExact?"),
@@ -51,48 +53,16 @@ const TABLE: &[(&str, &str)] = &[
     ("cf.assert", "msg"),
     ("cf.cond_br", "branch_weights? operandSegmentSizes"),
     ("cf.switch", "case_operand_segments case_values? operandSegmentSizes"),
-    ("check.expect_almost_eq", "tolerance?"),
-    ("check.expect_almost_eq_const", "tolerance? value"),
-    ("check.expect_close", "max_ulp_difference? min_ulp_difference?"),
-    ("check.expect_eq_const", "value"),
-    ("check.expect_serialized_eq", "iteration? probe_id"),
-    ("chlo.broadcast_compare", "broadcast_dimensions? compare_type? comparison_direction"),
-    ("chlo.constant", "value"),
-    ("chlo.constant_like", "value"),
-    ("chlo.ragged_dot", "precision_config? ragged_dot_dimension_numbers"),
-    (
-        "chlo.scan",
-        "dimension is_associative? is_reverse? operandSegmentSizes resultSegmentSizes scan_dim_size?",
-    ),
-    ("chlo.top_k", "is_stable? k|k"),
-    ("func.call", "arg_attrs? callee no_inline? res_attrs?"),
     ("func.call_indirect", "arg_attrs? res_attrs?"),
     ("func.constant", "value"),
     ("func.func", "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?"),
-    ("interpreter.probe", "probe_id"),
     ("interpreter.run_parallel", "infeed? programs"),
     ("scf.execute_region", "no_inline?"),
     ("scf.for", "unsignedCmp?"),
     ("scf.forall", "mapping? operandSegmentSizes staticLowerBound staticStep staticUpperBound"),
     ("scf.index_switch", "cases"),
     ("scf.parallel", "operandSegmentSizes"),
-    ("sdy.all_gather", "gathering_axes out_sharding"),
-    ("sdy.all_reduce", "out_sharding reduction_axes reduction_op?"),
-    ("sdy.all_slice", "out_sharding slicing_axes"),
-    ("sdy.all_to_all", "out_sharding params"),
-    ("sdy.collective_permute", "out_sharding"),
-    ("sdy.constant", "value"),
-    ("sdy.data_flow_edge", "sharding?"),
-    ("sdy.manual_computation", "in_shardings manual_axes out_shardings"),
     ("sdy.mesh", "mesh sym_name"),
-    ("sdy.named_computation", "in_shardings? name out_shardings?"),
-    ("sdy.propagation_barrier", "allowed_direction"),
-    ("sdy.reduce_scatter", "out_sharding reduce_scatter_axes reduction_op?"),
-    ("sdy.replicated_to_unreduced", "axes out_sharding"),
-    ("sdy.reshard", "sharding"),
-    ("sdy.sharded_to_unreduced", "axes out_sharding"),
-    ("sdy.sharding_constraint", "sharding"),
-    ("sdy.sharding_group", "group_id"),
     ("shape.broadcast", "error?"),
     ("shape.const_shape", "shape"),
     ("shape.const_size", "value"),
@@ -101,93 +71,6 @@ const TABLE: &[(&str, &str)] = &[
     ("shape.func", "arg_attrs? function_type res_attrs? sym_name sym_visibility?"),
     ("shape.function_library", "mapping sym_name sym_visibility?"),
     ("shape.meet", "error?"),
-    ("stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"),
-    ("stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"),
-    ("stablehlo.all_to_all", "channel_handle? concat_dimension replica_groups split_count split_dimension"),
-    ("stablehlo.batch_norm_grad", "epsilon feature_index"),
-    ("stablehlo.batch_norm_inference", "epsilon feature_index"),
-    ("stablehlo.batch_norm_training", "epsilon feature_index"),
-    ("stablehlo.broadcast", "broadcast_sizes"),
-    ("stablehlo.broadcast_in_dim", "broadcast_dimensions"),
-    ("stablehlo.cbrt", "result_accuracy?"),
-    ("stablehlo.cholesky", "lower?"),
-    (
-        "stablehlo.collective_broadcast",
-        "channel_handle? has_dynamic_root? replica_groups|channel_handle? replica_groups",
-    ),
-    ("stablehlo.collective_permute", "channel_handle? source_target_pairs"),
-    (
-        "stablehlo.collective_reduce",
-        "channel_handle? has_dynamic_root? replica_groups use_global_device_ids?",
-    ),
-    ("stablehlo.compare", "compare_type? comparison_direction"),
-    ("stablehlo.composite", "composite_attributes? decomposition name version?"),
-    ("stablehlo.concatenate", "dimension"),
-    ("stablehlo.constant", "value"),
-    (
-        "stablehlo.convolution",
-        "batch_group_count dimension_numbers feature_group_count lhs_dilation? padding? precision_config? rhs_dilation? window_reversal? window_strides?",
-    ),
-    ("stablehlo.cosine", "result_accuracy?"),
-    ("stablehlo.cross-replica-sum", "replica_groups"),
-    (
-        "stablehlo.custom_call",
-        "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? output_operand_aliases? result_layouts? result_tilings?",
-    ),
-    ("stablehlo.dot", "precision_config?"),
-    ("stablehlo.dot_general", "algorithm? dot_dimension_numbers precision_config?"),
-    (
-        "stablehlo.dynamic_broadcast_in_dim",
-        "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?",
-    ),
-    (
-        "stablehlo.dynamic_conv",
-        "batch_group_count dimension_numbers feature_group_count lhs_dilation? precision_config? rhs_dilation? window_reversal? window_strides?",
-    ),
-    ("stablehlo.dynamic_gather", "dimension_numbers indices_are_sorted?"),
-    ("stablehlo.dynamic_iota", "iota_dimension"),
-    ("stablehlo.dynamic_slice", "slice_sizes"),
-    ("stablehlo.einsum", "einsum_config"),
-    ("stablehlo.exponential", "result_accuracy?"),
-    ("stablehlo.exponential_minus_one", "result_accuracy?"),
-    ("stablehlo.fft", "fft_length fft_type"),
-    ("stablehlo.gather", "dimension_numbers indices_are_sorted? slice_sizes"),
-    ("stablehlo.get_dimension_size", "dimension"),
-    ("stablehlo.get_tuple_element", "index"),
-    ("stablehlo.infeed", "infeed_config? layout?"),
-    ("stablehlo.iota", "iota_dimension"),
-    ("stablehlo.log", "result_accuracy?"),
-    ("stablehlo.log_plus_one", "result_accuracy?"),
-    ("stablehlo.logistic", "result_accuracy?"),
-    ("stablehlo.map", "dimensions"),
-    ("stablehlo.outfeed", "outfeed_config?"),
-    ("stablehlo.pad", "edge_padding_high edge_padding_low interior_padding"),
-    ("stablehlo.recv", "channel_handle is_host_transfer? source_target_pairs?"),
-    ("stablehlo.reduce", "dimensions"),
-    ("stablehlo.reduce_precision", "exponent_bits mantissa_bits"),
-    ("stablehlo.reduce_scatter", "channel_handle? replica_groups scatter_dimension use_global_device_ids?"),
-    (
-        "stablehlo.reduce_window",
-        "base_dilations? padding? window_dilations? window_dimensions window_strides?",
-    ),
-    ("stablehlo.reverse", "dimensions"),
-    ("stablehlo.rng", "rng_distribution"),
-    ("stablehlo.rng_bit_generator", "rng_algorithm"),
-    ("stablehlo.rsqrt", "result_accuracy?"),
-    ("stablehlo.scatter", "indices_are_sorted? scatter_dimension_numbers unique_indices?"),
-    ("stablehlo.select_and_scatter", "padding? window_dimensions? window_strides?"),
-    ("stablehlo.send", "channel_handle is_host_transfer? source_target_pairs?"),
-    ("stablehlo.set_dimension_size", "dimension"),
-    ("stablehlo.sine", "result_accuracy?"),
-    ("stablehlo.slice", "limit_indices start_indices strides"),
-    ("stablehlo.sort", "dimension? is_stable?"),
-    ("stablehlo.sqrt", "result_accuracy?"),
-    ("stablehlo.tan", "result_accuracy?"),
-    ("stablehlo.tanh", "result_accuracy?"),
-    ("stablehlo.torch_index_select", "batch_dims dim"),
-    ("stablehlo.transpose", "permutation"),
-    ("stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"),
-    ("stablehlo.unary_einsum", "einsum_config"),
     ("tensor.collapse_shape", "reassociation"),
     ("tensor.concat", "dim"),
     ("tensor.expand_shape", "reassociation static_output_shape"),
@@ -199,18 +82,56 @@ const TABLE: &[(&str, &str)] = &[
     ("tensor.scatter", "scatter_dims unique?"),
 ];
 
-/// Operations of `chlo` that all have the same attribute.
-const BROADCASTING: &str = "broadcast_dimensions?";
+/// Where it is said which inherent attributes an operation has.
+#[derive(Clone, Copy)]
+enum Known {
+    /// In the table of operations.
+    Defs(&'static [AttrDef]),
+    /// In a text like those of [`FOREIGN`].
+    Names(&'static str),
+}
 
-fn names_of(op: &str) -> Option<&'static str> {
+fn known(op: &str) -> Option<Known> {
     if let Some(name) = op.strip_prefix("vhlo.") {
-        return vhlo::properties(name);
+        return vhlo::properties(name).map(Known::Names);
     }
-    match TABLE.binary_search_by_key(&op, |(name, _)| name) {
-        Ok(at) => TABLE.get(at).map(|(_, names)| *names),
-        Err(_) if op.starts_with("chlo.broadcast_") => Some(BROADCASTING),
-        Err(_) if op.starts_with("math.") => Some("fastmath?"),
-        Err(_) => None,
+    if let Ok(at) = FOREIGN.binary_search_by_key(&op, |(name, _)| name) {
+        return FOREIGN.get(at).map(|(_, names)| Known::Names(names));
+    }
+    match row(op) {
+        Some(row) if !row.attrs.is_empty() => Some(Known::Defs(row.attrs)),
+        _ if op.starts_with("math.") => Some(Known::Names("fastmath?")),
+        _ => None,
+    }
+}
+
+/// Names of attributes, and whether each may be absent.
+type Names = SmallVec<[(&'static str, bool); 12]>;
+
+impl Known {
+    /// The attributes of the newest version of the operation but `older`; `None` where there are not so many.
+    fn version(self, older: usize) -> Option<Names> {
+        match self {
+            Known::Defs(attrs) => {
+                let newest = attrs.iter().map(|attr| attr.since).max()?;
+                let version = newest.checked_sub(u8::try_from(older).ok()?).filter(|&version| version > 0)?;
+                let attrs = attrs.iter().filter(|attr| attr.since <= version);
+                Some(attrs.map(|attr| (attr.name, attr.presence != Presence::Required)).collect())
+            }
+            Known::Names(names) => {
+                let name = |name: &'static str| match name.strip_suffix('?') {
+                    Some(name) => (name, true),
+                    None => (name, false),
+                };
+                let names = names.split('|').nth(older)?.split(' ');
+                Some(names.filter(|name| !name.is_empty()).map(name).collect())
+            }
+        }
+    }
+
+    /// The attributes of each version of the operation, newest first.
+    fn versions(self) -> impl Iterator<Item = Names> {
+        (0..).map_while(move |older| self.version(older))
     }
 }
 
@@ -236,9 +157,8 @@ pub(super) fn is_inherent(op: &str, name: &str) -> bool {
         return true;
     }
     let common = op.split_once('.').is_some_and(|(dialect, _)| COMMON.contains(&dialect));
-    let names = if common { names_of(op) } else { None };
-    let mut names = names.unwrap_or("").split([' ', '|']).map(|name| name.trim_end_matches('?'));
-    names.any(|inherent| inherent == name)
+    let known = known(op).filter(|_| common);
+    known.is_some_and(|known| known.versions().flatten().any(|(inherent, _)| inherent == name))
 }
 
 /// Reads the inherent attributes of an operation called `op`.
@@ -248,7 +168,7 @@ pub(super) fn read<'b>(
     c: ByteCursor<'b>,
     version: u64,
 ) -> Res<Vec<NamedAttr<'b>>> {
-    let Some(names) = names_of(op) else {
+    let Some(known) = known(op) else {
         let message = format!(
             "the inherent attributes of {op} are encoded in a way that shardc does not know, at byte {}",
             c.offset()
@@ -257,8 +177,8 @@ pub(super) fn read<'b>(
         return Err(Diagnostic::unsupported(codes::ENCODING, message).hint(hint).into());
     };
     let mut first = None;
-    for names in names.split('|') {
-        match layout(store, op, c, version, names) {
+    for attrs in known.versions() {
+        match layout(store, op, c, version, &attrs) {
             Ok(props) => return Ok(props),
             Err(failure) => drop(first.get_or_insert(failure)),
         }
@@ -274,27 +194,25 @@ fn layout<'b>(
     op: &str,
     mut c: ByteCursor<'b>,
     version: u64,
-    names: &'static str,
+    attrs: &[(&'static str, bool)],
 ) -> Res<Vec<NamedAttr<'b>>> {
     let mut out = Vec::new();
     let mut segments = Vec::new();
-    for name in names.split(' ').filter(|name| !name.is_empty()) {
+    for &(name, optional) in attrs {
         if name.ends_with("SegmentSizes") && version >= PACKED_SEGMENTS {
             segments.push(name);
             continue;
         }
         let limit = store.attrs.len();
-        match name.strip_suffix('?') {
-            None => out.push((Cow::Borrowed(name), AttrRef(c.index(limit, "an attribute")?))),
-            // An older writer may not know the last ones.
-            Some(_) if c.at_end() => {}
-            Some(name) => {
-                let place = c;
-                let (at, present) = c.flagged()?;
-                if present {
-                    let at = place.indexed(at, limit, "an attribute")?;
-                    out.push((Cow::Borrowed(name), AttrRef(at)));
-                }
+        if !optional {
+            out.push((Cow::Borrowed(name), AttrRef(c.index(limit, "an attribute")?)));
+        } else if !c.at_end() {
+            // At the end: an older writer may not know the last ones.
+            let place = c;
+            let (at, present) = c.flagged()?;
+            if present {
+                let at = place.indexed(at, limit, "an attribute")?;
+                out.push((Cow::Borrowed(name), AttrRef(at)));
             }
         }
     }

@@ -76,7 +76,7 @@ impl Converter {
             return Ok(());
         }
         join::join(self, store, op, &row.target)?;
-        for prop in row.props {
+        for prop in &row.props {
             if prop.1 != Form::Part {
                 self.prop(store, op, prop)?;
             }

@@ -1,6 +1,7 @@
 //! The operations of VHLO: one row per name, for all versions of the dialect from 0.9.0 on.
 //!
-//! An operation's name is that of the StableHLO operation and a version of its own: `vhlo.all_reduce_v2`. A row
+//! An operation's name is that of the StableHLO operation and a version of its own: `vhlo.all_reduce_v2`. Most rows
+//! follow from the table of operations ([`OpDef::vhlo`]); the others are here. A row
 //! lists the operation's attributes in the order in which bytecode has them, and how each becomes an attribute of
 //! the StableHLO operation. VHLO has no optional attributes: one that is absent in StableHLO is written with its
 //! default value, which is dropped again here.
@@ -10,6 +11,8 @@
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
+pub(super) use shardc_ir::Absent;
+use shardc_ir::{AttrDef, AttrType, OpDef, Presence};
 
 /// The newest version of the dialect whose operations, attributes and types are all known here.
 pub(super) const NEWEST: [u64; 3] = [1, 20, 0];
@@ -39,29 +42,6 @@ pub(super) enum Form {
     Gone,
 }
 
-/// The value that stands for an absent attribute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Absent {
-    /// None: the attribute is always present.
-    Never,
-    /// This integer.
-    Int(i64),
-    /// `false`.
-    False,
-    /// An empty string, array, dictionary or tensor.
-    Empty,
-    /// A tensor, with elements, of this integer alone.
-    All(i64),
-    /// A tensor, with elements, of `false` alone.
-    AllFalse,
-    /// The attribute with this text.
-    Text(&'static str),
-    /// An array of the attribute with this text alone, or an empty one.
-    AllText(&'static str),
-    /// The default accuracy with no tolerances.
-    Accuracy,
-}
-
 /// An attribute of an operation.
 pub(super) type Prop = (&'static str, Form, Absent);
 
@@ -71,12 +51,12 @@ pub(super) struct Row {
     /// The full name of the operation that it becomes. A `return` in a function becomes `func.return`.
     pub(super) target: Box<str>,
     /// Attributes in the order in which bytecode has them, which is that of their names.
-    pub(super) props: &'static [Prop],
+    pub(super) props: Box<[Prop]>,
     /// The names of the attributes, separated by blanks.
     pub(super) names: Box<str>,
 }
 
-use Absent::{Accuracy, All, AllFalse, AllText, Empty, False, Int, Never, Text};
+use Absent::{All, AllFalse, AllText, Empty, False, Never, Text};
 use Form::{Bools, Channel, Flag, Gone, Groups, Ints, Part, Same, Symbol, Symbols};
 
 /// An attribute that is the same in StableHLO and never left out.
@@ -96,126 +76,40 @@ const fn ones(name: &'static str) -> Prop {
     (name, Ints, All(1))
 }
 
-const CHANNEL: Prop = ("channel_id", Channel, Int(0));
-const GLOBAL_IDS: Prop = ("use_global_device_ids", Flag, False);
-const DYNAMIC_ROOT: Prop = ("has_dynamic_root", Flag, False);
-const GROUPS: Prop = ("replica_groups", Groups, Never);
-const PAIRS: Prop = same("source_target_pairs");
 const PRECISION: Prop = ("precision_config", Same, AllText("#stablehlo<precision DEFAULT>"));
-const ACCURACY: &[Prop] = &[("result_accuracy", Same, Accuracy)];
-const NORM: &[Prop] = &[same("epsilon"), same("feature_index")];
-const EINSUM: &[Prop] = &[same("einsum_config")];
 const SORTED: Prop = ("indices_are_sorted", Same, False);
 const PADDING: Prop = ("padding", Same, All(0));
 const HOST: Prop = ("is_host_transfer", Same, False);
 
-const ALL_GATHER: &[Prop] = &[same("all_gather_dim"), CHANNEL, GROUPS, GLOBAL_IDS];
-const ALL_REDUCE: &[Prop] = &[CHANNEL, GROUPS, GLOBAL_IDS];
-const ALL_TO_ALL: &[Prop] =
-    &[CHANNEL, same("concat_dimension"), GROUPS, same("split_count"), same("split_dimension")];
-const COMPOSITE: &[Prop] = &[
-    ("composite_attributes", Same, Empty),
-    ("decomposition", Symbol, Never),
-    same("name"),
-    ("version", Same, Int(0)),
-];
+/// An attribute as the table of operations has it.
+fn regular(attr: &AttrDef) -> Prop {
+    let absent = match attr.presence {
+        Presence::Required => Never,
+        Presence::Optional(absent) => absent,
+    };
+    match attr.ty {
+        AttrType::Ints => (attr.name, Ints, absent),
+        AttrType::Channel => ("channel_id", Channel, absent),
+        AttrType::Groups => (attr.name, Groups, absent),
+        AttrType::Unit => (attr.name, Flag, absent),
+        AttrType::Symbol => (attr.name, Symbol, absent),
+        _ => (attr.name, Same, absent),
+    }
+}
 
-/// Operations without attributes.
-const PLAIN: &[&str] = &[
-    "abs_v1",
-    "add_v1",
-    "after_all_v1",
-    "and_v1",
-    "async_done_v1",
-    "async_start_v1",
-    "atan2_v1",
-    "bitcast_convert_v1",
-    "case_v1",
-    "cbrt_v1",
-    "ceil_v1",
-    "clamp_v1",
-    "complex_v1",
-    "convert_v1",
-    "cosine_v1",
-    "count_leading_zeros_v1",
-    "create_token_v1",
-    "divide_v1",
-    "dynamic_pad_v1",
-    "dynamic_reshape_v1",
-    "dynamic_update_slice_v1",
-    "exponential_minus_one_v1",
-    "exponential_v1",
-    "floor_v1",
-    "if_v1",
-    "imag_v1",
-    "is_finite_v1",
-    "log_plus_one_v1",
-    "log_v1",
-    "logistic_v1",
-    "maximum_v1",
-    "minimum_v1",
-    "multiply_v1",
-    "negate_v1",
-    "not_v1",
-    "optimization_barrier_v1",
-    "or_v1",
-    "partition_id_v1",
-    "popcnt_v1",
-    "power_v1",
-    "real_dynamic_slice_v1",
-    "real_v1",
-    "remainder_v1",
-    "replica_id_v1",
-    "reshape_v1",
-    "return_v1",
-    "round_nearest_afz_v1",
-    "round_nearest_even_v1",
-    "rsqrt_v1",
-    "select_v1",
-    "shift_left_v1",
-    "shift_right_arithmetic_v1",
-    "shift_right_logical_v1",
-    "sign_v1",
-    "sine_v1",
-    "sqrt_v1",
-    "subtract_v1",
-    "tan_v1",
-    "tanh_v1",
-    "tuple_v1",
-    "uniform_dequantize_v1",
-    "uniform_quantize_v1",
-    "while_v1",
-    "xor_v1",
-];
+/// The versions of an operation whose form is regular: their names, without `vhlo.`, and attributes.
+fn versions(def: &'static OpDef) -> impl Iterator<Item = (String, Vec<Prop>)> {
+    let base = def.name.strip_prefix("stablehlo.").unwrap_or(def.name);
+    (1..=def.vhlo).map(move |version| {
+        let attrs = def.attrs.iter().filter(|attr| attr.since <= version);
+        (format!("{base}_v{version}"), attrs.map(regular).collect())
+    })
+}
 
-/// Operations with attributes.
-const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
-    ("all_gather_v1", ALL_GATHER),
-    ("all_gather_v2", ALL_GATHER),
-    ("all_reduce_v1", ALL_REDUCE),
-    ("all_reduce_v2", ALL_REDUCE),
-    ("all_to_all_v1", ALL_TO_ALL),
-    ("all_to_all_v2", ALL_TO_ALL),
-    ("batch_norm_grad_v1", NORM),
-    ("batch_norm_inference_v1", NORM),
-    ("batch_norm_training_v1", NORM),
-    ("broadcast_in_dim_v1", &[ints("broadcast_dimensions")]),
-    ("broadcast_v1", &[ints("broadcast_sizes")]),
+/// Operations whose form is not that of the table of operations: structured attributes are spelled in parts, older
+/// versions have other parts.
+const IRREGULAR: &[(&str, &[Prop])] = &[
     ("call_v1", &[("callee", Symbol, Never)]),
-    ("cbrt_v2", ACCURACY),
-    ("cholesky_v1", &[("lower", Same, False)]),
-    ("collective_broadcast_v1", &[CHANNEL, GROUPS]),
-    ("collective_broadcast_v2", &[CHANNEL, DYNAMIC_ROOT, GROUPS]),
-    ("collective_permute_v1", &[CHANNEL, PAIRS]),
-    ("collective_reduce_v1", &[CHANNEL, DYNAMIC_ROOT, GROUPS, GLOBAL_IDS]),
-    (
-        "compare_v1",
-        &[("compare_type", Same, Text("#stablehlo<comparison_type NOTYPE>")), same("comparison_direction")],
-    ),
-    ("composite_v1", COMPOSITE),
-    ("composite_v2", COMPOSITE),
-    ("concatenate_v1", &[same("dimension")]),
-    ("constant_v1", &[same("value")]),
     (
         "convolution_v1",
         &[
@@ -238,8 +132,6 @@ const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
             ones("window_strides"),
         ],
     ),
-    ("cosine_v2", ACCURACY),
-    ("cross-replica-sum_v1", &[GROUPS]),
     (
         "custom_call_v1",
         &[
@@ -295,14 +187,6 @@ const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
         ],
     ),
     ("dot_v1", &[PRECISION]),
-    (
-        "dynamic_broadcast_in_dim_v1",
-        &[
-            ints("broadcast_dimensions"),
-            ("known_expanding_dimensions", Ints, Empty),
-            ("known_nonexpanding_dimensions", Ints, Empty),
-        ],
-    ),
     (
         "dynamic_conv_v1",
         &[
@@ -369,12 +253,6 @@ const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
             part("start_indices_batching_dims"),
         ],
     ),
-    ("dynamic_iota_v1", &[same("iota_dimension")]),
-    ("dynamic_slice_v1", &[ints("slice_sizes")]),
-    ("einsum_v1", EINSUM),
-    ("exponential_minus_one_v2", ACCURACY),
-    ("exponential_v2", ACCURACY),
-    ("fft_v1", &[ints("fft_length"), same("fft_type")]),
     (
         "func_v1",
         &[
@@ -409,35 +287,8 @@ const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
             part("start_indices_batching_dims"),
         ],
     ),
-    ("get_dimension_size_v1", &[same("dimension")]),
-    ("get_tuple_element_v1", &[same("index")]),
-    ("infeed_v1", &[same("infeed_config"), ("layout", Same, Empty)]),
-    ("iota_v1", &[same("iota_dimension")]),
-    ("log_plus_one_v2", ACCURACY),
-    ("log_v2", ACCURACY),
-    ("logistic_v2", ACCURACY),
-    ("map_v1", &[ints("dimensions")]),
-    ("outfeed_v1", &[same("outfeed_config")]),
-    ("pad_v1", &[ints("edge_padding_high"), ints("edge_padding_low"), ints("interior_padding")]),
     ("recv_v1", &[part("channel_id"), part("channel_type"), HOST]),
     ("recv_v2", &[part("channel_id"), part("channel_type"), HOST, ("source_target_pairs", Same, Empty)]),
-    ("reduce_precision_v1", &[same("exponent_bits"), same("mantissa_bits")]),
-    ("reduce_scatter_v1", &[CHANNEL, GROUPS, same("scatter_dimension"), GLOBAL_IDS]),
-    ("reduce_v1", &[ints("dimensions")]),
-    (
-        "reduce_window_v1",
-        &[
-            ones("base_dilations"),
-            PADDING,
-            ones("window_dilations"),
-            ints("window_dimensions"),
-            ones("window_strides"),
-        ],
-    ),
-    ("reverse_v1", &[ints("dimensions")]),
-    ("rng_bit_generator_v1", &[same("rng_algorithm")]),
-    ("rng_v1", &[same("rng_distribution")]),
-    ("rsqrt_v2", ACCURACY),
     (
         "scatter_v1",
         &[
@@ -462,27 +313,19 @@ const WITH_ATTRIBUTES: &[(&str, &[Prop])] = &[
             part("update_window_dims"),
         ],
     ),
-    ("select_and_scatter_v1", &[PADDING, ints("window_dimensions"), ones("window_strides")]),
     ("send_v1", &[part("channel_id"), part("channel_type"), HOST]),
     ("send_v2", &[part("channel_id"), part("channel_type"), HOST, ("source_target_pairs", Same, Empty)]),
-    ("set_dimension_size_v1", &[same("dimension")]),
-    ("sine_v2", ACCURACY),
-    ("slice_v1", &[ints("limit_indices"), ints("start_indices"), ints("strides")]),
-    ("sort_v1", &[("dimension", Same, Int(-1)), ("is_stable", Same, False)]),
-    ("sqrt_v2", ACCURACY),
-    ("tan_v2", ACCURACY),
-    ("tanh_v2", ACCURACY),
-    ("torch_index_select_v1", &[same("batch_dims"), same("dim")]),
-    ("transpose_v1", &[ints("permutation")]),
-    ("triangular_solve_v1", &[same("left_side"), same("lower"), same("transpose_a"), same("unit_diagonal")]),
-    ("unary_einsum_v1", EINSUM),
 ];
 
-static TABLE: LazyLock<FxHashMap<&'static str, Row>> = LazyLock::new(|| {
-    let plain = PLAIN.iter().map(|&name| (name, &[][..]));
-    let all = plain.chain(WITH_ATTRIBUTES.iter().copied());
+static TABLE: LazyLock<FxHashMap<String, Row>> = LazyLock::new(|| {
+    let irregular = IRREGULAR.iter().map(|&(name, props)| (name.to_owned(), props.to_vec()));
+    let all = OpDef::all().flat_map(versions).chain(irregular);
     let names = |props: &[Prop]| props.iter().map(|prop| prop.0).collect::<Vec<_>>().join(" ").into();
-    all.map(|(name, props)| (name, Row { target: target(name), props, names: names(props) })).collect()
+    all.map(|(name, props)| {
+        let row = Row { target: target(&name), names: names(&props), props: props.into() };
+        (name, row)
+    })
+    .collect()
 });
 
 /// The name of the StableHLO operation: the same without the version.
@@ -505,11 +348,10 @@ mod tests {
 
     #[test]
     fn each_operation_stands_once_with_its_attributes_in_order() {
-        let names: BTreeSet<&str> =
-            PLAIN.iter().copied().chain(WITH_ATTRIBUTES.iter().map(|row| row.0)).collect();
-        assert_eq!(names.len(), PLAIN.len() + WITH_ATTRIBUTES.len());
-        for (name, props) in WITH_ATTRIBUTES {
-            assert!(props.is_sorted_by(|a, b| a.0 < b.0), "{name}");
+        let regular: usize = OpDef::all().map(|def| usize::from(def.vhlo)).sum();
+        assert_eq!(TABLE.len(), regular + IRREGULAR.len());
+        for (name, row) in TABLE.iter() {
+            assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}");
         }
     }
 
@@ -528,10 +370,10 @@ mod tests {
 
     #[test]
     fn parts_stand_in_operations_that_join_them() {
-        for (name, props) in WITH_ATTRIBUTES {
-            let parts = props.iter().any(|prop| prop.1 == Part);
+        for (name, row) in TABLE.iter() {
+            let parts = row.props.iter().any(|prop| prop.1 == Part);
             let joined = ["conv", "dot_general", "gather", "recv_", "scatter_v", "send_"];
-            let joins = joined.iter().any(|part| name.contains(part)) && !name.starts_with("convert");
+            let joins = joined.iter().any(|part| name.contains(part)) && !name.contains("convert");
             let joins =
                 joins && !["all_gather", "reduce_scatter", "select_and"].iter().any(|n| name.contains(n));
             assert_eq!(parts, joins, "{name}");

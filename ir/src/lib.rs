@@ -35,6 +35,7 @@ mod module;
 mod op;
 mod purity;
 mod quant;
+pub mod rewrite;
 mod sharding;
 mod spmd;
 #[cfg(test)]
@@ -43,7 +44,7 @@ mod types;
 pub mod verify;
 
 pub use attr::{Attr, AttrDict};
-pub use builder::Builder;
+pub use builder::{Build, Builder};
 pub use constant::Dense;
 pub use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::PackedOption};
 pub use diagnostic::{Class, Diagnostic, Quote, Severity, Span};
@@ -57,6 +58,9 @@ pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
+pub use rewrite::{
+    Checkpoint, InsertionPoint, Insertions, Rewriter, UseCounts, ValueMap, clone_op, clone_region,
+};
 pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
 pub use types::{DYNAMIC, Encoding, Shape, TensorType, Type, TypeTable};

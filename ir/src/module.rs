@@ -301,6 +301,53 @@ impl Module {
         })
     }
 
+    /// Makes these the operations of a region, in order.
+    pub fn set_ops(&mut self, region: RegionId, ops: Vec<OpId>) {
+        self.regions[region].ops = ops;
+    }
+
+    /// Appends an operation to a region.
+    pub fn push_op(&mut self, region: RegionId, op: OpId) {
+        self.regions[region].ops.push(op);
+    }
+
+    /// Takes out the operations of a region that `keep` refuses; they stay in [`Module::ops`].
+    pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(OpId) -> bool) {
+        self.regions[region].ops.retain(|&op| keep(op));
+    }
+
+    /// Adds a result to an operation, behind those that it has.
+    pub fn add_result(&mut self, op: OpId, ty: TypeId) -> ValueId {
+        let index = self.ops[op].results.len() as u32;
+        let value = self.values.push(Value { ty, def: ValueDef::Result(op, index) });
+        self.ops[op].results.push(value);
+        value
+    }
+
+    /// Gives an operation a new value of the same type for result `index`, without a sharding; returns the old one, which
+    /// comes from nowhere until [`Module::give_result`] or [`Module::take_over`].
+    pub fn renew_result(&mut self, op: OpId, index: usize) -> ValueId {
+        let old = self.ops[op].results[index];
+        let ty = self.values[old].ty;
+        let fresh = self.values.push(Value { ty, def: ValueDef::Result(op, index as u32) });
+        std::mem::replace(&mut self.ops[op].results[index], fresh)
+    }
+
+    /// Makes a value that comes from nowhere a result of an operation, behind those that it has.
+    pub fn give_result(&mut self, op: OpId, value: ValueId) {
+        self.values[value].def = ValueDef::Result(op, self.ops[op].results.len() as u32);
+        self.ops[op].results.push(value);
+    }
+
+    /// Makes `old` the result that `fresh` is now, so that whoever reads `old` reads that. Nothing may read `fresh`.
+    pub fn take_over(&mut self, fresh: ValueId, old: ValueId) {
+        let def = self.values[fresh].def;
+        if let ValueDef::Result(op, i) = def {
+            self.values[old].def = def;
+            self.ops[op].results[i as usize] = old;
+        }
+    }
+
     /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.
     #[must_use]
     pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {

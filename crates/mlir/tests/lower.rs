@@ -1,9 +1,9 @@
 //! Lowering of modules built by hand: the text that comes out, and the diagnostics of what cannot be lowered.
 
 use shardc_ir::{
-    Attr, AttrDict, BinaryOp, Builder, Class, CustomCallSpec, DType, Dense, Func, Loc, Mesh, MeshCollective,
-    MeshCollectiveKind, Module, OpId, OpKind, OpaqueSpec, PackedOption, RegionId, Span, TensorSharding,
-    TypeId, UnaryOp, ValueId, Visibility,
+    Attr, AttrDict, BinaryOp, Build, Builder, Class, CustomCallSpec, DType, Dense, Func, Loc, Mesh,
+    MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, OpaqueSpec, PackedOption, RegionId, Span,
+    TensorSharding, TypeId, UnaryOp, ValueId, Visibility,
 };
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text};
 use shardc_passes::transforms::legalize_backend::BackendOptions;

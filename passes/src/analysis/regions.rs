@@ -1,6 +1,6 @@
 //! Which regions hold values of the program, and which hold only the scalar arithmetic of a reducer.
 
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
+use shardc_ir::{Module, OpId, OpKind, RegionId};
 
 /// Whether the regions of this operation hold tensors of the program, so that shardings reach into them.
 /// The regions of the others combine or compare single elements.
@@ -122,13 +122,4 @@ pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
         }
     }
     out
-}
-
-/// Makes `old` the result of the operation that made `fresh`.
-pub(crate) fn take_over(module: &mut Module, fresh: ValueId, old: ValueId) {
-    let def = module.values[fresh].def;
-    if let ValueDef::Result(op, i) = def {
-        module.values[old].def = def;
-        module.ops[op].results[i as usize] = old;
-    }
 }

@@ -454,6 +454,8 @@ fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
 mod tests {
     use shardc_ir::{DType, Func, Loc, Visibility};
 
+    use shardc_ir::Build;
+
     use super::*;
 
     /// A function of two named arguments, `w: 8x6` and `params['b']: 6`, that returns the first.
@@ -464,8 +466,7 @@ mod tests {
         let mut builder = shardc_ir::Builder::new(&mut module);
         let arg = builder.module.regions[body].args[0];
         builder.ret(&[arg]);
-        let ops = builder.take();
-        module.regions[body].ops = ops;
+        builder.finish(body);
         let loc = |name: &str| Loc::Name { name: name.into(), child: None };
         let locs = [loc("w"), loc("params['b']")].map(|l| module.locs.intern(l).into());
         module.add_func(Func {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId,
-    ShardingId, TensorSharding, TypeId, ValueId,
+    ShardingId, TensorSharding, TypeId, ValueId, ValueMap,
 };
 use smallvec::SmallVec;
 
@@ -13,7 +13,6 @@ use super::manual::{callers_first, inputs};
 use super::tiles::{Digit, list_digits, positions, row_major, to_devices};
 use crate::analysis::regions::has_program_regions;
 use crate::sharding::axes::{Part, Parts, parts};
-use crate::transforms::inline::ValueMap;
 
 /// The sharding of XLA that places a value as `sharding` does. `manual` are the axes along which the value is local
 /// to the device.

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Attr, AttrDict, AxisList, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, Uses, ValueId,
+    ShardingId, Span, TensorSharding, Uses, ValueId, ValueMap,
 };
 
 use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, strings};
@@ -18,7 +18,6 @@ use super::sdy_text;
 use super::text::TextError;
 use super::to_axes::{Home, Placed};
 use crate::annotations::remesh;
-use crate::transforms::inline::ValueMap;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
 /// that stands for a sharding is left, and calls in manual computations are inlined. A program without such annotations

@@ -7,12 +7,13 @@
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Class, Diagnostic, Module, OpId, OpKind, ShardingId, ShardingTable, Span, TypeId, ValueId};
+use shardc_ir::{
+    Class, Diagnostic, Module, OpId, OpKind, ShardingId, ShardingTable, Span, TypeId, ValueId, ValueMap,
+};
 
 use super::subject::{Subject, count};
 use crate::driver::strategy::{Strategy, prioritize};
 use crate::propagate::{PropagateOptions, propagate};
-use crate::transforms::forward::Forward;
 
 /// Constraints without effect, and a note where not all were tried. `wanted` is the sharding of each value with all of
 /// them.
@@ -179,7 +180,7 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
 
 /// Takes constraints out of a program: what reads them reads their operands.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     let ops = module.walk(subject.body);
     let mut regions = vec![subject.body];
     for op in ops {
@@ -189,7 +190,7 @@ fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
         if let (true, Some(&input), Some(&result)) =
             (gone.contains(&op), data.operands.first(), data.results.first())
         {
-            forward.set(result, input);
+            forward.insert(result, input);
         }
     }
     for region in regions {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use shardc_ir::{Builder, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{Build, Builder, Module, OpId, OpKind, RegionId, ValueId};
 
 use super::MARK;
 use crate::analysis::regions::has_program_regions;

@@ -1,11 +1,9 @@
 //! Manual computations, whose values are local along their axes already.
 
-use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode};
+use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode, ValueMap, clone_region};
 
 use super::{Localizer, Place};
 use crate::manual::{device_groups, takes_global_ids};
-use crate::transforms::forward::Forward;
-use crate::transforms::inline::{ValueMap, clone_region};
 
 impl Localizer<'_> {
     /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes
@@ -87,11 +85,11 @@ pub(super) fn inline_manual(module: &mut Module, body: RegionId) -> Result<(), B
     if !module.walk(body).into_iter().any(|op| is_manual(module, op)) {
         return Ok(());
     }
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     region(module, body, &mut forward)
 }
 
-fn region(module: &mut Module, id: RegionId, forward: &mut Forward) -> Result<(), Box<Diagnostic>> {
+fn region(module: &mut Module, id: RegionId, forward: &mut ValueMap) -> Result<(), Box<Diagnostic>> {
     let ops = std::mem::take(&mut module.regions[id].ops);
     let mut out = Vec::with_capacity(ops.len());
     for op in ops {
@@ -103,7 +101,7 @@ fn region(module: &mut Module, id: RegionId, forward: &mut Forward) -> Result<()
                 if module.values[arg].ty != module.values[operand].ty {
                     return Err(disagree(module, op));
                 }
-                forward.set(arg, operand);
+                forward.insert(arg, operand);
             }
             region(module, body, forward)?;
             let mut inner = std::mem::take(&mut module.regions[body].ops);
@@ -113,7 +111,7 @@ fn region(module: &mut Module, id: RegionId, forward: &mut Forward) -> Result<()
                 if returned.get(i).is_none_or(|&v| module.values[v].ty != module.values[result].ty) {
                     return Err(disagree(module, op));
                 }
-                forward.set(result, returned[i]);
+                forward.insert(result, returned[i]);
             }
             continue;
         }

@@ -32,14 +32,14 @@ mod sizes;
 use std::collections::{HashMap, HashSet};
 
 use shardc_ir::{
-    Attr, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
-    RegionId, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type, TypeId, Value,
-    ValueDef, ValueId,
+    Attr, Build, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind,
+    QuantTensor, RegionId, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type,
+    TypeId, Value, ValueDef, ValueId,
 };
 
 use self::coords::Coords;
 pub(crate) use self::loops::shield_loops;
-use crate::analysis::regions::{has_program_regions, program_ops, program_regions, take_over};
+use crate::analysis::regions::{has_program_regions, program_ops, program_regions};
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
@@ -320,7 +320,7 @@ impl Localizer<'_> {
     /// Makes `old` the result of the operation that made `value`.
     fn attach(&mut self, old: ValueId, value: ValueId) {
         self.module.values[old].ty = self.module.values[value].ty;
-        take_over(self.module, value, old);
+        self.module.take_over(value, old);
     }
 
     fn op(&mut self, op: OpId, place: &mut Place<'_>) {

@@ -4,12 +4,12 @@
 //! number of the device that is played.
 
 use shardc_ir::{
-    Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,
+    Build, Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,
 };
 
 use super::groups::{named_devices, positions, takes_global_ids};
 use super::mesh_of;
-use crate::analysis::regions::{program_ops, program_regions, take_over};
+use crate::analysis::regions::{program_ops, program_regions};
 
 /// Lets the body of the manual computation `op` run in the order of `to`: the device at a position of `to` does what the
 /// one at that position of `from` would have done. Collectives name the new ones, and a device that asks for its number is
@@ -116,5 +116,5 @@ fn part_played(module: &mut Module, op: OpId, mesh: MeshId, played: &[i64], out:
         let whole = module.shardings.intern(TensorSharding::replicated(mesh, rank));
         module.shardings.set(value, Some(whole));
     }
-    take_over(module, number, result);
+    module.take_over(number, result);
 }

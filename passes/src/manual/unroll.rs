@@ -8,15 +8,14 @@
 use std::collections::BTreeMap;
 
 use shardc_ir::{
-    CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId, OpKind,
-    ReductionKind, RegionId, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId,
+    Build, CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId, OpKind,
+    ReductionKind, RegionId, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId, ValueMap,
+    clone_op,
 };
 
 use super::coordinates::Lanes;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
 use crate::analysis::reducer::reduction_of;
-use crate::transforms::forward::Forward;
-use crate::transforms::inline::{ValueMap, clone_op};
 
 /// Writes out every manual computation of `func`, a function without calls. Shardings elsewhere stay as they are.
 ///
@@ -25,13 +24,13 @@ use crate::transforms::inline::{ValueMap, clone_op};
 /// boundary is over something else than tensors (`SH0314`).
 pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     outside(module, body, &mut forward).map_err(|error| vec![*error])
 }
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-fn outside(module: &mut Module, region: RegionId, forward: &mut Forward) -> Res<()> {
+fn outside(module: &mut Module, region: RegionId, forward: &mut ValueMap) -> Res<()> {
     let ops = std::mem::take(&mut module.regions[region].ops);
     let mut out = Vec::with_capacity(ops.len());
     for op in ops {
@@ -43,7 +42,7 @@ fn outside(module: &mut Module, region: RegionId, forward: &mut Forward) -> Res<
             let mut maps = [ValueMap::new()];
             Unroll { module, lanes: &lanes, at: op, out: &mut out }.manual(op, &mut maps)?;
             for &result in &module.ops[op].results {
-                forward.set(result, maps[0].get(result));
+                forward.insert(result, maps[0].get(result));
             }
             continue;
         }

@@ -6,12 +6,12 @@
 //! blocks, so that neighbours would have to send all that they have.
 
 use shardc_ir::{
-    Builder, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId, WindowSpec,
+    Build, Builder, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId,
+    ValueMap, WindowSpec, clone_region,
 };
 
 use super::staged::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
-use crate::transforms::inline::{ValueMap, clone_region};
 
 /// The dimension that a `reduce_window` of a tensor of this shape runs along, and whether backward.
 fn runs_along(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {

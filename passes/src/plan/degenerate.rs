@@ -5,10 +5,9 @@
 //! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
 //! between replicas as they are, and refuses a program that asks for its partition.
 
-use shardc_ir::{Attr, Builder, Dense, Diagnostic, Module, OpId, OpKind};
+use shardc_ir::{Attr, Build, Builder, Dense, Diagnostic, Module, OpId, OpKind};
 
 use super::{Pass, Ready};
-use crate::analysis::regions::take_over;
 
 impl Pass<'_> {
     /// A collective, or the question who one is, of a process that is alone.
@@ -39,7 +38,7 @@ impl Pass<'_> {
                 None => b.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty),
             };
             let made = b.take();
-            take_over(self.module, value, result);
+            self.module.take_over(value, result);
             for made in made {
                 self.op(made, &[], ready, out);
             }

@@ -6,7 +6,8 @@
 //! devices take each other's parts (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
-    Builder, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef, ValueId,
+    Build, Builder, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef,
+    ValueId,
 };
 
 use super::meshes::tidy;

@@ -51,7 +51,7 @@ mod uneven_reshape;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
+    Build, Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
     ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef, ValueId,
 };
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Values that are cheaper to make again than to move: constants of equal elements, counts, and broadcasts
 //! of scalars.
 
-use shardc_ir::{Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{Build, Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
 use crate::analysis::reducer::{is_idempotent, is_identity};
 

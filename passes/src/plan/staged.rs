@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Builder, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
+    Build, Builder, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
 };
 
 use crate::analysis::regions::program_regions;

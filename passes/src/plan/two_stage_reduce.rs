@@ -9,14 +9,13 @@
 //! the order of the elements stays, so that of equal elements the first is found.
 
 use shardc_ir::{
-    BinaryOp, Builder, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind, SizeList,
-    Value, ValueDef, ValueId,
+    BinaryOp, Build, Builder, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind,
+    SizeList, Value, ValueDef, ValueId, ValueMap, clone_region,
 };
 
 use super::staged::Steps;
 use super::support::splits_reduce;
 use crate::analysis::reducer::{identity, reduction_of};
-use crate::transforms::inline::{ValueMap, clone_region};
 
 impl Steps<'_> {
     /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.

@@ -7,14 +7,16 @@
 //! A named computation and a call count as computations from constants where all that they hold does.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId};
+use shardc_ir::{
+    FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId, ValueMap,
+    clone_op,
+};
 use smallvec::SmallVec;
 
 use crate::analysis::call_graph::{callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 use crate::transforms::clone_functions::give_own_callee;
 use crate::transforms::cse::merge_same;
-use crate::transforms::inline::{ValueMap, clone_op};
 
 /// What was copied from what.
 #[derive(Debug, Default)]

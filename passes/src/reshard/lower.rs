@@ -1,15 +1,14 @@
 //! Replaces reshards by the collectives that they take.
 
 use shardc_ir::{
-    Builder, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
-    RegionId, TensorSharding, ValueId,
+    Build, Builder, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
+    RegionId, TensorSharding, ValueId, ValueMap,
 };
 
 use super::{Planner, ReshardStep};
 use crate::analysis::trip_count::trips;
 use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
-use crate::transforms::forward::Forward;
 
 /// Replaces each [`OpKind::Reshard`] and [`OpKind::ShardingConstraint`] under `body` by a sequence of
 /// [`OpKind::MeshCollective`]s; one that changes nothing vanishes. Returns warnings of values that are split before and
@@ -20,7 +19,7 @@ use crate::transforms::forward::Forward;
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     let mut found = Found::default();
     lower_region(module, body, 1, &mut planners, &mut forward, &mut found);
     if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }
@@ -39,7 +38,7 @@ fn lower_region(
     region: RegionId,
     runs: u64,
     planners: &mut [Planner<'_>],
-    forward: &mut Forward,
+    forward: &mut ValueMap,
     found: &mut Found,
 ) {
     let ops = std::mem::take(&mut module.regions[region].ops);
@@ -50,12 +49,12 @@ fn lower_region(
             let operand = module.ops[op].operands[0];
             let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.stored(operand))
             else {
-                forward.set(module.ops[op].results[0], operand);
+                forward.insert(module.ops[op].results[0], operand);
                 continue;
             };
             let to = module.shardings.get(to);
             if from.same_placement(to) {
-                forward.set(module.ops[op].results[0], operand);
+                forward.insert(module.ops[op].results[0], operand);
                 continue;
             }
             let planner = &mut planners[from.mesh.index()];
@@ -73,7 +72,7 @@ fn lower_region(
                     let warning = whole_between(module, op, from, to, &steps);
                     found.warnings.extend(warning.map(|warning| counted(warning, runs)));
                     let result = emit(module, op, operand, steps, &mut out);
-                    forward.set(module.ops[op].results[0], result);
+                    forward.insert(module.ops[op].results[0], result);
                 }
                 None => {
                     let mesh = &module.meshes[to.mesh];

@@ -1,8 +1,7 @@
 //! Copies of functions, one for each call.
 
-use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind};
+use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind, ValueMap, clone_region};
 
-use super::inline::{ValueMap, clone_region};
 use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 

@@ -3,9 +3,7 @@
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, RegionId};
-
-use crate::transforms::inline::ValueMap;
+use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
 /// Keeps the first of the operations under a function body that have one key, and lets it stand for the others. Only
 /// operations with one result are merged. `key` sees operands as they are after what came before was merged; it has to
@@ -18,25 +16,19 @@ pub(crate) fn merge_same<K: Hash + Eq>(
     mut key: impl FnMut(&Module, RegionId, OpId) -> Option<K>,
 ) {
     let mut first: FxHashMap<K, OpId> = FxHashMap::default();
-    let mut replaced = ValueMap::new();
+    let mut rw = Rewriter::new(module);
     let mut regions = vec![body];
     while let Some(region) = regions.pop() {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut kept = Vec::with_capacity(ops.len());
-        for op in ops {
-            for operand in &mut module.ops[op].operands {
-                *operand = replaced.get(*operand);
-            }
-            if let (Some(key), &[result]) = (key(module, region, op), module.ops[op].results.as_slice()) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            if let (Some(key), &[_]) = (key(rw.module, region, op), rw.module.ops[op].results.as_slice()) {
                 let same = *first.entry(key).or_insert(op);
                 if same != op {
-                    replaced.insert(result, module.ops[same].results[0]);
+                    rw.replace(&[rw.module.ops[same].results[0]]);
                     continue;
                 }
             }
-            regions.extend(&module.ops[op].regions);
-            kept.push(op);
+            regions.extend(&rw.module.ops[op].regions);
         }
-        module.regions[region].ops = kept;
     }
 }

@@ -1,44 +1,43 @@
 //! Removes operations whose results nobody uses.
 
-use shardc_ir::{EntityRef, Module, OpKind, RegionId};
+use shardc_ir::{Module, Op, OpId, OpKind, RegionId, SecondaryMap, UseCounts};
 
 /// Removes, under `region`, every operation without effect whose results are not used.
 pub fn sweep(module: &mut Module, region: RegionId) {
-    sweep_where(module, region, is_pure);
+    sweep_where(module, region, |_, op| is_pure(&op.kind));
 }
 
-/// The same for every operation of a kind that `can_go` where its results are not used.
-pub(crate) fn sweep_where(module: &mut Module, region: RegionId, can_go: impl Fn(&OpKind) -> bool) {
-    let mut uses = vec![0u32; module.values.len()];
-    for op in module.walk(region) {
-        for v in &module.ops[op].operands {
-            uses[v.index()] += 1;
-        }
-    }
-    sweep_region(module, region, &mut uses, &can_go);
-}
-
-fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32], can_go: &impl Fn(&OpKind) -> bool) {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut kept = Vec::with_capacity(ops.len());
-    for op in ops.into_iter().rev() {
+/// Removes, under `region`, every operation that `can_go` and whose results are not used, with what is in its regions.
+/// Tells whether there was any.
+pub(crate) fn sweep_where(
+    module: &mut Module,
+    region: RegionId,
+    can_go: impl Fn(&Module, &Op) -> bool,
+) -> bool {
+    let order = module.walk(region);
+    let mut uses = UseCounts::of(module, &order);
+    let mut dead: SecondaryMap<OpId, bool> = SecondaryMap::new();
+    let mut any = false;
+    // Last to first, what reads a value has gone before what makes it is looked at.
+    for &op in order.iter().rev() {
         let data = &module.ops[op];
-        if can_go(&data.kind) && data.results.iter().all(|v| uses[v.index()] == 0) {
-            let inner = data.regions.iter().flat_map(|&r| module.walk(r)).collect::<Vec<_>>();
-            for dead in inner.into_iter().chain([op]) {
-                for v in &module.ops[dead].operands {
-                    uses[v.index()] -= 1;
+        if !dead[op] && uses.are_unused(&data.results) && can_go(module, data) {
+            any = true;
+            let inner = data.regions.iter().flat_map(|&region| module.walk(region));
+            for gone in inner.chain([op]) {
+                // Some of what is inside may be gone already.
+                if !std::mem::replace(&mut dead[gone], true) {
+                    uses.remove(&module.ops[gone].operands);
                 }
             }
-            continue;
         }
-        for inner in data.regions.clone() {
-            sweep_region(module, inner, uses, can_go);
-        }
-        kept.push(op);
     }
-    kept.reverse();
-    module.regions[region].ops = kept;
+    if any {
+        for region in module.regions_under(region) {
+            module.retain_ops(region, |op| !dead[op]);
+        }
+    }
+    any
 }
 
 /// Whether an operation does nothing but make its results.

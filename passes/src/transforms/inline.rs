@@ -1,4 +1,4 @@
-//! Call inlining and the cloning of regions.
+//! Call inlining.
 //!
 //! Passes after this one see one function body without calls, so that shardings, reshards and costs need no
 //! summary of a callee. A callee that is called from several places is copied to each, since each place may
@@ -9,83 +9,13 @@ use std::collections::HashMap;
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
 use shardc_ir::{
-    Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId,
-    Span, ValueDef, ValueId,
+    Build, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SecondaryMap, ShardingId,
+    Span, ValueId, ValueMap, clone_op,
 };
 use smallvec::SmallVec;
 
 use crate::analysis::inlined_size::check_size;
 use crate::analysis::symbols::drop_unused_funcs;
-
-/// New values in place of old ones. A value that is not in the map stands for itself.
-#[derive(Clone, Debug, Default)]
-pub struct ValueMap(SecondaryMap<ValueId, PackedOption<ValueId>>);
-
-impl ValueMap {
-    /// A map without entries.
-    #[must_use]
-    pub fn new() -> Self {
-        ValueMap::default()
-    }
-
-    /// What stands for `value`.
-    #[must_use]
-    pub fn get(&self, value: ValueId) -> ValueId {
-        self.0[value].expand().unwrap_or(value)
-    }
-
-    /// Nothing stands for `old` any more.
-    pub fn remove(&mut self, old: ValueId) {
-        self.0[old] = PackedOption::default();
-    }
-
-    /// From now on `new` stands for `old`.
-    pub fn insert(&mut self, old: ValueId, new: ValueId) {
-        self.0[old] = new.into();
-    }
-}
-
-/// Copies an operation with its regions; no region lists the copy yet. Operands go through `map`, and the
-/// results of the copy are entered into it. Span, location, attributes and shardings are those of the original.
-pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
-    let old = module.ops[op].clone();
-    let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
-    let types: SmallVec<[_; 2]> = old.results.iter().map(|&v| module.values[v].ty).collect();
-    let regions: SmallVec<[RegionId; 1]> =
-        old.regions.iter().map(|&region| clone_region(module, region, map)).collect();
-    let new = module.add_op(old.kind, &operands, &types, &regions);
-    let data = &mut module.ops[new];
-    (data.attrs, data.span, data.loc) = (old.attrs, old.span, old.loc);
-    let results = data.results.clone();
-    for (&from, &to) in old.results.iter().zip(&results) {
-        copy_sharding(module, from, to);
-        map.insert(from, to);
-    }
-    new
-}
-
-/// Copies a region: its arguments, operations and what is nested in them. Values from outside of the region go
-/// through `map`; arguments and results of the copy are entered into it.
-pub fn clone_region(module: &mut Module, region: RegionId, map: &mut ValueMap) -> RegionId {
-    let args = module.regions[region].args.clone();
-    let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
-    let copy = module.add_region(&types);
-    for (i, &from) in args.iter().enumerate() {
-        let to = module.regions[copy].args[i];
-        copy_sharding(module, from, to);
-        map.insert(from, to);
-    }
-    let ops = module.regions[region].ops.clone();
-    let copies = ops.into_iter().map(|op| clone_op(module, op, map)).collect();
-    module.regions[copy].ops = copies;
-    copy
-}
-
-fn copy_sharding(module: &mut Module, from: ValueId, to: ValueId) {
-    if let Some(sharding) = module.shardings.of(from) {
-        module.shardings.set(to, Some(sharding));
-    }
-}
 
 /// Where operations stood before calls were inlined.
 #[derive(Clone, Debug, Default)]
@@ -150,12 +80,14 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<CallSites>, Vec<Diagnostic>> {
     let order = callees_first(module)?;
     check_size(module, &order)?;
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: true, sites };
+    let mut inliner = Inliner { map: ValueMap::new(), named: true, sites };
+    let mut rw = Rewriter::new(module);
     for func in order {
-        if let Some(body) = module.funcs[func].body {
-            inliner.region(module, body);
+        if let Some(body) = rw.module.funcs[func].body {
+            inliner.region(&mut rw, body);
         }
     }
+    drop(rw);
     drop_unused_funcs(module, module.entry());
     Ok(inliner.sites)
 }
@@ -168,14 +100,16 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
     check_size(module, &crate::analysis::call_graph::callees_first(module))?;
 
-    let mut inliner = Inliner { map: ValueMap::new(), replaced: ValueMap::new(), named: false, sites: None };
+    let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None };
+    let mut rw = Rewriter::new(module);
     for &region in regions {
         // A body that was copied brings the calls in it along.
         let calls = |module: &Module| module.walk(region).iter().any(|&op| callee(module, op).is_some());
-        while calls(module) {
-            inliner.region(module, region);
+        while calls(rw.module) {
+            inliner.region(&mut rw, region);
         }
     }
+    drop(rw);
     drop_unused_funcs(module, module.entry());
     Ok(())
 }
@@ -290,8 +224,6 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
 struct Inliner {
     /// From values of the callee to values of the copy that is being made.
     map: ValueMap,
-    /// From results of calls to what the copies return.
-    replaced: ValueMap,
     /// Where operations come from, if that is wanted.
     sites: Option<CallSites>,
     /// Whether named computations and composites are replaced too.
@@ -299,114 +231,89 @@ struct Inliner {
 }
 
 impl Inliner {
-    fn region(&mut self, module: &mut Module, region: RegionId) {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            for operand in &mut module.ops[op].operands {
-                *operand = self.replaced.get(*operand);
-            }
-            if let (&[operand], &[result]) =
-                (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
-            {
-                match module.ops[op].kind {
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            let data = &rw.module.ops[op];
+            if let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) {
+                match data.kind {
                     // Between functions nothing flows any more.
                     OpKind::FuncDataFlowEdge => {
-                        self.replaced.insert(result, operand);
+                        rw.replace(&[operand]);
                         continue;
                     }
                     // The compiler knows flow into and out of regions without edges; what they say of it stays said.
                     OpKind::DataFlowEdge(said) if self.named => {
-                        let value = match said.or(module.shardings.of(result)) {
-                            Some(sharding) => constrain(module, operand, sharding, op, &mut out),
-                            None => operand,
-                        };
-                        self.replaced.insert(result, value);
+                        let said = said.or(rw.module.shardings.of(result));
+                        let value = constrain(rw, operand, said);
+                        rw.replace(&[value]);
                         continue;
                     }
                     _ => {}
                 }
             }
-            if self.named && matches!(module.ops[op].kind, OpKind::NamedComputation(_)) {
-                self.named(module, op, &mut out);
+            if self.named && matches!(rw.module.ops[op].kind, OpKind::NamedComputation(_)) {
+                self.named(rw, op);
                 continue;
             }
-            let composite = if self.named { decomposition(module, op) } else { None };
-            match callee(module, op).or(composite) {
-                Some((func, body)) => self.call(module, op, func, body, &mut out),
+            let composite = if self.named { decomposition(rw.module, op) } else { None };
+            match callee(rw.module, op).or(composite) {
+                Some((func, body)) => self.call(rw, op, func, body),
                 None => {
-                    for nested in module.ops[op].regions.clone() {
-                        self.region(module, nested);
+                    for nested in rw.module.ops[op].regions.clone() {
+                        self.region(rw, nested);
                     }
-                    out.push(op);
                 }
             }
         }
-        module.regions[region].ops = out;
     }
 
     /// The body of a named computation in its place.
-    fn named(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) {
-        let OpKind::NamedComputation(spec) = module.ops[op].kind.clone() else { return };
-        let Some(&body) = module.ops[op].regions.first() else { return };
+    fn named(&mut self, rw: &mut Rewriter<'_>, op: OpId) {
+        let OpKind::NamedComputation(spec) = rw.module.ops[op].kind.clone() else { return };
+        let Some(&body) = rw.module.ops[op].regions.first() else { return };
         let sharding = |list: &Option<Vec<ShardingId>>, i: usize| list.as_ref()?.get(i).copied();
-        let operands = module.ops[op].operands.clone();
-        let args = module.regions[body].args.clone();
+        let operands = rw.module.ops[op].operands.clone();
+        let args = rw.module.regions[body].args.clone();
         for (i, (&arg, &operand)) in args.iter().zip(&operands).enumerate() {
-            let value = match sharding(&spec.in_shardings, i) {
-                Some(sharding) => constrain(module, operand, sharding, op, out),
-                None => operand,
-            };
-            self.replaced.insert(arg, value);
+            let value = constrain(rw, operand, sharding(&spec.in_shardings, i));
+            rw.stand_for(arg, value);
         }
-        self.region(module, body);
-        let ops = std::mem::take(&mut module.regions[body].ops);
-        let mut returned: SmallVec<[ValueId; 3]> = SmallVec::new();
-        for inner in ops {
-            match module.ops[inner].kind {
-                OpKind::Return => returned.clone_from(&module.ops[inner].operands),
-                _ => out.push(inner),
-            }
+        self.region(rw, body);
+        let mut returned = rw.splice(body);
+        for (i, value) in returned.iter_mut().enumerate() {
+            *value = constrain(rw, *value, sharding(&spec.out_shardings, i));
         }
-        let results = module.ops[op].results.clone();
-        for (i, (&result, mut value)) in results.iter().zip(returned).enumerate() {
-            if let Some(sharding) = sharding(&spec.out_shardings, i) {
-                value = constrain(module, value, sharding, op, out);
-            }
-            self.replaced.insert(result, value);
-        }
+        rw.replace(&returned);
     }
 
-    fn call(&mut self, module: &mut Module, call: OpId, func: FuncId, body: RegionId, out: &mut Vec<OpId>) {
-        let operands = module.ops[call].operands.clone();
-        let params = module.regions[body].args.clone();
+    fn call(&mut self, rw: &mut Rewriter<'_>, call: OpId, func: FuncId, body: RegionId) {
+        let operands = rw.module.ops[call].operands.clone();
+        let params = rw.module.regions[body].args.clone();
         for (&param, &operand) in params.iter().zip(&operands) {
-            let value = match module.shardings.of(param) {
-                Some(sharding) => constrain(module, operand, sharding, call, out),
-                None => operand,
-            };
+            let sharding = rw.module.shardings.of(param);
+            let value = constrain(rw, operand, sharding);
             self.map.insert(param, value);
         }
-        let mut returned = Vec::new();
-        for op in module.regions[body].ops.clone() {
-            if matches!(module.ops[op].kind, OpKind::Return) {
-                returned = module.ops[op].operands.iter().map(|&v| self.map.get(v)).collect();
+        let mut returned = SmallVec::<[ValueId; 3]>::new();
+        for op in rw.module.regions[body].ops.clone() {
+            if matches!(rw.module.ops[op].kind, OpKind::Return) {
+                returned = rw.module.ops[op].operands.iter().map(|&v| self.map.get(v)).collect();
             } else {
-                let copy = clone_op(module, op, &mut self.map);
-                out.push(copy);
+                let copy = clone_op(rw.module, op, &mut self.map);
+                rw.insert(copy);
                 if let Some(sites) = &mut self.sites {
-                    sites.note(call, &with_inner(module, op), &with_inner(module, copy));
+                    sites.note(call, &with_inner(rw.module, op), &with_inner(rw.module, copy));
                 }
             }
         }
-        let results = module.ops[call].results.clone();
-        for (i, (&result, mut value)) in results.iter().zip(returned).enumerate() {
-            let of_func = module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
-            if let Some(sharding) = module.shardings.of(result).or(of_func) {
-                value = constrain(module, value, sharding, call, out);
-            }
-            self.replaced.insert(result, value);
+        let results = rw.module.ops[call].results.clone();
+        for (i, (&result, value)) in results.iter().zip(&mut returned).enumerate() {
+            let of_func = rw.module.funcs[func].res_shardings.get(i).and_then(|s| s.expand());
+            let sharding = rw.module.shardings.of(result).or(of_func);
+            *value = constrain(rw, *value, sharding);
         }
+        rw.replace(&returned);
     }
 }
 
@@ -416,23 +323,15 @@ fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
     std::iter::once(op).chain(regions.flat_map(|&region| module.walk(region))).collect()
 }
 
-/// Appends a sharding constraint, unless the value has this very sharding.
-fn constrain(
-    module: &mut Module,
-    value: ValueId,
-    sharding: ShardingId,
-    at: OpId,
-    out: &mut Vec<OpId>,
-) -> ValueId {
-    let made_here = matches!(module.values[value].def, ValueDef::Result(..));
-    if module.stored(value).is_none() || (made_here && module.shardings.of(value) == Some(sharding)) {
+/// Inserts a sharding constraint, unless the value has this very sharding.
+fn constrain(rw: &mut Rewriter<'_>, value: ValueId, sharding: Option<ShardingId>) -> ValueId {
+    let Some(sharding) = sharding else { return value };
+    let made_here = rw.module.def_op(value).is_some();
+    if rw.module.stored(value).is_none() || (made_here && rw.module.shardings.of(value) == Some(sharding)) {
         return value;
     }
-    let ty = module.values[value].ty;
-    let op = module.add_op(OpKind::ShardingConstraint(sharding), &[value], &[ty], &[]);
-    (module.ops[op].span, module.ops[op].loc) = (module.ops[at].span, module.ops[at].loc);
-    let result = module.ops[op].results[0];
-    module.shardings.set(result, Some(sharding));
-    out.push(op);
+    let ty = rw.module.values[value].ty;
+    let result = rw.op1(OpKind::ShardingConstraint(sharding), &[value], ty);
+    rw.module.shardings.set(result, Some(sharding));
     result
 }

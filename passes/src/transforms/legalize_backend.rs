@@ -10,9 +10,9 @@
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
 
-use shardc_ir::{Attr, AttrDict, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, SpmdMode, ValueId};
-
-use crate::transforms::forward::Forward;
+use shardc_ir::{
+    Attr, AttrDict, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId,
+};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
@@ -41,10 +41,12 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         SpmdMode::Replica => None,
         SpmdMode::Partition => Some(Attr::Str("{manual}".into())),
     };
-    let mut pass = Legalize { forward: Forward::default(), manual };
-    for body in module.bodies().collect::<Vec<_>>() {
-        pass.region(module, body, 0)?;
+    let pass = Legalize { manual };
+    let mut rw = Rewriter::new(module);
+    for body in rw.module.bodies().collect::<Vec<_>>() {
+        pass.region(&mut rw, body, 0)?;
     }
+    drop(rw);
     for func in module.funcs.keys().collect::<Vec<_>>() {
         pass.signature(module, func);
     }
@@ -59,38 +61,29 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
 }
 
 struct Legalize {
-    forward: Forward,
     /// The mark of a value that is what one device holds, where such marks are wanted.
     manual: Option<Attr>,
 }
 
 impl Legalize {
-    fn region(&mut self, module: &mut Module, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
+    fn region(&self, rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
         if depth > MAX_DEPTH {
             let message = format!("regions are nested more than {MAX_DEPTH} deep");
             return Err(Diagnostic::unsupported("SH0507", message));
         }
-        let mut kept = Vec::with_capacity(module.regions[region].ops.len());
-        for op in std::mem::take(&mut module.regions[region].ops) {
-            self.forward.rewrite(&mut module.ops[op].operands);
-            match fate(module, op).map_err(|d| located(module, op, d))? {
-                Fate::Erase => continue,
-                Fate::Forward => {
-                    let op = &module.ops[op];
-                    for (&from, &to) in op.results.iter().zip(&op.operands) {
-                        self.forward.set(from, to);
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            match fate(rw.module, op).map_err(|d| located(rw.module, op, d))? {
+                Fate::Erase => rw.erase(),
+                Fate::Forward => rw.replace(&rw.module.ops[op].operands.clone()),
+                Fate::Keep => {
+                    self.attributes(rw.module, op);
+                    for inner in rw.module.ops[op].regions.clone() {
+                        self.region(rw, inner, depth + 1)?;
                     }
-                    continue;
                 }
-                Fate::Keep => {}
             }
-            self.attributes(module, op);
-            for inner in module.ops[op].regions.clone() {
-                self.region(module, inner, depth + 1)?;
-            }
-            kept.push(op);
         }
-        module.regions[region].ops = kept;
         Ok(())
     }
 

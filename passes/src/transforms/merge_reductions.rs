@@ -12,35 +12,26 @@
 //! that is transposed, which back ends make one product of, as long as no collective stands between.
 
 use shardc_ir::{
-    BinaryOp, EntityRef, Module, OpId, OpKind, ReductionKind, RegionId, ShardingId, TensorSharding, TypeId,
-    Value, ValueDef, ValueId,
+    BinaryOp, Build, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, ShardingId, TensorSharding,
+    UseCounts, ValueId,
 };
 
 use crate::analysis::regions::program_regions;
 
 /// Does so everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
 pub fn merge_reductions(module: &mut Module, body: RegionId) {
-    let mut readers = vec![0u32; module.values.len()];
-    for op in module.walk(body) {
-        for v in &module.ops[op].operands {
-            readers[v.index()] += 1;
-        }
-    }
-    for region in program_regions(module, body) {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            if let Some([sum, reshard]) = regroup(module, op, &mut readers) {
-                out.extend([sum, reshard]);
-            }
-            out.push(op);
-            let reshard = match module.ops[op].kind {
-                OpKind::Transpose { .. } => transpose(module, op, &mut readers),
-                _ => merge(module, op, &mut readers),
+    let mut readers = UseCounts::under(module, body);
+    let mut rw = Rewriter::new(module);
+    for region in program_regions(rw.module, body) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            regroup(&mut rw, op, &mut readers);
+            rw.keep();
+            match rw.module.ops[op].kind {
+                OpKind::Transpose { .. } => transpose(&mut rw, op, &mut readers),
+                _ => merge(&mut rw, op, &mut readers),
             };
-            out.extend(reshard);
         }
-        module.regions[region].ops = out;
     }
 }
 
@@ -69,8 +60,9 @@ fn together(module: &Module, one: Completed, other: Completed, wanted: ShardingI
     same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
 }
 
-/// The reshard that completes the sum which `op` now makes, if it is an addition of two sums that are completed alike.
-fn merge(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+/// Inserts the reshard that completes the sum which `op` now makes, if it is an addition of two sums that are completed alike.
+fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
+    let module = &mut *rw.module;
     let [a, b] = addends(module, op)?;
     let (one, other) = (completed(module, a, readers)?, completed(module, b, readers)?);
     let result = module.ops[op].results[0];
@@ -79,11 +71,13 @@ fn merge(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> 
         return None;
     }
     module.ops[op].operands = [one.source, other.source].into_iter().collect();
-    Some(complete_after(module, op, one.pending, wanted, readers))
+    complete_after(rw, op, one.pending, wanted, readers);
+    Some(())
 }
 
-/// The reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.
-fn transpose(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<OpId> {
+/// Inserts the reshard that completes the sum which `op` now makes, if it transposes a sum that is completed.
+fn transpose(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
+    let module = &mut *rw.module;
     let data = &module.ops[op];
     let (OpKind::Transpose { permutation }, &[operand]) = (&data.kind, data.operands.as_slice()) else {
         return None;
@@ -100,31 +94,30 @@ fn transpose(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<Op
     }
     let pending = module.shardings.intern(pending);
     module.ops[op].operands[0] = before.source;
-    Some(complete_after(module, op, pending, wanted, readers))
+    complete_after(rw, op, pending, wanted, readers);
+    Some(())
 }
 
-/// The reshard that completes the `pending` result of `op` as `wanted`, and is read in its stead.
+/// Inserts the reshard that completes the `pending` result of `op` as `wanted`, and is read in its stead.
 fn complete_after(
-    module: &mut Module,
+    rw: &mut Rewriter<'_>,
     op: OpId,
     pending: ShardingId,
     wanted: ShardingId,
-    readers: &mut Vec<u32>,
-) -> OpId {
-    let result = module.ops[op].results[0];
-    let ty = module.values[result].ty;
-    let sum = new_value(module, ty, op, pending, readers);
-    module.ops[op].results[0] = sum;
-    let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
-    module.ops[reshard].results.push(result);
-    module.values[result].def = ValueDef::Result(reshard, 0);
-    place_like(module, reshard, op);
-    reshard
+    readers: &mut UseCounts,
+) {
+    let result = rw.module.renew_result(op, 0);
+    let sum = rw.module.ops[op].results[0];
+    rw.module.shardings.set(sum, Some(pending));
+    let reshard = rw.op(OpKind::Reshard(wanted), &[sum], &[], &[]);
+    rw.module.give_result(reshard, result);
+    readers.add(&[sum]);
 }
 
 /// Where `op` adds a completed sum to what another was just added to, it comes to add the sum of both: that sum and the
-/// reshard that completes it, which come before `op`. The other addition stays, unused.
-fn regroup(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<[OpId; 2]> {
+/// reshard that completes it come before `op`. The other addition stays, unused.
+fn regroup(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
+    let module = &*rw.module;
     let [a, b] = addends(module, op)?;
     let result = module.ops[op].results[0];
     let wanted = module.shardings.of(result)?;
@@ -141,44 +134,21 @@ fn regroup(module: &mut Module, op: OpId, readers: &mut Vec<u32>) -> Option<[OpI
     });
     let (rest, earlier, now) = found?;
     let ty = module.values[result].ty;
-    let add = module.add_op(OpKind::Binary(BinaryOp::Add), &[earlier.source, now.source], &[], &[]);
-    let sum = new_value(module, ty, add, earlier.pending, readers);
-    module.ops[add].results.push(sum);
-    let reshard = module.add_op(OpKind::Reshard(wanted), &[sum], &[], &[]);
-    let whole = new_value(module, ty, reshard, wanted, readers);
-    module.ops[reshard].results.push(whole);
-    module.ops[op].operands = [rest, whole].into_iter().collect();
-    place_like(module, add, op);
-    place_like(module, reshard, op);
-    Some([add, reshard])
+    let sum = rw.op1(OpKind::Binary(BinaryOp::Add), &[earlier.source, now.source], ty);
+    let whole = rw.op1(OpKind::Reshard(wanted), &[sum], ty);
+    rw.module.shardings.set(sum, Some(earlier.pending));
+    rw.module.shardings.set(whole, Some(wanted));
+    rw.module.ops[op].operands = [rest, whole].into_iter().collect();
+    readers.add(&[sum, whole]);
+    Some(())
 }
 
-/// The first result of `op`, which one operation will read.
-fn new_value(
-    module: &mut Module,
-    ty: TypeId,
-    op: OpId,
-    sharding: ShardingId,
-    readers: &mut Vec<u32>,
-) -> ValueId {
-    let value = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
-    module.shardings.set(value, Some(sharding));
-    readers.resize(value.index() + 1, 0);
-    readers[value.index()] = 1;
-    value
-}
-
-fn place_like(module: &mut Module, op: OpId, like: OpId) {
-    module.ops[op].span = module.ops[like].span;
-    module.ops[op].loc = module.ops[like].loc;
-}
-
-fn is_read_once(value: ValueId, readers: &[u32]) -> bool {
-    readers.get(value.index()) == Some(&1)
+fn is_read_once(value: ValueId, readers: &UseCounts) -> bool {
+    readers.get(value) == 1
 }
 
 /// `value`, if it is the reshard of a pending sum and read once.
-fn completed(module: &Module, value: ValueId, readers: &[u32]) -> Option<Completed> {
+fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Completed> {
     if !is_read_once(value, readers) {
         return None;
     }

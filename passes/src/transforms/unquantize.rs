@@ -7,14 +7,13 @@
 //! Afterwards no value has a quantized type, and results have the storage types that a manifest names.
 
 use shardc_ir::{
-    BinaryOp, DType, DYNAMIC, Diagnostic, DimList, EntityRef, Module, OpId, OpKind, Quant, QuantKind,
-    QuantParams, QuantTensor, RegionId, Type, TypeId, UnaryOp, ValueId,
+    BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, EntityRef, Module, OpId, OpKind, Quant, QuantKind,
+    QuantParams, QuantTensor, RegionId, Rewriter, Type, TypeId, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
 use crate::analysis::reducer::encode;
-use crate::transforms::decompose::replacement::Parts;
-use crate::transforms::forward::Forward;
+use crate::transforms::tensor_build::TensorBuild;
 
 /// Whether there are quantized values.
 #[must_use]
@@ -31,12 +30,14 @@ pub fn is_needed(module: &Module) -> bool {
 /// # Errors
 /// A quantized value is of a type that says too little (`SH0371`), or an operation with one is opaque to shardc (`SH0370`).
 pub fn unquantize(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
-    let mut pass = Pass { forward: Forward::default(), errors: Vec::new() };
-    for body in module.bodies().collect::<Vec<_>>() {
-        pass.region(module, body);
+    let mut errors = Vec::new();
+    let mut rw = Rewriter::new(module);
+    for body in rw.module.bodies().collect::<Vec<_>>() {
+        unquantize_region(&mut rw, body, &mut errors);
     }
-    if !pass.errors.is_empty() {
-        return Err(pass.errors);
+    drop(rw);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let stored: Vec<TypeId> = (0..module.types.len()).map(|i| stored(module, TypeId::new(i))).collect();
     let of = |ty: TypeId| stored.get(ty.index()).copied().unwrap_or(ty);
@@ -165,60 +166,47 @@ fn works_on(kind: &OpKind) -> Works {
     }
 }
 
-struct Pass {
-    forward: Forward,
-    errors: Vec<Diagnostic>,
+fn unquantize_region(rw: &mut Rewriter<'_>, region: RegionId, errors: &mut Vec<Diagnostic>) {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        for inner in rw.module.ops[op].regions.clone() {
+            unquantize_region(rw, inner, errors);
+        }
+        errors.extend(unquantize_op(rw, op).err());
+    }
 }
 
-impl Pass {
-    fn region(&mut self, module: &mut Module, region: RegionId) {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            self.forward.rewrite(&mut module.ops[op].operands);
-            for inner in module.ops[op].regions.clone() {
-                self.region(module, inner);
+fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
+    let module = &*rw.module;
+    let data = &module.ops[op];
+    let values = data.operands.iter().chain(&data.results);
+    let mut quantized = values.filter_map(|&v| module.types.as_quantized(module.values[v].ty));
+    let works = match quantized.next() {
+        None => Works::Stored,
+        Some(first) => match works_on(&data.kind) {
+            Works::StoredIfAlike if quantized.all(|other| is_alike(&first.element, &other.element)) => {
+                Works::Stored
             }
-            self.op(module, op, &mut out);
+            works => works,
+        },
+    };
+    match works {
+        Works::Stored => Ok(()),
+        Works::StoredIfAlike | Works::Real => {
+            let (span, title) = (module.ops[op].span, module.ops[op].kind.title().to_string());
+            in_real_numbers(rw, op).ok_or_else(|| {
+                let message = format!("{title} on quantized numbers whose type says too little");
+                Diagnostic::unsupported("SH0371", message)
+                    .at(span)
+                    .hint("use `!quant.uniform` types of static shapes, with the type of the real numbers")
+            })
         }
-        module.regions[region].ops = out;
-    }
-
-    fn op(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) {
-        let data = &module.ops[op];
-        let values = data.operands.iter().chain(&data.results);
-        let mut quantized = values.filter_map(|&v| module.types.as_quantized(module.values[v].ty));
-        let works = match quantized.next() {
-            None => Works::Stored,
-            Some(first) => match works_on(&data.kind) {
-                Works::StoredIfAlike if quantized.all(|other| is_alike(&first.element, &other.element)) => {
-                    Works::Stored
-                }
-                works => works,
-            },
-        };
-        match works {
-            Works::Stored => out.push(op),
-            Works::StoredIfAlike | Works::Real => {
-                if in_real_numbers(module, op, &mut self.forward, out).is_none() {
-                    let kind = module.ops[op].kind.title();
-                    let message = format!("{kind} on quantized numbers whose type says too little");
-                    self.errors.push(
-                        Diagnostic::unsupported("SH0371", message).at(module.ops[op].span).hint(
-                            "use `!quant.uniform` types of static shapes, with the type of the real numbers",
-                        ),
-                    );
-                }
-            }
-            Works::Unknown => {
-                let message =
-                    format!("what {} does with quantized numbers is not known", module.ops[op].kind.title());
-                self.errors.push(
-                    Diagnostic::unsupported("SH0370", message)
-                        .at(module.ops[op].span)
-                        .hint("use `uniform_dequantize` before it and `uniform_quantize` after it"),
-                );
-            }
+        Works::Unknown => {
+            let message =
+                format!("what {} does with quantized numbers is not known", module.ops[op].kind.title());
+            Err(Diagnostic::unsupported("SH0370", message)
+                .at(module.ops[op].span)
+                .hint("use `uniform_dequantize` before it and `uniform_quantize` after it"))
         }
     }
 }
@@ -230,32 +218,30 @@ fn is_alike(a: &Quant, b: &Quant) -> bool {
 }
 
 /// The operation between conversions from and to quantized numbers.
-fn in_real_numbers(module: &mut Module, op: OpId, forward: &mut Forward, out: &mut Vec<OpId>) -> Option<()> {
+fn in_real_numbers(rw: &mut Rewriter<'_>, op: OpId) -> Option<()> {
+    let module = &*rw.module;
     let (kind, attrs) = (module.ops[op].kind.clone(), module.ops[op].attrs.clone());
     let (mut operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
-    let mut parts = Parts::new(module, op);
     for operand in &mut operands {
-        *operand = dequantized(&mut parts, *operand)?;
+        *operand = dequantized(rw, *operand)?;
     }
     let types: SmallVec<[TypeId; 2]> =
-        results.iter().map(|&v| real_type(parts.module(), v)).collect::<Option<_>>()?;
+        results.iter().map(|&v| real_type(rw.module, v)).collect::<Option<_>>()?;
     let computed: SmallVec<[ValueId; 2]> = match kind {
         OpKind::UniformQuantize | OpKind::UniformDequantize => {
-            let real = parts.module().types.as_tensor(*types.first()?)?.dtype;
-            SmallVec::from_elem(parts.convert(*operands.first()?, real), 1)
+            let real = rw.module.types.as_tensor(*types.first()?)?.dtype;
+            SmallVec::from_elem(rw.convert(*operands.first()?, real), 1)
         }
         _ => {
-            let again = parts.with_results(kind, &operands, &types);
-            let data = &mut parts.module().ops[again];
+            let again = rw.op(kind, &operands, &types, &[]);
+            let data = &mut rw.module.ops[again];
             data.attrs = attrs;
             data.results.iter().copied().collect()
         }
     };
-    for (&result, value) in results.iter().zip(computed) {
-        let value = quantized(&mut parts, value, result)?;
-        forward.set(result, value);
-    }
-    parts.finish(out);
+    let values = results.iter().zip(computed).map(|(&result, value)| quantized(rw, value, result));
+    let values: SmallVec<[ValueId; 2]> = values.collect::<Option<_>>()?;
+    rw.replace(&values);
     Some(())
 }
 
@@ -268,44 +254,44 @@ fn real_type(module: &mut Module, value: ValueId) -> Option<TypeId> {
 }
 
 /// The real numbers that `value` stands for: `(value - zero_point) * scale`.
-fn dequantized(parts: &mut Parts<'_>, value: ValueId) -> Option<ValueId> {
-    let ty = parts.module().values[value].ty;
-    let Some(tensor) = parts.module().types.as_quantized(ty).cloned() else { return Some(value) };
+fn dequantized(rw: &mut Rewriter<'_>, value: ValueId) -> Option<ValueId> {
+    let ty = rw.module.values[value].ty;
+    let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
     let (real, storage) = (tensor.element.expressed_dtype()?, tensor.element.storage?);
     let params = tensor.element.params();
     // The difference may be larger than what is stored.
     let wide = if storage.bits < 32 { DType::I32 } else { DType::I64 };
-    let mut integers = parts.op(OpKind::Convert, &[value], &tensor.shape, wide);
+    let mut integers = rw.tensor(OpKind::Convert, &[value], &tensor.shape, wide);
     if params.iter().any(|p| p.zero_point != 0) {
-        let zero_points = each(parts, &tensor, wide, |p| p.zero_point as f64)?;
-        integers = parts.binary(BinaryOp::Subtract, integers, zero_points);
+        let zero_points = each(rw, &tensor, wide, |p| p.zero_point as f64)?;
+        integers = rw.binary(BinaryOp::Subtract, integers, zero_points);
     }
-    let numbers = parts.convert(integers, real);
-    let scales = each(parts, &tensor, real, |p| p.scale.value())?;
-    Some(parts.binary(BinaryOp::Multiply, numbers, scales))
+    let numbers = rw.convert(integers, real);
+    let scales = each(rw, &tensor, real, |p| p.scale.value())?;
+    Some(rw.binary(BinaryOp::Multiply, numbers, scales))
 }
 
 /// What stands for `value` in the type of `like`: `value / scale + zero_point`, rounded and kept in range.
-fn quantized(parts: &mut Parts<'_>, value: ValueId, like: ValueId) -> Option<ValueId> {
-    let ty = parts.module().values[like].ty;
-    let Some(tensor) = parts.module().types.as_quantized(ty).cloned() else { return Some(value) };
+fn quantized(rw: &mut Rewriter<'_>, value: ValueId, like: ValueId) -> Option<ValueId> {
+    let ty = rw.module.values[like].ty;
+    let Some(tensor) = rw.module.types.as_quantized(ty).cloned() else { return Some(value) };
     let (real, storage) = (tensor.element.expressed_dtype()?, tensor.element.storage?);
-    let scales = each(parts, &tensor, real, |p| p.scale.value())?;
-    let mut numbers = parts.binary(BinaryOp::Divide, value, scales);
+    let scales = each(rw, &tensor, real, |p| p.scale.value())?;
+    let mut numbers = rw.binary(BinaryOp::Divide, value, scales);
     if tensor.element.params().iter().any(|p| p.zero_point != 0) {
-        let zero_points = each(parts, &tensor, real, |p| p.zero_point as f64)?;
-        numbers = parts.binary(BinaryOp::Add, numbers, zero_points);
+        let zero_points = each(rw, &tensor, real, |p| p.zero_point as f64)?;
+        numbers = rw.binary(BinaryOp::Add, numbers, zero_points);
     }
-    let (min, max) = (parts.full(storage.min as f64, numbers)?, parts.full(storage.max as f64, numbers)?);
-    let least = parts.binary(BinaryOp::Maximum, numbers, min);
-    let kept = parts.binary(BinaryOp::Minimum, least, max);
-    let rounded = parts.unary(UnaryOp::RoundNearestEven, kept);
-    Some(parts.of_type(OpKind::Convert, &[rounded], ty))
+    let (min, max) = (rw.full(storage.min as f64, numbers)?, rw.full(storage.max as f64, numbers)?);
+    let least = rw.binary(BinaryOp::Maximum, numbers, min);
+    let kept = rw.binary(BinaryOp::Minimum, least, max);
+    let rounded = rw.unary(UnaryOp::RoundNearestEven, kept);
+    Some(rw.op1(OpKind::Convert, &[rounded], ty))
 }
 
 /// A number for each element of a quantized tensor, which its type says.
 fn each(
-    parts: &mut Parts<'_>,
+    rw: &mut Rewriter<'_>,
     tensor: &QuantTensor,
     dtype: DType,
     number: impl Fn(&QuantParams) -> f64,
@@ -317,20 +303,20 @@ fn each(
     let bytes =
         tensor.element.params().iter().map(|p| encode(dtype, number(p))).collect::<Option<Vec<_>>>()?;
     match &tensor.element.kind {
-        QuantKind::PerTensor(_) => Some(parts.splat(bytes.first()?, shape, dtype)),
+        QuantKind::PerTensor(_) => Some(rw.splat(bytes.first()?, shape, dtype)),
         QuantKind::PerAxis { axis, .. } => {
-            let line = parts.elements(bytes.concat(), &[bytes.len() as i64], dtype);
+            let line = rw.elements(bytes.concat(), &[bytes.len() as i64], dtype);
             let dims = std::iter::once(u32::try_from(*axis).ok()?).collect::<DimList>();
-            parts.spread(line, dims, shape)
+            rw.spread(line, dims, shape)
         }
         QuantKind::SubChannel { counts, .. } => {
             // A block of each dimension follows the number of blocks.
-            let blocks = parts.elements(bytes.concat(), counts, dtype);
+            let blocks = rw.elements(bytes.concat(), counts, dtype);
             let sizes = shape.iter().zip(counts).flat_map(|(&n, &count)| [count, n / count.max(1)]);
             let dims = (0..counts.len() as u32).map(|d| 2 * d).collect::<DimList>();
             let sizes: Vec<i64> = sizes.collect();
-            let spread = parts.spread(blocks, dims, &sizes)?;
-            Some(parts.op(OpKind::Reshape, &[spread], shape, dtype))
+            let spread = rw.spread(blocks, dims, &sizes)?;
+            Some(rw.tensor(OpKind::Reshape, &[spread], shape, dtype))
         }
         QuantKind::Any | QuantKind::Calibrated { .. } => None,
     }

@@ -1,7 +1,9 @@
 //! A test taken apart: what it computes with, what it computes, and what must come out.
 
-use shardc::ir::{AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, Visibility};
-use shardc::passes::transforms::inline::{ValueMap, inline_calls};
+use shardc::ir::{
+    AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, ValueMap, Visibility,
+};
+use shardc::passes::transforms::inline::inline_calls;
 use shardc::runtime::HostArray;
 
 use super::{

@@ -2,9 +2,8 @@
 
 use shardc::ir::{
     AttrDict, AxisRef, DimSharding, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding,
-    ValueId,
+    ValueId, ValueMap,
 };
-use shardc::passes::transforms::inline::ValueMap;
 use shardc::runtime::HostArray;
 
 use super::case::{Case, is_size};

@@ -16,7 +16,8 @@ use std::mem::discriminant;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Builder, DType, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value, ValueDef, ValueId,
+    Build, Builder, DType, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value, ValueDef,
+    ValueId,
 };
 use smallvec::SmallVec;
 

@@ -8,14 +8,13 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
 use rustc_hash::{FxHashMap, FxHasher};
-use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, ValueId, ValueMap};
 use smallvec::SmallVec;
 
 use super::CleanOptions;
 use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 use crate::transforms::dce::is_pure;
-use crate::transforms::forward::Forward;
 
 /// Merges under a function body; returns the number of collectives that are gone.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
@@ -24,7 +23,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
         keep_bytes: options.keep_bytes,
         seen: FxHashMap::default(),
         order: Vec::new(),
-        forward: Forward::default(),
+        forward: ValueMap::new(),
         merged: 0,
     };
     merger.region(body);
@@ -38,7 +37,7 @@ struct Merger<'m> {
     seen: FxHashMap<u64, SmallVec<[(OpId, RegionId); 1]>>,
     /// The keys in the order in which they were seen.
     order: Vec<u64>,
-    forward: Forward,
+    forward: ValueMap,
     merged: usize,
 }
 
@@ -53,7 +52,7 @@ impl Merger<'_> {
                 if let Some(same) = self.find(key, op, region) {
                     for i in 0..self.module.ops[op].results.len() {
                         let (from, to) = (self.module.ops[op].results[i], self.module.ops[same].results[i]);
-                        self.forward.set(from, to);
+                        self.forward.insert(from, to);
                     }
                     self.merged += usize::from(self.module.ops[op].kind.collective().is_some());
                     continue;

@@ -6,8 +6,8 @@
 //! run, and the pending sum is not much larger on a device than the complete one.
 
 use shardc_ir::{
-    BinaryOp, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap,
-    ShardingId, Value, ValueDef, ValueId,
+    BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
+    SecondaryMap, ShardingId, Value, ValueDef, ValueId,
 };
 
 use crate::analysis::reducer::{identity, is_identity};

@@ -6,13 +6,12 @@
 //! long as what they keep for it stays small.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
 
 use super::CleanOptions;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 use crate::transforms::dce::is_pure;
-use crate::transforms::inline::{ValueMap, clone_op};
 
 /// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {

@@ -17,7 +17,7 @@ mod defer;
 mod hoist;
 mod rematerialize;
 
-use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SpmdMode};
+use shardc_ir::{FuncId, Module, Op, OpId, RegionId, SpmdMode};
 
 pub(crate) use self::defer::defer_sums;
 use super::devices;
@@ -99,7 +99,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     let mut report = CleanReport::default();
     let Some(body) = module.funcs[func].body else { return report };
     let before = count(module, body);
-    let is_needless = |kind: &OpKind| is_pure(kind) || kind.collective().is_some();
+    let is_needless = |_: &Module, op: &Op| is_pure(&op.kind) || op.kind.collective().is_some();
     sweep_where(module, body, is_needless);
     report.dead = before - count(module, body);
     report.merged = deduplicate::merge(module, body, options);

@@ -10,11 +10,10 @@
 //! the same, and do it once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
 
 use crate::cost::memory::need;
 use crate::transforms::dce::sweep;
-use crate::transforms::inline::{ValueMap, clone_op};
 
 /// Repeats all-gathers of the function until a device needs at most `memory` bytes, or nothing more can be done. Returns
 /// how many were repeated.

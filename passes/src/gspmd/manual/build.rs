@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    AxisList, AxisRef, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId,
+    AxisList, AxisRef, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId, ValueMap,
+    clone_op,
 };
 
 use super::{Former, Part, Res, inputs};
 use crate::gspmd::export::without;
-use crate::transforms::inline::{ValueMap, clone_op};
 
 impl Former<'_, '_> {
     /// The sharding of a value that enters, and the value itself without its constraint.

@@ -2,10 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId,
+    Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId, ValueMap,
 };
-
-use crate::transforms::forward::Forward;
 
 /// What makes two constants one.
 type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
@@ -15,7 +13,7 @@ type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
 pub(super) fn hoist(module: &mut Module, body: RegionId) {
     let mut scopes: FxHashMap<RegionId, Vec<OpId>> = FxHashMap::default();
     let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     let mut gone: Vec<OpId> = Vec::new();
     let mut in_front: SecondaryMap<OpId, bool> = SecondaryMap::new();
     let place = places(module, body);
@@ -28,7 +26,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
         }
         let key = (scope, dense.clone(), module.values[result].ty, module.shardings.of(result));
         if let Some(&same) = first.get(&key) {
-            forward.set(result, module.ops[same].results[0]);
+            forward.insert(result, module.ops[same].results[0]);
             gone.push(op);
             continue;
         }

@@ -1,45 +1,12 @@
 //! What nothing uses and has no effect goes.
 
-use shardc_ir::{Attr, EntityRef, Module, Op, OpKind, RegionId};
+use shardc_ir::{Attr, Module, Op, OpKind, RegionId};
 
-use crate::transforms::dce::is_pure;
+use crate::transforms::dce::{is_pure, sweep_where};
 
 /// Removes operations without effect and without uses under a function body; tells whether there were any.
 pub(super) fn sweep(module: &mut Module, body: RegionId) -> bool {
-    let mut uses = vec![0u32; module.values.len()];
-    for op in module.walk(body) {
-        for v in &module.ops[op].operands {
-            uses[v.index()] += 1;
-        }
-    }
-    sweep_region(module, body, &mut uses)
-}
-
-fn sweep_region(module: &mut Module, region: RegionId, uses: &mut [u32]) -> bool {
-    let old = std::mem::take(&mut module.regions[region].ops);
-    let before = old.len();
-    let mut kept = Vec::with_capacity(before);
-    let mut inner_changed = false;
-    for op in old.into_iter().rev() {
-        let unused = module.ops[op].results.iter().all(|v| uses[v.index()] == 0);
-        if unused && is_without_effect(module, &module.ops[op]) {
-            let inner = module.ops[op].regions.iter().flat_map(|&r| module.walk(r)).collect::<Vec<_>>();
-            for dead in inner.into_iter().chain([op]) {
-                for v in &module.ops[dead].operands {
-                    uses[v.index()] -= 1;
-                }
-            }
-            continue;
-        }
-        for inner in module.ops[op].regions.clone() {
-            inner_changed |= sweep_region(module, inner, uses);
-        }
-        kept.push(op);
-    }
-    kept.reverse();
-    let changed = inner_changed || kept.len() < before;
-    module.regions[region].ops = kept;
-    changed
+    sweep_where(module, body, is_without_effect)
 }
 
 /// Whether MLIR takes an operation to have no effect. Constraints and collectives stay, whoever uses them.

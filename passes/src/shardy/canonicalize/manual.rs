@@ -15,7 +15,7 @@ impl Round<'_> {
         let args = self.module.regions[body].args.clone();
         let operands = self.module.ops[op].operands.clone();
         for (&arg, &operand) in args.iter().zip(&operands) {
-            self.forward.set(arg, operand);
+            self.forward.insert(arg, operand);
         }
         let mut returned = Vec::new();
         let mut at = Cursor::Before(op);
@@ -27,7 +27,7 @@ impl Round<'_> {
             }
         }
         for (&result, value) in self.module.ops[op].results.clone().iter().zip(returned) {
-            self.forward.set(result, value);
+            self.forward.insert(result, value);
         }
         self.gone[op] = true;
         self.changed = true;

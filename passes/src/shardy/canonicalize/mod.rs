@@ -14,12 +14,12 @@ mod strides;
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     EntityRef, ManualSpec, MeshCollective, Module, OpId, OpKind, RegionId, SecondaryMap, Uses, ValueId,
+    ValueMap,
 };
 
 use super::edits::Edits;
 use crate::driver::pass_options::PassOption;
 use crate::sharding::access::ShardingAccess;
-use crate::transforms::forward::Forward;
 
 /// Which patterns are applied.
 pub(super) const PATTERNS: PassOption =
@@ -60,7 +60,7 @@ struct Round<'m> {
     uses: Uses,
     /// How often each value is used now.
     count: Vec<u32>,
-    forward: Forward,
+    forward: ValueMap,
     edits: Edits,
     gone: SecondaryMap<OpId, bool>,
     /// Operations that this round made or changed: what it knows of their users may be out of date.
@@ -84,7 +84,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
         places,
         uses,
         count,
-        forward: Forward::default(),
+        forward: ValueMap::new(),
         edits: Edits::default(),
         gone: SecondaryMap::new(),
         touched: SecondaryMap::new(),
@@ -135,7 +135,7 @@ impl Round<'_> {
     /// `value` stands for the one result of `op`, which goes.
     fn replace(&mut self, op: OpId, value: ValueId) {
         if let Some(&result) = self.module.ops[op].results.first() {
-            self.forward.set(result, value);
+            self.forward.insert(result, value);
             let moved = std::mem::take(&mut self.count[result.index()]);
             self.add_uses(value, moved);
         }

@@ -1,12 +1,11 @@
 //! Reshards of reshards, and reshards that were done before.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{OpId, OpKind, RegionId, ShardingId, ValueId};
+use shardc_ir::{OpId, OpKind, RegionId, ShardingId, ValueId, ValueMap, clone_op};
 
 use super::super::edits::Cursor;
 use super::strides::same_data;
 use super::{Patterns, Round};
-use crate::transforms::inline::{ValueMap, clone_op};
 
 impl Round<'_> {
     /// Simplifies a reshard.

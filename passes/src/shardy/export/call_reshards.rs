@@ -2,10 +2,9 @@
 //! the call make of them what their uses want.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, TensorSharding};
+use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueMap};
 
 use crate::sharding::access::{self, equivalent};
-use crate::transforms::forward::Forward;
 
 /// Inserts reshards after calls.
 pub(super) fn insert(module: &mut Module) {
@@ -15,7 +14,7 @@ pub(super) fn insert(module: &mut Module) {
 }
 
 fn insert_in(module: &mut Module, body: RegionId) {
-    let mut forward = Forward::default();
+    let mut forward = ValueMap::new();
     let mut after: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
     for op in module.walk(body) {
         forward.rewrite(&mut module.ops[op].operands);
@@ -40,7 +39,7 @@ fn insert_in(module: &mut Module, body: RegionId) {
 }
 
 /// Reshards of the results of a call, in the order in which they stand: the last result's first.
-fn reshards(module: &mut Module, call: OpId, forward: &mut Forward) -> Vec<OpId> {
+fn reshards(module: &mut Module, call: OpId, forward: &mut ValueMap) -> Vec<OpId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return Vec::new() };
     let Some(&func) = module.func_names.get(callee) else { return Vec::new() };
     let results = module.ops[call].results.clone();
@@ -65,7 +64,7 @@ fn reshards(module: &mut Module, call: OpId, forward: &mut Forward) -> Vec<OpId>
         let ty = module.values[result].ty;
         let reshard = module.add_op(OpKind::Reshard(target), &[result], &[ty], &[]);
         (module.ops[reshard].span, module.ops[reshard].loc) = (module.ops[call].span, module.ops[call].loc);
-        forward.set(result, module.ops[reshard].results[0]);
+        forward.insert(result, module.ops[reshard].results[0]);
         out.push(reshard);
     }
     out.reverse();

@@ -1,9 +1,7 @@
 //! Operations that stand between a value and all who read it.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, ValueDef, ValueId};
-
-use crate::transforms::inline::ValueMap;
+use shardc_ir::{LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, ValueDef, ValueId, ValueMap};
 
 /// Edges that were made and are still to be put in place.
 #[derive(Debug, Default)]

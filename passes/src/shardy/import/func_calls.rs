@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     Class, Diagnostic, FuncId, Module, NamedSpec, OpId, OpKind, PackedOption, RegionId, SPELLING_ATTR,
-    ShardingId, TensorSharding, ValueId,
+    ShardingId, TensorSharding, ValueId, ValueMap, clone_region,
 };
 
 use super::data_flow_edges;
@@ -12,7 +12,6 @@ use crate::analysis::call_graph::{EXECUTION_THREAD, callee_of, callees_first, ca
 use crate::driver::pass_options::PassOption;
 use crate::driver::pipeline::PassResult;
 use crate::transforms::inline::check_calls;
-use crate::transforms::inline::{ValueMap, clone_region};
 
 /// Whether edges are put on the named computations.
 pub(super) const ADD_EDGES: PassOption = PassOption::on("add-data-flow-edges-on-named-computations");

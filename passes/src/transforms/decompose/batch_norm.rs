@@ -6,19 +6,19 @@
 //! the two sums are one collective; elements of less than 32 bits are added up in 32. Inference looks at each element
 //! alone, and stays.
 
-use shardc_ir::{BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, Module, OpId, UnaryOp, ValueId};
-use smallvec::smallvec;
+use shardc_ir::{BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, OpId, Rewriter, UnaryOp, ValueId};
+use smallvec::{SmallVec, smallvec};
 
-use super::replacement::Parts;
+use crate::transforms::tensor_build::TensorBuild;
 
 /// Appends what a batch normalization stands for; returns what stands for its results. `None` where it stays.
 pub(super) fn expand(
-    module: &mut Module,
+    rw: &mut Rewriter<'_>,
     op: OpId,
     kind: BatchNormKind,
     spec: BatchNormSpec,
-    out: &mut Vec<OpId>,
-) -> Option<Vec<ValueId>> {
+) -> Option<SmallVec<[ValueId; 3]>> {
+    let module = &mut *rw.module;
     let operands = module.ops[op].operands.clone();
     let plain = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.is_static() && t.encoding.is_none());
     if !operands.iter().all(plain) {
@@ -30,7 +30,7 @@ pub(super) fn expand(
     let others: DimList = (0..shape.len()).filter(|&d| d != feature).map(|d| d as u32).collect();
     let count = others.iter().map(|&d| shape[d as usize] as f64).product();
     let mut norm = Norm {
-        parts: Parts::new(module, op),
+        rw,
         wide: if dtype.bits() < 32 { DType::F32 } else { dtype },
         shape,
         feature: spec.feature_index,
@@ -43,13 +43,12 @@ pub(super) fn expand(
         (BatchNormKind::Grad, &[x, scale, mean, variance, dy]) => norm.grad(x, scale, mean, variance, dy)?,
         _ => return None,
     };
-    let values = values.into_iter().map(|value| norm.parts.convert(value, dtype)).collect();
-    norm.parts.finish(out);
+    let values = values.into_iter().map(|value| norm.rw.convert(value, dtype)).collect();
     Some(values)
 }
 
-struct Norm<'m> {
-    parts: Parts<'m>,
+struct Norm<'a, 'm> {
+    rw: &'a mut Rewriter<'m>,
     /// The element type to compute with.
     wide: DType,
     shape: Vec<i64>,
@@ -61,24 +60,24 @@ struct Norm<'m> {
     epsilon: f64,
 }
 
-impl Norm<'_> {
-    fn training(&mut self, x: ValueId, scale: ValueId, offset: ValueId) -> Option<Vec<ValueId>> {
-        let [x, scale, offset] = [x, scale, offset].map(|value| self.parts.convert(value, self.wide));
+impl Norm<'_, '_> {
+    fn training(&mut self, x: ValueId, scale: ValueId, offset: ValueId) -> Option<SmallVec<[ValueId; 3]>> {
+        let [x, scale, offset] = [x, scale, offset].map(|value| self.rw.convert(value, self.wide));
         let square = self.multiply(x, x);
         let (sum, squares) = (self.sum(x)?, self.sum(square)?);
         let (mean, mean_square) = (self.per_element(sum)?, self.per_element(squares)?);
         let square_mean = self.multiply(mean, mean);
-        let variance = self.parts.binary(BinaryOp::Subtract, mean_square, square_mean);
+        let variance = self.rw.binary(BinaryOp::Subtract, mean_square, square_mean);
         // Rounding must not make it negative.
-        let zero = self.parts.full(0.0, variance)?;
-        let variance = self.parts.binary(BinaryOp::Maximum, variance, zero);
+        let zero = self.rw.full(0.0, variance)?;
+        let variance = self.rw.binary(BinaryOp::Maximum, variance, zero);
         let inverse = self.inverse_deviation(variance)?;
         let factor = self.multiply(inverse, scale);
         let centered = self.centered(x, mean)?;
         let factor = self.spread(factor)?;
         let scaled = self.multiply(centered, factor);
         let offset = self.spread(offset)?;
-        Some(vec![self.parts.binary(BinaryOp::Add, scaled, offset), mean, variance])
+        Some(smallvec![self.rw.binary(BinaryOp::Add, scaled, offset), mean, variance])
     }
 
     fn grad(
@@ -88,9 +87,9 @@ impl Norm<'_> {
         mean: ValueId,
         variance: ValueId,
         dy: ValueId,
-    ) -> Option<Vec<ValueId>> {
+    ) -> Option<SmallVec<[ValueId; 3]>> {
         let [x, scale, mean, variance, dy] =
-            [x, scale, mean, variance, dy].map(|value| self.parts.convert(value, self.wide));
+            [x, scale, mean, variance, dy].map(|value| self.rw.convert(value, self.wide));
         let inverse = self.inverse_deviation(variance)?;
         let centered = self.centered(x, mean)?;
         let product = self.multiply(dy, centered);
@@ -102,41 +101,41 @@ impl Norm<'_> {
         let by_deviation = self.per_element(by_deviation)?;
         let (by_mean, by_deviation) = (self.spread(by_mean)?, self.spread(by_deviation)?);
         let by_deviation = self.multiply(centered, by_deviation);
-        let rest = self.parts.binary(BinaryOp::Subtract, dy, by_mean);
-        let rest = self.parts.binary(BinaryOp::Subtract, rest, by_deviation);
+        let rest = self.rw.binary(BinaryOp::Subtract, dy, by_mean);
+        let rest = self.rw.binary(BinaryOp::Subtract, rest, by_deviation);
         let factor = self.multiply(scale, inverse);
         let factor = self.spread(factor)?;
-        Some(vec![self.multiply(rest, factor), d_scale, d_offset])
+        Some(smallvec![self.multiply(rest, factor), d_scale, d_offset])
     }
 
     fn multiply(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        self.parts.binary(BinaryOp::Multiply, a, b)
+        self.rw.binary(BinaryOp::Multiply, a, b)
     }
 
     /// The sum for each feature.
     fn sum(&mut self, value: ValueId) -> Option<ValueId> {
-        self.parts.sum(value, self.others.clone())
+        self.rw.sum(value, self.others.clone())
     }
 
     /// A number for each feature, divided by how many elements that has.
     fn per_element(&mut self, value: ValueId) -> Option<ValueId> {
-        let count = self.parts.full(self.count, value)?;
-        Some(self.parts.binary(BinaryOp::Divide, value, count))
+        let count = self.rw.full(self.count, value)?;
+        Some(self.rw.binary(BinaryOp::Divide, value, count))
     }
 
     /// The same number for all elements of a feature.
     fn spread(&mut self, value: ValueId) -> Option<ValueId> {
-        self.parts.spread(value, smallvec![self.feature], &self.shape)
+        self.rw.spread(value, smallvec![self.feature], &self.shape)
     }
 
     fn centered(&mut self, x: ValueId, mean: ValueId) -> Option<ValueId> {
         let mean = self.spread(mean)?;
-        Some(self.parts.binary(BinaryOp::Subtract, x, mean))
+        Some(self.rw.binary(BinaryOp::Subtract, x, mean))
     }
 
     fn inverse_deviation(&mut self, variance: ValueId) -> Option<ValueId> {
-        let epsilon = self.parts.full(self.epsilon, variance)?;
-        let sum = self.parts.binary(BinaryOp::Add, variance, epsilon);
-        Some(self.parts.unary(UnaryOp::Rsqrt, sum))
+        let epsilon = self.rw.full(self.epsilon, variance)?;
+        let sum = self.rw.binary(BinaryOp::Add, variance, epsilon);
+        Some(self.rw.unary(UnaryOp::Rsqrt, sum))
     }
 }

@@ -1,34 +1,21 @@
 //! Operations that StableHLO has newer ones for: `broadcast` and `torch_index_select`. (`einsum` has a file of its own.)
 
-use shardc_ir::{GatherSpec, Module, OpId, OpKind, SizeList, ValueId};
-
-use super::replacement::Parts;
+use shardc_ir::{Build, GatherSpec, OpId, OpKind, Rewriter, SizeList, ValueId};
 
 /// `broadcast`: the operand's dimensions come last.
-pub(super) fn broadcast(
-    module: &mut Module,
-    op: OpId,
-    sizes: &SizeList,
-    out: &mut Vec<OpId>,
-) -> Option<ValueId> {
+pub(super) fn broadcast(rw: &mut Rewriter<'_>, op: OpId, sizes: &SizeList) -> Option<ValueId> {
+    let module = &*rw.module;
     let (&operand, &result) = (module.ops[op].operands.first()?, module.ops[op].results.first()?);
     let (ty, rank) = (module.values[result].ty, module.rank(operand));
     let dims = (sizes.len()..sizes.len() + rank).map(|d| d as u32).collect();
-    let mut parts = Parts::new(module, op);
-    let value = parts.of_type(OpKind::BroadcastInDim { dims }, &[operand], ty);
-    parts.finish(out);
+    let value = rw.op1(OpKind::BroadcastInDim { dims }, &[operand], ty);
     Some(value)
 }
 
 /// `torch_index_select`: slices of the operand at the places that the indices say, in the place of dimension `dim`. The
 /// first `batch_dims` dimensions of both go along.
-pub(super) fn index_select(
-    module: &mut Module,
-    op: OpId,
-    dim: i64,
-    batch_dims: i64,
-    out: &mut Vec<OpId>,
-) -> Option<ValueId> {
+pub(super) fn index_select(rw: &mut Rewriter<'_>, op: OpId, dim: i64, batch_dims: i64) -> Option<ValueId> {
+    let module = &*rw.module;
     let &[operand, indices] = module.ops[op].operands.as_slice() else { return None };
     let &result = module.ops[op].results.first()?;
     let (rank, index_rank) = (module.rank(operand), module.rank(indices));
@@ -66,8 +53,6 @@ pub(super) fn index_select(
         indices_are_sorted: None,
     };
     let ty = module.values[result].ty;
-    let mut parts = Parts::new(module, op);
-    let value = parts.of_type(OpKind::Gather(Box::new(spec)), &[operand, indices], ty);
-    parts.finish(out);
+    let value = rw.op1(OpKind::Gather(Box::new(spec)), &[operand, indices], ty);
     Some(value)
 }

@@ -5,23 +5,19 @@
 //! known at run time.
 
 use shardc_ir::{
-    BinaryOp, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, SizeList, SliceSpec,
-    TensorType, ValueId, infer_types,
+    BinaryOp, Build, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, Rewriter,
+    SizeList, SliceSpec, TensorType, ValueId, infer_types,
 };
 use smallvec::smallvec;
 
-use super::replacement::Parts;
+use crate::transforms::tensor_build::TensorBuild;
 
 /// How many operations are looked at for what an operand is.
 const LOOKS: u32 = 64;
 
 /// Appends the form of an operation of which attributes say all; returns its result. `None` where it stays.
-pub(super) fn expand(
-    module: &mut Module,
-    op: OpId,
-    kind: &DynamicOp,
-    out: &mut Vec<OpId>,
-) -> Option<ValueId> {
+pub(super) fn expand(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
+    let module = &*rw.module;
     let operands = module.ops[op].operands.clone();
     let &result = module.ops[op].results.first()?;
     let is_static = |v: ValueId| {
@@ -46,7 +42,7 @@ pub(super) fn expand(
                 (Some(start), Some(limit)) => {
                     (OpKind::Slice(Box::new(SliceSpec { start, limit, stride })), 1)
                 }
-                _ if stride.iter().all(|&n| n == 1) => return slice_at(module, op, out),
+                _ if stride.iter().all(|&n| n == 1) => return slice_at(rw, op),
                 _ => return None,
             }
         }
@@ -61,18 +57,16 @@ pub(super) fn expand(
             (OpKind::Convolution(spec), 2)
         }
     };
-    let ty = module.values[result].ty;
+    let ty = rw.module.values[result].ty;
     // The shapes of the first three have been compared already, as far as they are known.
     if !matches!(kind, DynamicOp::Reshape | DynamicOp::BroadcastInDim(_) | DynamicOp::Iota { .. }) {
-        let inferred = infer_types(module, &form, operands.get(..inputs)?, &[]).ok()?;
-        let shape = |ty| module.types.shape_of(ty);
+        let inferred = infer_types(rw.module, &form, operands.get(..inputs)?, &[]).ok()?;
+        let shape = |ty| rw.module.types.shape_of(ty);
         if inferred.first().is_none_or(|&inferred| shape(inferred) != shape(ty)) {
             return None;
         }
     }
-    let mut parts = Parts::new(module, op);
-    let value = parts.of_type(form, operands.get(..inputs)?, ty);
-    parts.finish(out);
+    let value = rw.op1(form, operands.get(..inputs)?, ty);
     Some(value)
 }
 
@@ -87,7 +81,8 @@ fn slice_sizes(module: &Module, spec: &GatherSpec, operand: ValueId, result: Val
 }
 
 /// `real_dynamic_slice` of stride one: its result says how large it is.
-fn slice_at(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<ValueId> {
+fn slice_at(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
+    let module = &*rw.module;
     let &[operand, starts, ..] = module.ops[op].operands.as_slice() else { return None };
     let ty = module.values[*module.ops[op].results.first()?].ty;
     let sizes = SizeList::from_slice(module.types.shape_of(ty)?);
@@ -97,31 +92,23 @@ fn slice_at(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<ValueI
     {
         return None;
     }
-    let mut parts = Parts::new(module, op);
     let mut operands = vec![operand];
     for d in 0..sizes.len() as i64 {
         let at = SliceSpec { start: smallvec![d], limit: smallvec![d + 1], stride: smallvec![1] };
-        let start = parts.op(OpKind::Slice(Box::new(at)), &[starts], &[1], dtype);
-        operands.push(parts.op(OpKind::Reshape, &[start], &[], dtype));
+        let start = rw.tensor(OpKind::Slice(Box::new(at)), &[starts], &[1], dtype);
+        operands.push(rw.tensor(OpKind::Reshape, &[start], &[], dtype));
     }
-    let value = parts.of_type(OpKind::DynamicSlice { sizes }, &operands, ty);
-    parts.finish(out);
+    let value = rw.op1(OpKind::DynamicSlice { sizes }, &operands, ty);
     Some(value)
 }
 
 /// `get_dimension_size` of a dimension of known size.
-pub(super) fn dimension_size(
-    module: &mut Module,
-    op: OpId,
-    dim: u32,
-    out: &mut Vec<OpId>,
-) -> Option<ValueId> {
+pub(super) fn dimension_size(rw: &mut Rewriter<'_>, op: OpId, dim: u32) -> Option<ValueId> {
+    let module = &*rw.module;
     let &operand = module.ops[op].operands.first()?;
     let size = *module.shape(operand).get(dim as usize)?;
     let size = i32::try_from(size).ok().filter(|&size| size >= 0)?;
-    let mut parts = Parts::new(module, op);
-    let value = parts.splat(&size.to_le_bytes(), &[], DType::I32);
-    parts.finish(out);
+    let value = rw.splat(&size.to_le_bytes(), &[], DType::I32);
     Some(value)
 }
 

@@ -4,9 +4,11 @@
 //! both have are contracted or batched; what comes out is brought into the order of the result. `...` stands for
 //! dimensions counted from the last. What does not fit the shapes, or has a letter twice in the result, stays.
 
-use shardc_ir::{CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, ValueId};
+use shardc_ir::{
+    CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, Rewriter, ValueId,
+};
 
-use super::replacement::Parts;
+use crate::transforms::tensor_build::TensorBuild;
 
 /// What names a dimension: a letter, or the place among those of `...`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,8 @@ impl Term {
 }
 
 /// Appends what the letters say; returns the result. `None` where it stays.
-pub(super) fn expand(module: &mut Module, op: OpId, config: &str, out: &mut Vec<OpId>) -> Option<ValueId> {
+pub(super) fn expand(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option<ValueId> {
+    let module = &*rw.module;
     let data = &module.ops[op];
     let (operands, &result) = (data.operands.clone(), data.results.first()?);
     let plain = |v: ValueId| module.tensor(v).is_some_and(|t| t.is_static() && t.encoding.is_none());
@@ -50,9 +53,8 @@ pub(super) fn expand(module: &mut Module, op: OpId, config: &str, out: &mut Vec<
     }
 
     let dtype = module.tensor(result)?.dtype;
-    let mut parts = Parts::new(module, op);
     for i in 0..terms.len() {
-        diagonals(&mut parts, &mut terms[i])?;
+        diagonals(rw, &mut terms[i])?;
         let is_needed = |label: &Label| {
             output.contains(label)
                 || terms.iter().enumerate().any(|(j, t)| j != i && t.labels.contains(label))
@@ -60,13 +62,13 @@ pub(super) fn expand(module: &mut Module, op: OpId, config: &str, out: &mut Vec<
         let (kept, alone): (Vec<Label>, Vec<Label>) = terms[i].labels.iter().copied().partition(is_needed);
         if !alone.is_empty() {
             let dims = alone.iter().filter_map(|&label| terms[i].place(label)).map(|d| d as u32).collect();
-            let value = parts.sum(terms[i].value, dims)?;
+            let value = rw.sum(terms[i].value, dims)?;
             terms[i] = Term { value, labels: kept };
         }
     }
     let product = match terms.as_slice() {
-        [one] => Term { value: parts.convert(one.value, dtype), labels: one.labels.clone() },
-        [lhs, rhs] => product(&mut parts, lhs, rhs, &output, dtype)?,
+        [one] => Term { value: rw.convert(one.value, dtype), labels: one.labels.clone() },
+        [lhs, rhs] => product(rw, lhs, rhs, &output, dtype)?,
         _ => return None,
     };
     // An operand itself does not stand for the result, which may have a sharding of its own.
@@ -75,10 +77,9 @@ pub(super) fn expand(module: &mut Module, op: OpId, config: &str, out: &mut Vec<
     } else {
         let places = output.iter().map(|&label| product.place(label).map(|d| d as u32));
         let permutation: DimList = places.collect::<Option<_>>()?;
-        let shape = parts.shape(result).to_vec();
-        parts.op(OpKind::Transpose { permutation }, &[product.value], &shape, dtype)
+        let shape = rw.module.shape(result).to_vec();
+        rw.tensor(OpKind::Transpose { permutation }, &[product.value], &shape, dtype)
     };
-    parts.finish(out);
     Some(value)
 }
 
@@ -119,16 +120,17 @@ fn fits(module: &Module, terms: &[Term], result: &Term) -> bool {
 }
 
 /// Keeps the elements of `term` at which dimensions of the same label have the same index.
-fn diagonals(parts: &mut Parts<'_>, term: &mut Term) -> Option<()> {
+fn diagonals(rw: &mut Rewriter<'_>, term: &mut Term) -> Option<()> {
     while let Some((i, j)) = twice(&term.labels) {
-        let shape = parts.shape(term.value).to_vec();
-        let dtype = parts.dtype(term.value)?;
-        let [row, column] = [i, j].map(|d| parts.op(OpKind::Iota { dim: d as u32 }, &[], &shape, DType::I32));
+        let shape = rw.module.shape(term.value).to_vec();
+        let dtype = rw.dtype(term.value)?;
+        let [row, column] =
+            [i, j].map(|d| rw.tensor(OpKind::Iota { dim: d as u32 }, &[], &shape, DType::I32));
         let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
-        let equal = parts.op(equal, &[row, column], &shape, DType::I1);
-        let zeros = parts.zeros(&shape, dtype);
-        let value = parts.op(OpKind::Select, &[equal, term.value, zeros], &shape, dtype);
-        term.value = parts.sum(value, DimList::from_slice(&[j as u32]))?;
+        let equal = rw.tensor(equal, &[row, column], &shape, DType::I1);
+        let zeros = rw.zeros(&shape, dtype);
+        let value = rw.tensor(OpKind::Select, &[equal, term.value, zeros], &shape, dtype);
+        term.value = rw.sum(value, DimList::from_slice(&[j as u32]))?;
         term.labels.remove(j);
     }
     Some(())
@@ -140,7 +142,7 @@ fn twice(labels: &[Label]) -> Option<(usize, usize)> {
 }
 
 /// The product of two tensors, with what both have and the output has not contracted.
-fn product(parts: &mut Parts<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtype: DType) -> Option<Term> {
+fn product(rw: &mut Rewriter<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtype: DType) -> Option<Term> {
     let mut spec = DotSpec::default();
     let mut batch = Vec::new();
     for (l, &label) in lhs.labels.iter().enumerate() {
@@ -159,9 +161,9 @@ fn product(parts: &mut Parts<'_>, lhs: &Term, rhs: &Term, output: &[Label], dtyp
     };
     let labels = [batch, free(lhs, rhs), free(rhs, lhs)].concat();
     let size = |label: &Label| {
-        [lhs, rhs].into_iter().find_map(|t| parts.shape(t.value).get(t.place(*label)?).copied())
+        [lhs, rhs].into_iter().find_map(|t| rw.module.shape(t.value).get(t.place(*label)?).copied())
     };
     let shape: Vec<i64> = labels.iter().map(size).collect::<Option<_>>()?;
-    let value = parts.op(OpKind::DotGeneral(Box::new(spec)), &[lhs.value, rhs.value], &shape, dtype);
+    let value = rw.tensor(OpKind::DotGeneral(Box::new(spec)), &[lhs.value, rhs.value], &shape, dtype);
     Some(Term { value, labels })
 }

@@ -12,15 +12,13 @@ mod batch_norm;
 mod deprecated;
 mod dynamic;
 mod einsum;
-pub(crate) mod replacement;
 mod scan;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{BatchNormKind, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueId};
-use smallvec::SmallVec;
-
-use crate::transforms::forward::Forward;
-use crate::transforms::inline::{ValueMap, clone_op};
+use shardc_ir::{
+    BatchNormKind, Module, OpId, OpKind, PackedOption, RegionId, Rewriter, SecondaryMap, ValueId, ValueMap,
+};
+use smallvec::{SmallVec, smallvec};
 
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
 /// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
@@ -35,7 +33,7 @@ pub fn expand(module: &mut Module, body: RegionId) {
             readers[value] = (readers[value].0 + 1, op.into());
         }
     }
-    Expand { readers, forward: Forward::default(), started: FxHashMap::default() }.region(module, body);
+    Expand { readers, started: FxHashMap::default() }.region(&mut Rewriter::new(module), body);
 }
 
 /// Whether there is anything to rewrite under a function body.
@@ -69,82 +67,71 @@ fn has_other_form(kind: &OpKind) -> bool {
 struct Expand {
     /// How often each value is read, and what reads it last.
     readers: SecondaryMap<ValueId, (u32, PackedOption<OpId>)>,
-    forward: Forward,
     /// The results of what was started, by the future that stands for them.
     started: FxHashMap<ValueId, SmallVec<[ValueId; 3]>>,
 }
 
 impl Expand {
-    fn region(&mut self, module: &mut Module, region: RegionId) {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            self.forward.rewrite(&mut module.ops[op].operands);
-            for nested in module.ops[op].regions.clone() {
-                self.region(module, nested);
+    fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            for nested in rw.module.ops[op].regions.clone() {
+                self.region(rw, nested);
             }
-            if !self.op(module, op, &mut out) {
-                out.push(op);
+            let start = rw.checkpoint();
+            match self.op(rw, op) {
+                Some(values) => rw.replace(&values),
+                None => rw.undo(start),
             }
         }
-        module.regions[region].ops = out;
     }
 
-    /// Appends what an operation stands for; false if the operation itself, perhaps of another kind now, is to stay.
-    fn op(&mut self, module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> bool {
+    /// Inserts what an operation stands for, and returns what stands for its results; `None` if the operation itself,
+    /// perhaps of another kind now, is to stay.
+    fn op(&mut self, rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
+        let module = &mut *rw.module;
         let results = module.ops[op].results.clone();
         match &module.ops[op].kind {
             OpKind::Scan(spec) => {
                 let spec = (**spec).clone();
-                let Some(values) = scan::as_loop(module, op, &spec, out) else { return false };
-                self.stand_for(&results, &values);
+                scan::as_loop(rw, op, &spec)
             }
             OpKind::AsyncStart => {
                 let (&[future], &[body]) = (results.as_slice(), module.ops[op].regions.as_slice()) else {
-                    return false;
+                    return None;
                 };
                 if !self.is_only_waited_for(module, future) {
-                    return false;
+                    return None;
                 }
                 let operands = module.ops[op].operands.clone();
-                self.started.insert(future, splice(module, body, &operands, out));
+                self.started.insert(future, copy_with(rw, body, &operands));
+                Some(SmallVec::new())
             }
-            OpKind::AsyncDone => {
-                let future = module.ops[op].operands.first();
-                let Some(values) = future.and_then(|future| self.started.remove(future)) else {
-                    return false;
-                };
-                self.stand_for(&results, &values);
-            }
+            OpKind::AsyncDone => self.started.remove(module.ops[op].operands.first()?),
             OpKind::MeshCollective(collective) => {
                 module.ops[op].kind = OpKind::Reshard(collective.out);
-                return false;
+                None
             }
             OpKind::GetTupleElement { index } => {
-                let Some(value) = put_into_tuple(module, op, *index) else { return false };
+                let value = put_into_tuple(module, op, *index)?;
                 if let Some(sharding) = results.first().and_then(|&result| module.shardings.of(result)) {
                     let data = &mut module.ops[op];
                     (data.kind, data.operands) =
                         (OpKind::ShardingConstraint(sharding), [value].into_iter().collect());
-                    return false;
+                    return None;
                 }
-                self.stand_for(&results, &[value]);
+                Some(smallvec![value])
             }
             kind if has_other_form(kind) => {
-                let Some(values) = other_form(module, op, out) else { return false };
+                let values = other_form(rw, op)?;
                 for (&old, &new) in results.iter().zip(&values) {
-                    let sharding = module.shardings.of(old);
-                    module.shardings.set(new, sharding);
+                    let sharding = rw.module.shardings.of(old);
+                    rw.module.shardings.set(new, sharding);
                 }
-                self.stand_for(&results, &values);
+                Some(values)
             }
-            _ => return false,
+            _ => None,
         }
-        true
-    }
-
-    fn stand_for(&mut self, old: &[ValueId], new: &[ValueId]) {
-        old.iter().zip(new).for_each(|(&old, &new)| self.forward.set(old, new));
     }
 
     /// Whether the one use of a future is an `async_done`.
@@ -162,42 +149,25 @@ fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
     matches!(tuple.kind, OpKind::Tuple).then(|| tuple.operands.get(index as usize).copied())?
 }
 
-/// Appends what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
-fn other_form(module: &mut Module, op: OpId, out: &mut Vec<OpId>) -> Option<Vec<ValueId>> {
-    let value = match module.ops[op].kind.clone() {
-        OpKind::BatchNorm(kind, spec) => return batch_norm::expand(module, op, kind, spec, out),
-        OpKind::Broadcast { sizes } => deprecated::broadcast(module, op, &sizes, out),
-        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => {
-            einsum::expand(module, op, &config, out)
-        }
-        OpKind::TorchIndexSelect { dim, batch_dims } => {
-            deprecated::index_select(module, op, dim, batch_dims, out)
-        }
-        OpKind::Dynamic(kind) => dynamic::expand(module, op, &kind, out),
-        OpKind::GetDimensionSize { dim } => dynamic::dimension_size(module, op, dim, out),
+/// Inserts what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
+fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
+    let value = match rw.module.ops[op].kind.clone() {
+        OpKind::BatchNorm(kind, spec) => return batch_norm::expand(rw, op, kind, spec),
+        OpKind::Broadcast { sizes } => deprecated::broadcast(rw, op, &sizes),
+        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => einsum::expand(rw, op, &config),
+        OpKind::TorchIndexSelect { dim, batch_dims } => deprecated::index_select(rw, op, dim, batch_dims),
+        OpKind::Dynamic(kind) => dynamic::expand(rw, op, &kind),
+        OpKind::GetDimensionSize { dim } => dynamic::dimension_size(rw, op, dim),
         _ => None,
     };
-    Some(vec![value?])
+    Some(smallvec![value?])
 }
 
-/// Copies what is in `body` to the end of `out`, with `values` for its arguments. Returns what it returns.
-fn splice(
-    module: &mut Module,
-    body: RegionId,
-    values: &[ValueId],
-    out: &mut Vec<OpId>,
-) -> SmallVec<[ValueId; 3]> {
+/// Inserts copies of what is in `body`, with `values` for its arguments. Returns what it returns.
+fn copy_with(rw: &mut Rewriter<'_>, body: RegionId, values: &[ValueId]) -> SmallVec<[ValueId; 3]> {
     let mut map = ValueMap::new();
-    for (&arg, &value) in module.regions[body].args.clone().iter().zip(values) {
+    for (&arg, &value) in rw.module.regions[body].args.iter().zip(values) {
         map.insert(arg, value);
     }
-    let mut returned = SmallVec::new();
-    for op in module.regions[body].ops.clone() {
-        if matches!(module.ops[op].kind, OpKind::Return) {
-            returned = module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
-        } else {
-            out.push(clone_op(module, op, &mut map));
-        }
-    }
-    returned
+    rw.splice_copy(body, &mut map)
 }

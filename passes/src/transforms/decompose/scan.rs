@@ -4,20 +4,17 @@
 //! it cuts a slice of each input, does what the scan does with slices, and puts a slice of each output where it belongs.
 
 use shardc_ir::{
-    BinaryOp, Builder, CompareDirection, CompareType, DType, Module, OpId, OpKind, ScanSpec, SizeList,
+    BinaryOp, Build, CompareDirection, CompareType, DType, OpId, OpKind, Rewriter, ScanSpec, SizeList,
     TypeId, ValueId,
 };
 use smallvec::SmallVec;
 
-use super::splice;
+use super::copy_with;
+use crate::transforms::tensor_build::TensorBuild;
 
-/// Appends the loop; returns what stands for the results of the scan. `None` where it has to stay a scan.
-pub(super) fn as_loop(
-    module: &mut Module,
-    op: OpId,
-    spec: &ScanSpec,
-    out: &mut Vec<OpId>,
-) -> Option<Vec<ValueId>> {
+/// Inserts the loop; returns what stands for the results of the scan. `None` where it has to stay a scan.
+pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Option<SmallVec<[ValueId; 3]>> {
+    let module = &*rw.module;
     let (inputs, outputs) = (spec.inputs as usize, spec.outputs as usize);
     let dim = spec.dim as usize;
     let data = &module.ops[op];
@@ -35,42 +32,35 @@ pub(super) fn as_loop(
         return None;
     }
 
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let zero = b.splat(&0i32.to_le_bytes(), &[], DType::I32);
+    let zero = rw.splat(&0i32.to_le_bytes(), &[], DType::I32);
     let mut start: Vec<ValueId> = vec![zero];
     start.extend(&operands[..inputs]);
     for &result in &results[..outputs] {
-        let ty = b.module.values[result].ty;
-        let dtype = b.module.tensor(result)?.dtype;
-        let shape = b.module.shape(result).to_vec();
-        let blank = b.splat(&vec![0; dtype.bytes()], &shape, dtype);
-        debug_assert_eq!(b.module.values[blank].ty, ty);
+        let dtype = rw.module.tensor(result)?.dtype;
+        let shape = rw.module.shape(result).to_vec();
+        let blank = rw.zeros(&shape, dtype);
+        debug_assert_eq!(rw.module.values[blank].ty, rw.module.values[result].ty);
         start.push(blank);
     }
     start.extend(&operands[inputs..]);
-    out.extend(b.take());
 
-    let types: Vec<TypeId> = start.iter().map(|&v| module.values[v].ty).collect();
-    let condition = module.add_region(&types);
-    let counter = module.regions[condition].args[0];
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let end = b.splat(&length.to_le_bytes(), &[], DType::I32);
-    let bool_ty = b.module.types.tensor(&[], DType::I1);
+    let types: Vec<TypeId> = start.iter().map(|&v| rw.module.values[v].ty).collect();
+    let condition = rw.module.add_region(&types);
+    let counter = rw.module.regions[condition].args[0];
+    rw.enter(condition);
+    let end = rw.splat(&length.to_le_bytes(), &[], DType::I32);
     let compare = OpKind::Compare(CompareDirection::LT, Some(CompareType::Signed));
-    let goes_on = b.op1(compare, &[counter, end], bool_ty);
-    b.ret(&[goes_on]);
-    module.regions[condition].ops = b.take();
+    let goes_on = rw.tensor(compare, &[counter, end], &[], DType::I1);
+    rw.ret(&[goes_on]);
+    rw.leave();
 
-    let body = module.add_region(&types);
-    let held = module.regions[body].args.clone();
-    let mut ops = Vec::new();
-    let mut step = ScanStep { module, op, dim, ops: &mut ops };
-    let i32_ty = step.module.types.tensor(&[], DType::I32);
+    let body = rw.module.add_region(&types);
+    let held = rw.module.regions[body].args.clone();
+    rw.enter(body);
+    let mut step = ScanStep { rw, dim };
     let at = if spec.reverse == Some(true) {
         let last = step.scalar(length - 1);
-        step.op1(OpKind::Binary(BinaryOp::Subtract), &[last, held[0]], i32_ty)
+        step.rw.binary(BinaryOp::Subtract, last, held[0])
     } else {
         held[0]
     };
@@ -79,25 +69,20 @@ pub(super) fn as_loop(
         args.push(step.slice(input, at)?);
     }
     args.extend(held[1 + inputs + outputs..].iter().copied());
-    let returned = splice(step.module, steps, &args, step.ops);
+    let returned = copy_with(step.rw, steps, &args);
     let one = step.scalar(1);
-    let mut next = vec![step.op1(OpKind::Binary(BinaryOp::Add), &[held[0], one], i32_ty)];
+    let mut next = vec![step.rw.binary(BinaryOp::Add, held[0], one)];
     next.extend(&held[1..=inputs]);
     for (&known, &slice) in held[1 + inputs..].iter().zip(&returned[..outputs]) {
         next.push(step.put(known, slice, at)?);
     }
     next.extend(&returned[outputs..]);
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    b.ret(&next);
-    ops.extend(b.take());
-    module.regions[body].ops = ops;
+    rw.ret(&next);
+    rw.leave();
 
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let loop_op = b.op(OpKind::While, &start, &types, &[condition, body]);
-    out.extend(b.take());
-    let values = module.ops[loop_op].results[1 + inputs..].to_vec();
+    let loop_op = rw.op(OpKind::While, &start, &types, &[condition, body]);
+    let module = &mut *rw.module;
+    let values = SmallVec::from_slice(&module.ops[loop_op].results[1 + inputs..]);
     for (&old, &new) in results.iter().zip(&values) {
         let sharding = module.shardings.of(old);
         module.shardings.set(new, sharding);
@@ -106,30 +91,15 @@ pub(super) fn as_loop(
 }
 
 /// The body of the loop while it is made.
-struct ScanStep<'a> {
-    module: &'a mut Module,
-    /// The scan.
-    op: OpId,
-    /// The dimension that it walks along.
+struct ScanStep<'a, 'm> {
+    rw: &'a mut Rewriter<'m>,
+    /// The dimension that the scan walks along.
     dim: usize,
-    ops: &'a mut Vec<OpId>,
 }
 
-impl ScanStep<'_> {
-    fn op1(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
-        let mut b = Builder::new(self.module);
-        b.from_op(self.op);
-        let value = b.op1(kind, operands, ty);
-        self.ops.extend(b.take());
-        value
-    }
-
+impl ScanStep<'_, '_> {
     fn scalar(&mut self, value: i32) -> ValueId {
-        let mut b = Builder::new(self.module);
-        b.from_op(self.op);
-        let value = b.splat(&value.to_le_bytes(), &[], DType::I32);
-        self.ops.extend(b.take());
-        value
+        self.rw.splat(&value.to_le_bytes(), &[], DType::I32)
     }
 
     /// One start per dimension: `at` along the dimension of the scan.
@@ -140,28 +110,26 @@ impl ScanStep<'_> {
 
     /// Slice `at` of a value, without the dimension of the scan.
     fn slice(&mut self, value: ValueId, at: ValueId) -> Option<ValueId> {
-        let dtype = self.module.tensor(value)?.dtype;
-        let mut sizes = SizeList::from_slice(self.module.shape(value));
+        let dtype = self.rw.module.tensor(value)?.dtype;
+        let mut sizes = SizeList::from_slice(self.rw.module.shape(value));
         *sizes.get_mut(self.dim)? = 1;
         let mut operands = vec![value];
         operands.extend(self.starts(sizes.len(), at));
-        let ty = self.module.types.tensor(&sizes, dtype);
-        let slice = self.op1(OpKind::DynamicSlice { sizes: sizes.clone() }, &operands, ty);
+        let kind = OpKind::DynamicSlice { sizes: sizes.clone() };
+        let slice = self.rw.tensor(kind, &operands, &sizes, dtype);
         sizes.remove(self.dim);
-        let ty = self.module.types.tensor(&sizes, dtype);
-        Some(self.op1(OpKind::Reshape, &[slice], ty))
+        Some(self.rw.tensor(OpKind::Reshape, &[slice], &sizes, dtype))
     }
 
     /// `value` with slice `at` replaced.
     fn put(&mut self, value: ValueId, slice: ValueId, at: ValueId) -> Option<ValueId> {
-        let ty = self.module.values[value].ty;
-        let dtype = self.module.tensor(value)?.dtype;
-        let mut sizes = SizeList::from_slice(self.module.shape(value));
+        let ty = self.rw.module.values[value].ty;
+        let dtype = self.rw.module.tensor(value)?.dtype;
+        let mut sizes = SizeList::from_slice(self.rw.module.shape(value));
         *sizes.get_mut(self.dim)? = 1;
-        let slice_ty = self.module.types.tensor(&sizes, dtype);
-        let slice = self.op1(OpKind::Reshape, &[slice], slice_ty);
+        let slice = self.rw.tensor(OpKind::Reshape, &[slice], &sizes, dtype);
         let mut operands = vec![value, slice];
         operands.extend(self.starts(sizes.len(), at));
-        Some(self.op1(OpKind::DynamicUpdateSlice, &operands, ty))
+        Some(self.rw.op1(OpKind::DynamicUpdateSlice, &operands, ty))
     }
 }

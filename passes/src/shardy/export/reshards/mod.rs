@@ -13,6 +13,7 @@ mod pending;
 
 use shardc_ir::{
     Diagnostic, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueId,
+    ValueMap,
 };
 
 use super::super::edits::{Cursor, Edits};
@@ -21,7 +22,6 @@ use crate::propagate::projection::Projection;
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use crate::sharding::access::{self, ShardingAccess, equivalent, through_barriers};
-use crate::transforms::forward::Forward;
 
 /// Whether every operation gets operands and results that fit; shardc's own `plan` does that.
 pub(super) const FULL: PassOption = PassOption::flag("enable-full-version");
@@ -61,7 +61,7 @@ struct Inserter<'m> {
     places: ShardingAccess,
     edits: Edits,
     /// What stands for values that were resharded or completed.
-    forward: Forward,
+    forward: ValueMap,
     /// Reshards that were replaced.
     gone: Vec<OpId>,
     errors: Vec<Diagnostic>,
@@ -73,7 +73,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
         module,
         places,
         edits: Edits::default(),
-        forward: Forward::default(),
+        forward: ValueMap::new(),
         gone: Vec::new(),
         errors: Vec::new(),
     };
@@ -104,7 +104,7 @@ impl Inserter<'_> {
                 let (used, mut at) = (Use { op, operand: 0 }, Cursor::Before(op));
                 if self.make_pending(used, Some(target), &mut at) {
                     if let (&[result], value) = (self.module.ops[op].results.as_slice(), self.value(used)) {
-                        self.forward.set(result, value);
+                        self.forward.insert(result, value);
                     }
                     self.gone.push(op);
                 } else {
@@ -397,7 +397,7 @@ impl Inserter<'_> {
         match reader {
             // What already stands for the value reads what is new.
             Some(reader) => self.module.ops[reader].operands[0] = result,
-            None => self.forward.set(value, result),
+            None => self.forward.insert(value, result),
         }
     }
 

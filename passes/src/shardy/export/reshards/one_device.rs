@@ -69,7 +69,7 @@ impl Inserter<'_> {
                 self.edits.insert(&mut at, reshard);
                 value = self.module.ops[reshard].results[0];
             }
-            self.forward.set(result, value);
+            self.forward.insert(result, value);
             let id = self.module.shardings.intern(on_device.clone());
             self.places.set(self.module, result, id);
         }

@@ -7,7 +7,8 @@ mod identity;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Builder, DimList, EntityRef, GatherSpec, Module, OpId, OpKind, RegionId, ScatterSpec, SliceSpec, ValueId,
+    Build, Builder, DimList, EntityRef, GatherSpec, Module, OpId, OpKind, RegionId, ScatterSpec, SliceSpec,
+    ValueId,
 };
 
 use crate::driver::pipeline::PassResult;

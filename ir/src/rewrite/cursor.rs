@@ -1,0 +1,331 @@
+//! A cursor over regions.
+
+use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
+
+use super::{ValueMap, clone_op};
+use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, ValueId};
+
+/// Goes through regions and changes them. Regions are entered within each other; the innermost is the one at hand.
+///
+/// ```
+/// # use shardc_ir::{Module, OpKind, RegionId, Rewriter};
+/// /// Takes out what only says a sharding.
+/// fn drop_constraints(rw: &mut Rewriter<'_>, region: RegionId) {
+///     rw.enter(region);
+///     while let Some(op) = rw.next_op() {
+///         if let OpKind::ShardingConstraint(_) = rw.module.ops[op].kind {
+///             let operand = rw.module.ops[op].operands[0];
+///             rw.replace(&[operand]);
+///         }
+///         for inner in rw.module.ops[op].regions.clone() {
+///             drop_constraints(rw, inner);
+///         }
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Rewriter<'m> {
+    /// The program. The list of a region that was entered reads as empty until it is left.
+    pub module: &'m mut Module,
+    values: ValueMap,
+    frames: Vec<Frame>,
+    origin: (Span, PackedOption<LocId>),
+}
+
+/// A region that was entered. Its list has a gap: what stands before it has its place, what stands behind it is to come.
+/// So nothing is copied where nothing is inserted, and little where something is.
+#[derive(Debug)]
+struct Frame {
+    region: RegionId,
+    ops: Vec<OpId>,
+    /// Where the gap begins.
+    write: usize,
+    /// Where it ends.
+    read: usize,
+    /// The operation at hand, and whether it is still to be put in its place.
+    current: Option<(OpId, bool)>,
+}
+
+/// A place among what was inserted, for [`Rewriter::undo`].
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoint(usize);
+
+impl Frame {
+    /// Puts an operation in front of the gap.
+    fn put(&mut self, op: OpId) {
+        if self.write == self.read {
+            // It grows with the list, so that inserting takes constant time on average.
+            let (len, gap) = (self.ops.len(), self.ops.len() / 8 + 8);
+            self.ops.resize(len + gap, op);
+            self.ops.copy_within(self.read..len, self.read + gap);
+            self.read += gap;
+        }
+        self.ops[self.write] = op;
+        self.write += 1;
+    }
+
+    fn put_current(&mut self) {
+        if let Some((op, waits)) = &mut self.current
+            && std::mem::take(waits)
+        {
+            let op = *op;
+            self.put(op);
+        }
+    }
+}
+
+impl<'m> Rewriter<'m> {
+    /// A rewriter that has entered no region.
+    pub fn new(module: &'m mut Module) -> Self {
+        Rewriter { module, values: ValueMap::new(), frames: Vec::new(), origin: Default::default() }
+    }
+
+    /// Goes to the front of a region, which is left when [`Rewriter::next_op`] comes to its end.
+    pub fn enter(&mut self, region: RegionId) {
+        let ops = std::mem::take(&mut self.module.regions[region].ops);
+        self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
+    }
+
+    /// Goes on to the next operation of the region at hand, and puts what stands for them in the place of its operands.
+    /// The one before it stays where it is, unless it was erased. `None` behind the last operation, where the region is
+    /// left.
+    pub fn next_op(&mut self) -> Option<OpId> {
+        let frame = self.frames.last_mut()?;
+        frame.put_current();
+        let Some(&op) = frame.ops.get(frame.read) else {
+            self.leave();
+            return None;
+        };
+        frame.read += 1;
+        frame.current = Some((op, true));
+        self.values.rewrite(&mut self.module.ops[op].operands);
+        self.at_origin_of(op);
+        Some(op)
+    }
+
+    /// Leaves the region at hand; its operations are what was put in it and what was still to come.
+    pub fn leave(&mut self) {
+        let Some(mut frame) = self.frames.pop() else { return };
+        frame.put_current();
+        let Frame { region, mut ops, write, read, .. } = frame;
+        ops.drain(write..read);
+        self.module.set_ops(region, ops);
+        // What is inserted now belongs to the operation around the region.
+        if let Some((op, _)) = self.frames.last().and_then(|frame| frame.current) {
+            self.at_origin_of(op);
+        }
+    }
+
+    /// The operation at hand stays, and what is inserted from now on comes after it.
+    pub fn keep(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.put_current();
+        }
+    }
+
+    /// The operation at hand goes. Nothing may read its results, or something has to stand for them.
+    pub fn erase(&mut self) {
+        if let Some((_, waits)) = self.frames.last_mut().and_then(|frame| frame.current.as_mut()) {
+            debug_assert!(*waits, "what was kept is erased");
+            *waits = false;
+        }
+    }
+
+    /// The operation at hand goes, and these values stand for its results.
+    pub fn replace(&mut self, values: &[ValueId]) {
+        if let Some((op, _)) = self.frames.last().and_then(|frame| frame.current) {
+            for (&old, &new) in self.module.ops[op].results.iter().zip(values) {
+                let new = self.values.get(new);
+                self.values.insert(old, new);
+            }
+        }
+        self.erase();
+    }
+
+    /// From now on `new` stands for `old` where operations are visited.
+    pub fn stand_for(&mut self, old: ValueId, new: ValueId) {
+        let new = self.values.get(new);
+        self.values.insert(old, new);
+    }
+
+    /// The value that stands for `value`.
+    #[must_use]
+    pub fn value(&self, value: ValueId) -> ValueId {
+        self.values.get(value)
+    }
+
+    /// New operations come from where `op` comes from, until the next operation is visited.
+    pub fn at_origin_of(&mut self, op: OpId) {
+        let data = &self.module.ops[op];
+        self.origin = (data.span, data.loc);
+    }
+
+    /// Where operations are inserted now, to come back to.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint(self.frames.last().map_or(0, |frame| frame.write))
+    }
+
+    /// Takes out what was inserted into the region at hand since it; the operation at hand must be the same, and
+    /// still to come.
+    pub fn undo(&mut self, to: Checkpoint) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.write = frame.write.min(to.0);
+        }
+    }
+
+    /// Moves the operations of a region to here, but for its terminator; returns what that returns. Operands are not
+    /// replaced: the region has been gone through, or [`Rewriter::stand_for`] is to hold for it no more.
+    pub fn splice(&mut self, region: RegionId) -> SmallVec<[ValueId; 3]> {
+        let mut returned = SmallVec::new();
+        for op in std::mem::take(&mut self.module.regions[region].ops) {
+            match self.module.ops[op].kind {
+                OpKind::Return => returned.clone_from(&self.module.ops[op].operands),
+                _ => self.insert(op),
+            }
+        }
+        returned
+    }
+
+    /// Copies the operations of a region to here, but for its terminator; returns what the copies return. Operands go
+    /// through `map`, and what is copied is entered into it.
+    pub fn splice_copy(&mut self, region: RegionId, map: &mut ValueMap) -> SmallVec<[ValueId; 3]> {
+        let mut returned = SmallVec::new();
+        for op in self.module.regions[region].ops.to_vec() {
+            match self.module.ops[op].kind {
+                OpKind::Return => {
+                    returned = self.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
+                }
+                _ => {
+                    let copy = clone_op(self.module, op, map);
+                    self.insert(copy);
+                }
+            }
+        }
+        returned
+    }
+}
+
+impl Build for Rewriter<'_> {
+    fn module(&mut self) -> &mut Module {
+        self.module
+    }
+
+    fn origin(&self) -> (Span, PackedOption<LocId>) {
+        self.origin
+    }
+
+    fn insert(&mut self, op: OpId) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.put(op);
+        }
+    }
+}
+
+impl Drop for Rewriter<'_> {
+    fn drop(&mut self) {
+        while !self.frames.is_empty() {
+            self.leave();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{arg, func, push, region, ret, ty};
+    use crate::{BinaryOp, UnaryOp, verify};
+
+    /// A function that negates its argument `n` times.
+    fn chain(n: usize) -> (Module, RegionId) {
+        let mut module = Module::new();
+        let body = region(&mut module, "2xf32");
+        let mut value = arg(&module, body, 0);
+        for _ in 0..n {
+            let op = push(&mut module, body, OpKind::Unary(UnaryOp::Negate), &[value], "2xf32", &[]);
+            value = module.ops[op].results[0];
+        }
+        ret(&mut module, body, &[value]);
+        func(&mut module, "main", body);
+        (module, body)
+    }
+
+    fn names(module: &Module, region: RegionId) -> Vec<String> {
+        module.regions[region].ops.iter().map(|&op| module.ops[op].kind.name().to_string()).collect()
+    }
+
+    #[test]
+    fn operations_come_before_and_after_the_one_at_hand() {
+        let (mut module, body) = chain(40);
+        let f32s = ty(&mut module, "2xf32");
+        let mut rw = Rewriter::new(&mut module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            let &[operand] = rw.module.ops[op].operands.as_slice() else { continue };
+            if matches!(rw.module.ops[op].kind, OpKind::Return) {
+                continue;
+            }
+            let twice = rw.op1(OpKind::Binary(BinaryOp::Add), &[operand, operand], f32s);
+            rw.module.ops[op].operands[0] = twice;
+            rw.keep();
+            let result = rw.module.ops[op].results[0];
+            let root = rw.op1(OpKind::Unary(UnaryOp::Sqrt), &[result], f32s);
+            rw.stand_for(result, root);
+        }
+        drop(rw);
+        assert_eq!(verify(&module), Ok(()));
+        let names = names(&module, body);
+        assert_eq!(names.len(), 121);
+        for three in names[..120].chunks(3) {
+            assert_eq!(three, ["stablehlo.add", "stablehlo.negate", "stablehlo.sqrt"]);
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_is_read_no_more() {
+        let (mut module, body) = chain(3);
+        let mut rw = Rewriter::new(&mut module);
+        rw.enter(body);
+        while let Some(op) = rw.next_op() {
+            if let (OpKind::Unary(_), &[operand]) =
+                (&rw.module.ops[op].kind, rw.module.ops[op].operands.as_slice())
+            {
+                rw.replace(&[operand]);
+            }
+        }
+        drop(rw);
+        assert_eq!(verify(&module), Ok(()));
+        assert_eq!(names(&module, body), ["stablehlo.return"]);
+    }
+
+    #[test]
+    fn a_rewriter_that_is_dropped_leaves_the_region_whole() {
+        for visited in 0..6 {
+            let (mut module, body) = chain(4);
+            let before = module.regions[body].ops.to_vec();
+            let mut rw = Rewriter::new(&mut module);
+            rw.enter(body);
+            for _ in 0..visited {
+                rw.next_op();
+            }
+            drop(rw);
+            assert_eq!(*module.regions[body].ops, *before, "after {visited}");
+        }
+    }
+
+    #[test]
+    fn what_is_undone_was_not_inserted() {
+        let (mut module, body) = chain(2);
+        let before = module.regions[body].ops.to_vec();
+        let mut rw = Rewriter::new(&mut module);
+        rw.enter(body);
+        while rw.next_op().is_some() {
+            let mark = rw.checkpoint();
+            rw.splat(&[0; 4], &[], crate::DType::F32);
+            rw.undo(mark);
+        }
+        drop(rw);
+        assert_eq!(*module.regions[body].ops, *before);
+    }
+}

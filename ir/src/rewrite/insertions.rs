@@ -1,0 +1,117 @@
+//! Operations for places that are not at hand.
+
+use rustc_hash::FxHashMap;
+
+use super::ValueMap;
+use crate::{Module, OpId, RegionId, ValueDef, ValueId};
+
+/// A place to put operations, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub enum InsertionPoint {
+    /// Before an operation, behind what was put there before.
+    Before(OpId),
+    /// After an operation, with so many of the operations there before.
+    After(OpId, usize),
+    /// At the start of a region, with so many of the operations there before.
+    Start(RegionId, usize),
+}
+
+impl InsertionPoint {
+    /// The place right behind where a value comes from, before all that was put there.
+    #[must_use]
+    pub fn behind(module: &Module, value: ValueId) -> InsertionPoint {
+        match module.values[value].def {
+            ValueDef::Result(op, _) => InsertionPoint::After(op, 0),
+            ValueDef::Arg(region, _) => InsertionPoint::Start(region, 0),
+        }
+    }
+
+    /// The place behind where a value comes from, and behind all that was put there.
+    #[must_use]
+    pub fn last_behind(module: &Module, value: ValueId) -> InsertionPoint {
+        match InsertionPoint::behind(module, value) {
+            InsertionPoint::After(op, _) => InsertionPoint::After(op, usize::MAX),
+            InsertionPoint::Start(region, _) => InsertionPoint::Start(region, usize::MAX),
+            InsertionPoint::Before(op) => InsertionPoint::Before(op),
+        }
+    }
+}
+
+/// Operations that are still to be put in their places. Nothing moves until [`Insertions::apply`], so that a pass may
+/// look at the program in any order meanwhile.
+#[derive(Debug, Default)]
+pub struct Insertions {
+    before: FxHashMap<OpId, Vec<OpId>>,
+    after: FxHashMap<OpId, Vec<OpId>>,
+    start: FxHashMap<RegionId, Vec<OpId>>,
+}
+
+impl Insertions {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty() && self.start.is_empty()
+    }
+
+    /// Puts an operation at a place; the next one there comes behind it.
+    pub fn insert(&mut self, at: &mut InsertionPoint, op: OpId) {
+        let (list, i) = match at {
+            InsertionPoint::Before(next) => return self.before.entry(*next).or_default().push(op),
+            InsertionPoint::After(previous, i) => (self.after.entry(*previous).or_default(), i),
+            InsertionPoint::Start(region, i) => (self.start.entry(*region).or_default(), i),
+        };
+        *i = list.len().min(*i);
+        list.insert(*i, op);
+        *i += 1;
+    }
+
+    /// Puts everything in its place in `region` and under it; operations that are `gone` are left out, and `values` are
+    /// read in place of those that they stand for. Places may be next to operations that are inserted themselves.
+    pub fn apply(
+        mut self,
+        module: &mut Module,
+        region: RegionId,
+        values: &ValueMap,
+        gone: impl Fn(OpId) -> bool,
+    ) {
+        self.apply_to(module, vec![region], values, gone);
+    }
+
+    /// [`Insertions::apply`] for several regions, none of them under another.
+    pub fn apply_to(
+        &mut self,
+        module: &mut Module,
+        mut regions: Vec<RegionId>,
+        values: &ValueMap,
+        gone: impl Fn(OpId) -> bool,
+    ) {
+        enum Step {
+            Around(OpId),
+            Itself(OpId),
+        }
+        let around = |ops: Option<Vec<OpId>>| ops.into_iter().flatten().rev().map(Step::Around);
+        let mut stack: Vec<Step> = Vec::new();
+        while let Some(region) = regions.pop() {
+            let old = std::mem::take(&mut module.regions[region].ops);
+            let mut new = Vec::with_capacity(old.len());
+            stack.extend(old.into_iter().rev().map(Step::Around));
+            stack.extend(around(self.start.remove(&region)));
+            while let Some(step) = stack.pop() {
+                match step {
+                    Step::Itself(op) if gone(op) => {}
+                    Step::Itself(op) => {
+                        values.rewrite(&mut module.ops[op].operands);
+                        regions.extend(&module.ops[op].regions);
+                        new.push(op);
+                    }
+                    Step::Around(op) => {
+                        stack.extend(around(self.after.remove(&op)));
+                        stack.push(Step::Itself(op));
+                        stack.extend(around(self.before.remove(&op)));
+                    }
+                }
+            }
+            module.set_ops(region, new);
+        }
+    }
+}

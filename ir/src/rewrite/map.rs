@@ -1,0 +1,47 @@
+//! Values that stand for others.
+
+use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
+
+use crate::ValueId;
+
+/// New values in place of old ones. A value that is not in the map stands for itself.
+#[derive(Clone, Debug, Default)]
+pub struct ValueMap {
+    to: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    is_used: bool,
+}
+
+impl ValueMap {
+    /// A map without entries.
+    #[must_use]
+    pub fn new() -> Self {
+        ValueMap::default()
+    }
+
+    /// The value that stands for `value`.
+    #[must_use]
+    pub fn get(&self, value: ValueId) -> ValueId {
+        self.to[value].expand().unwrap_or(value)
+    }
+
+    /// From now on `new` stands for `old`. What stands for `new` is not asked.
+    pub fn insert(&mut self, old: ValueId, new: ValueId) {
+        self.to[old] = new.into();
+        self.is_used = true;
+    }
+
+    /// Nothing stands for `old` any more.
+    pub fn remove(&mut self, old: ValueId) {
+        self.to[old] = PackedOption::default();
+    }
+
+    /// Puts what stands for them in the place of values.
+    pub fn rewrite(&self, values: &mut [ValueId]) {
+        // Most passes replace nothing in most programs.
+        if self.is_used {
+            for value in values {
+                *value = self.get(*value);
+            }
+        }
+    }
+}

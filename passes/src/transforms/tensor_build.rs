@@ -1,0 +1,82 @@
+//! Tensor arithmetic for passes that put operations in the place of others.
+//!
+//! All are of static shapes and of elements that are numbers; whoever asks for one has made sure that it fits.
+
+use shardc_ir::{BinaryOp, Build, DType, Dense, DimList, OpKind, ReductionKind, UnaryOp, ValueId};
+
+use crate::analysis::reducer::{encode, identity, reducer};
+
+/// Inserts operations whose result types follow from their operands or from a shape.
+pub(crate) trait TensorBuild: Build {
+    /// The element type of a tensor of numbers; `None` for other values.
+    fn dtype(&mut self, value: ValueId) -> Option<DType> {
+        self.module().tensor(value).map(|ty| ty.dtype)
+    }
+
+    /// An operation whose one result has this shape and element type.
+    fn tensor(&mut self, kind: OpKind, operands: &[ValueId], shape: &[i64], dtype: DType) -> ValueId {
+        let ty = self.module().types.tensor(shape, dtype);
+        self.op1(kind, operands, ty)
+    }
+
+    /// An operation whose result is like its first operand.
+    fn alike(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
+        let ty = self.module().values[operands[0]].ty;
+        self.op1(kind, operands, ty)
+    }
+
+    /// An operation on each element of one tensor.
+    fn unary(&mut self, op: UnaryOp, value: ValueId) -> ValueId {
+        self.alike(OpKind::Unary(op), &[value])
+    }
+
+    /// An operation on each two elements of two tensors.
+    fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
+        self.alike(OpKind::Binary(op), &[a, b])
+    }
+
+    /// `value` with elements of type `dtype`.
+    fn convert(&mut self, value: ValueId, dtype: DType) -> ValueId {
+        if self.dtype(value) == Some(dtype) {
+            return value;
+        }
+        let shape = self.module().shape(value).to_vec();
+        self.tensor(OpKind::Convert, &[value], &shape, dtype)
+    }
+
+    /// A constant of equal elements, like `value`.
+    fn full(&mut self, number: f64, value: ValueId) -> Option<ValueId> {
+        let (shape, dtype) = (self.module().shape(value).to_vec(), self.dtype(value)?);
+        Some(self.splat(&encode(dtype, number)?, &shape, dtype))
+    }
+
+    /// A constant with these bytes, element after element.
+    fn elements(&mut self, bytes: Vec<u8>, shape: &[i64], dtype: DType) -> ValueId {
+        self.tensor(OpKind::Constant(Dense::compact(dtype.bytes(), bytes)), &[], shape, dtype)
+    }
+
+    /// A constant of zeros.
+    fn zeros(&mut self, shape: &[i64], dtype: DType) -> ValueId {
+        self.splat(&vec![0; dtype.bytes()], shape, dtype)
+    }
+
+    /// `value`, whose dimensions are `dims` of the result, in shape `shape`.
+    fn spread(&mut self, value: ValueId, dims: DimList, shape: &[i64]) -> Option<ValueId> {
+        let dtype = self.dtype(value)?;
+        Some(self.tensor(OpKind::BroadcastInDim { dims }, &[value], shape, dtype))
+    }
+
+    /// Sums along dimensions.
+    fn sum(&mut self, value: ValueId, dims: DimList) -> Option<ValueId> {
+        let dtype = self.dtype(value)?;
+        let shape = self.module().shape(value).iter().enumerate();
+        let kept: Vec<i64> = shape.filter(|(d, _)| !dims.contains(&(*d as u32))).map(|(_, &n)| n).collect();
+        let zero = self.splat(&identity(ReductionKind::Add, dtype)?, &[], dtype);
+        let region = reducer(self.module(), ReductionKind::Add, dtype);
+        let ty = self.module().types.tensor(&kept, dtype);
+        let op = self.op(OpKind::Reduce { dims }, &[value, zero], &[ty], &[region]);
+        self.module().ops[op].results.first().copied()
+    }
+}
+
+impl<B: Build> TensorBuild for B {}

@@ -311,6 +311,14 @@ impl Module {
         self.regions[region].ops.push(op);
     }
 
+    /// Inserts an operation at a place in a region.
+    ///
+    /// # Panics
+    /// The region has fewer operations than `at`.
+    pub fn insert_op(&mut self, region: RegionId, at: usize, op: OpId) {
+        self.regions[region].ops.insert(at, op);
+    }
+
     /// Takes out the operations of a region that `keep` refuses; they stay in [`Module::ops`].
     pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(OpId) -> bool) {
         self.regions[region].ops.retain(|&op| keep(op));
@@ -331,6 +339,15 @@ impl Module {
         let ty = self.values[old].ty;
         let fresh = self.values.push(Value { ty, def: ValueDef::Result(op, index as u32) });
         std::mem::replace(&mut self.ops[op].results[index], fresh)
+    }
+
+    /// Gives a region a new value of the same type for argument `index`, without a sharding; returns the old one, which comes
+    /// from nowhere until [`Module::give_result`] or [`Module::take_over`].
+    pub fn renew_arg(&mut self, region: RegionId, index: usize) -> ValueId {
+        let old = self.regions[region].args[index];
+        let fresh = Value { ty: self.values[old].ty, def: ValueDef::Arg(region, index as u32) };
+        let fresh = self.values.push(fresh);
+        std::mem::replace(&mut self.regions[region].args[index], fresh)
     }
 
     /// Makes a value that comes from nowhere a result of an operation, behind those that it has.

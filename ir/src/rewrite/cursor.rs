@@ -4,7 +4,7 @@ use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
 use super::{ValueMap, clone_op};
-use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, ValueId};
+use crate::{Build, LocId, Module, OpId, OpKind, RegionId, Span, TypeId, ValueId};
 
 /// Goes through regions and changes them. Regions are entered within each other; the innermost is the one at hand.
 ///
@@ -87,6 +87,18 @@ impl<'m> Rewriter<'m> {
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
 
+    /// Goes to the terminator of a region: what is inserted comes before it.
+    pub fn enter_last(&mut self, region: RegionId) {
+        self.enter(region);
+        let Some(frame) = self.frames.last_mut() else { return };
+        if let Some(&last) = frame.ops.last() {
+            (frame.write, frame.read) = (frame.ops.len() - 1, frame.ops.len());
+            frame.current = Some((last, true));
+            self.values.rewrite(&mut self.module.ops[last].operands);
+            self.at_origin_of(last);
+        }
+    }
+
     /// Goes on to the next operation of the region at hand, and puts what stands for them in the place of its operands.
     /// The one before it stays where it is, unless it was erased. `None` behind the last operation, where the region is
     /// left.
@@ -159,6 +171,15 @@ impl<'m> Rewriter<'m> {
     pub fn at_origin_of(&mut self, op: OpId) {
         let data = &self.module.ops[op];
         self.origin = (data.span, data.loc);
+    }
+
+    /// Inserts an operation with one result that comes from where `like` comes from.
+    pub fn op1_like(&mut self, like: OpId, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
+        let origin = self.origin;
+        self.at_origin_of(like);
+        let value = self.op1(kind, operands, ty);
+        self.origin = origin;
+        value
     }
 
     /// Where operations are inserted now, to come back to.

@@ -1,6 +1,6 @@
 //! Operations for places that are not at hand.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ValueMap;
 use crate::{Module, OpId, RegionId, ValueDef, ValueId};
@@ -44,6 +44,7 @@ pub struct Insertions {
     before: FxHashMap<OpId, Vec<OpId>>,
     after: FxHashMap<OpId, Vec<OpId>>,
     start: FxHashMap<RegionId, Vec<OpId>>,
+    moved: FxHashSet<OpId>,
 }
 
 impl Insertions {
@@ -63,6 +64,12 @@ impl Insertions {
         *i = list.len().min(*i);
         list.insert(*i, op);
         *i += 1;
+    }
+
+    /// Puts an operation that a region lists at another place, once; what is put next to it goes with it.
+    pub fn move_to(&mut self, at: &mut InsertionPoint, op: OpId) {
+        self.moved.insert(op);
+        self.insert(at, op);
     }
 
     /// Puts everything in its place in `region` and under it; operations that are `gone` are left out, and `values` are
@@ -94,7 +101,8 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops);
             let mut new = Vec::with_capacity(old.len());
-            stack.extend(old.into_iter().rev().map(Step::Around));
+            let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
+            stack.extend(stays.map(Step::Around));
             stack.extend(around(self.start.remove(&region)));
             while let Some(step) = stack.pop() {
                 match step {

@@ -8,8 +8,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, ValueId, ValueMap,
-    clone_op,
+    FuncId, InsertionPoint, Insertions, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap,
+    ShardingId, ValueId, ValueMap, clone_op,
 };
 use smallvec::SmallVec;
 
@@ -48,7 +48,7 @@ struct Splitter<'m> {
     /// Sharding group operations on each value.
     groups: FxHashMap<ValueId, Vec<OpId>>,
     /// Copies that go before an operation.
-    before: FxHashMap<OpId, Vec<OpId>>,
+    before: Insertions,
     copies: Copies,
     /// From originals to copies, while one use is being served; `copied` lists its entries.
     map: ValueMap,
@@ -66,7 +66,7 @@ pub(super) fn split(module: &mut Module, func: FuncId, body: RegionId, known: &m
         expansion: SecondaryMap::new(),
         uses: SecondaryMap::new(),
         groups: FxHashMap::default(),
-        before: FxHashMap::default(),
+        before: Insertions::default(),
         copies: Copies::default(),
         map: ValueMap::new(),
         copied: Vec::new(),
@@ -222,14 +222,15 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
-        self.before.entry(def).or_default().push(copy);
+        let mut place = InsertionPoint::Before(def);
+        self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {
             self.uses[v] += 1;
         }
         // The last one first, as MLIR goes through uses.
         for group in self.groups.get(&value).cloned().unwrap_or_default().into_iter().rev() {
             let group = clone_op(self.module, group, map);
-            self.before.entry(def).or_default().push(group);
+            self.before.insert(&mut place, group);
             self.uses[map.get(value)] += 1;
         }
     }
@@ -256,21 +257,8 @@ impl Splitter<'_> {
         if dead.is_empty() && self.before.is_empty() {
             return;
         }
-        let mut regions = vec![region];
-        while let Some(region) = regions.pop() {
-            let old = std::mem::take(&mut self.module.regions[region].ops);
-            let mut new = Vec::with_capacity(old.len());
-            for op in old {
-                new.extend(self.before.remove(&op).unwrap_or_default());
-                if !dead.contains(&op) {
-                    if !is_named_computation(self.module, op) {
-                        regions.extend(&self.module.ops[op].regions);
-                    }
-                    new.push(op);
-                }
-            }
-            self.module.regions[region].ops = new;
-        }
+        let as_they_are = ValueMap::new();
+        self.before.apply_to(self.module, vec![region], &as_they_are, |op| dead.contains(&op));
     }
 }
 

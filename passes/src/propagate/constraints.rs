@@ -6,8 +6,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, Uses, ValueDef,
-    ValueId,
+    InsertionPoint, Insertions, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId,
+    TensorSharding, Uses, ValueDef, ValueId, ValueMap,
 };
 
 use super::flow::owns_results;
@@ -51,7 +51,7 @@ pub(super) fn apply(
             _ => {}
         }
     }
-    applier.layout.finish(module);
+    applier.layout.insertions.apply_to(module, bodies.to_vec(), &ValueMap::new(), |_| false);
     applier.given
 }
 
@@ -99,10 +99,9 @@ struct Layout {
     region: SecondaryMap<OpId, PackedOption<RegionId>>,
     /// The place in the region, from 1 on; of what moved, that of what it stands behind, and how far.
     place: SecondaryMap<OpId, (u32, u32)>,
-    at_start: FxHashMap<RegionId, Vec<OpId>>,
-    after: FxHashMap<OpId, Vec<OpId>>,
-    /// Regions that lose or gain operations.
-    changed: Vec<RegionId>,
+    insertions: Insertions,
+    /// How many moved.
+    moves: u32,
 }
 
 impl Layout {
@@ -110,9 +109,8 @@ impl Layout {
         let mut out = Layout {
             region: SecondaryMap::new(),
             place: SecondaryMap::new(),
-            at_start: FxHashMap::default(),
-            after: FxHashMap::default(),
-            changed: Vec::new(),
+            insertions: Insertions::default(),
+            moves: 0,
         };
         for region in bodies.iter().flat_map(|&body| module.regions_under(body)) {
             for (at, &op) in module.regions[region].ops.iter().enumerate() {
@@ -125,40 +123,22 @@ impl Layout {
 
     /// Moves an operation to right after where a value is made. Nothing has moved that makes the value.
     fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
-        let (region, at, behind) = match module.values[value].def {
-            ValueDef::Arg(region, _) => (region, 0, self.at_start.entry(region).or_default()),
+        let (region, at) = match module.values[value].def {
+            ValueDef::Arg(region, _) => (region, 0),
             ValueDef::Result(def, _) => {
                 let Some(region) = self.region[def].expand() else { return };
-                (region, self.place[def].0, self.after.entry(def).or_default())
+                (region, self.place[def].0)
             }
         };
         // The last one comes closest.
-        self.place[op] = (at, u32::MAX - behind.len() as u32);
-        behind.push(op);
-        self.changed.extend(self.region[op].expand());
-        self.changed.push(region);
+        self.moves += 1;
+        self.place[op] = (at, u32::MAX - self.moves);
+        self.insertions.move_to(&mut InsertionPoint::behind(module, value), op);
         self.region[op] = region.into();
     }
 
     fn is_before(&self, a: OpId, b: OpId) -> bool {
         self.region[a] == self.region[b] && self.place[a] < self.place[b]
-    }
-
-    fn finish(mut self, module: &mut Module) {
-        self.changed.sort_unstable();
-        self.changed.dedup();
-        for region in self.changed {
-            let old = std::mem::take(&mut module.regions[region].ops);
-            let mut new = Vec::with_capacity(old.len());
-            new.extend(self.at_start.remove(&region).unwrap_or_default().into_iter().rev());
-            for op in old {
-                if self.place[op].1 == 0 {
-                    new.push(op);
-                }
-                new.extend(self.after.remove(&op).unwrap_or_default().into_iter().rev());
-            }
-            module.regions[region].ops = new;
-        }
     }
 }
 

@@ -167,7 +167,7 @@ fn constrain(module: &mut Module, parents: &Parents, value: ValueId, sharding: S
         }
     };
     if let Some(region) = region {
-        module.regions[region].ops.insert(at, op);
+        module.insert_op(region, at, op);
     }
     result
 }

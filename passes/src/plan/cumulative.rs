@@ -6,8 +6,8 @@
 //! blocks, so that neighbours would have to send all that they have.
 
 use shardc_ir::{
-    Build, Builder, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId,
-    ValueMap, WindowSpec, clone_region,
+    Build, DimList, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, TensorType, ValueId, ValueMap,
+    WindowSpec, clone_region,
 };
 
 use super::staged::Steps;
@@ -44,24 +44,24 @@ fn running_along(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec 
     WindowSpec { dimensions, padding: padding.collect(), ..WindowSpec::default() }
 }
 
-impl Steps<'_> {
+impl Steps<'_, '_> {
     pub(super) fn running(&mut self) -> Option<()> {
-        let data = &self.module.ops[self.at];
+        let data = &self.rw.module.ops[self.at];
         let OpKind::ReduceWindow(spec) = &data.kind else { return None };
         let (&[operand, init], &[region]) = (data.operands.as_slice(), data.regions.as_slice()) else {
             return None;
         };
-        let ty = self.module.tensor(operand)?.clone();
+        let ty = self.rw.module.tensor(operand)?.clone();
         let (dim, backward) = runs_along(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
-        let kind = reduction_of(self.module, region, 1)?;
+        let kind = reduction_of(self.rw.module, region, 1)?;
         // Windows of both steps begin with it, and both are padded with it.
-        if !init_counts_for_nothing(self.module, self.at) || ty.shape.contains(&0) {
+        if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;
         }
         let parts = self.blocks(operand, &[split], init)?;
-        let of_parts = self.module.tensor(parts)?.clone();
-        let dims = self.module.shardings.sharding_of(parts)?.dims.to_vec();
+        let of_parts = self.rw.module.tensor(parts)?.clone();
+        let dims = self.rw.module.shardings.sharding_of(parts)?.dims.to_vec();
         let (k, block) = (of_parts.shape[dim], of_parts.shape[dim + 1]);
         let within = self.run(parts, init, dim + 1, backward, &of_parts, &dims)?;
 
@@ -71,7 +71,7 @@ impl Steps<'_> {
         whole[dim] = DimSharding::default();
         let totals = self.reshard(totals, &whole);
         let others = self.shift(totals, init, dim, backward, &whole)?;
-        let of_others = self.module.tensor(others)?.clone();
+        let of_others = self.rw.module.tensor(others)?.clone();
         let others = self.run(others, init, dim, backward, &of_others, &whole)?;
 
         let same: DimList = (0..of_parts.rank() as u32).collect();
@@ -94,7 +94,7 @@ impl Steps<'_> {
                 stride: SizeList::from_elem(1, ty.rank()),
             }));
         }
-        let data = &mut self.module.ops[self.at];
+        let data = &mut self.rw.module.ops[self.at];
         data.kind = last;
         data.operands = operands.into_iter().collect();
         data.regions.clear();
@@ -111,22 +111,19 @@ impl Steps<'_> {
         ty: &TensorType,
         dims: &[DimSharding],
     ) -> Option<ValueId> {
-        let region = *self.module.ops[self.at].regions.first()?;
-        let region = clone_region(self.module, region, &mut ValueMap::new());
+        let region = *self.rw.module.ops[self.at].regions.first()?;
+        let region = clone_region(self.rw.module, region, &mut ValueMap::new());
         let spec = running_along(dim, ty.shape[dim], ty.rank(), backward);
-        let ty = self.module.types.tensor(&ty.shape, ty.dtype);
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let run = builder.op(OpKind::ReduceWindow(Box::new(spec)), &[value, init], &[ty], &[region]);
-        self.out.extend(builder.take());
-        let result = *self.module.ops[run].results.first()?;
+        let ty = self.rw.module.types.tensor(&ty.shape, ty.dtype);
+        let run = self.rw.op(OpKind::ReduceWindow(Box::new(spec)), &[value, init], &[ty], &[region]);
+        let result = *self.rw.module.ops[run].results.first()?;
         self.place(result, dims);
         Some(result)
     }
 
     /// Row `i` of `value` along `dim`.
     fn cut_at(&mut self, value: ValueId, dim: usize, i: i64, dims: &[DimSharding]) -> Option<ValueId> {
-        let ty = self.module.tensor(value)?.clone();
+        let ty = self.rw.module.tensor(value)?.clone();
         let mut start = SizeList::from_elem(0, ty.rank());
         let mut limit = SizeList::from_slice(&ty.shape);
         (start[dim], limit[dim]) = (i, i + 1);
@@ -146,7 +143,7 @@ impl Steps<'_> {
         backward: bool,
         dims: &[DimSharding],
     ) -> Option<ValueId> {
-        let ty = self.module.tensor(value)?.clone();
+        let ty = self.rw.module.tensor(value)?.clone();
         let none = SizeList::from_elem(0, ty.rank());
         let (mut low, mut high) = (none.clone(), none.clone());
         (low[dim], high[dim]) = if backward { (-1, 1) } else { (1, -1) };

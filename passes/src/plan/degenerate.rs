@@ -5,43 +5,40 @@
 //! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
 //! between replicas as they are, and refuses a program that asks for its partition.
 
-use shardc_ir::{Attr, Build, Builder, Dense, Diagnostic, Module, OpId, OpKind};
+use shardc_ir::{Attr, Build, Dense, Diagnostic, Module, OpId, OpKind};
 
 use super::{Pass, Ready};
 
 impl Pass<'_> {
     /// A collective, or the question who one is, of a process that is alone.
-    pub(super) fn alone(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        if let Some((what, hint)) = company(self.module, op) {
-            let data = &self.module.ops[op];
+    pub(super) fn alone(&mut self, op: OpId, ready: &mut Ready) {
+        if let Some((what, hint)) = company(self.rw.module, op) {
+            let data = &self.rw.module.ops[op];
             let message = format!("{} {what} in a program that is still to be partitioned", data.kind.name());
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
-            error.user_loc = self.module.user_loc(op);
+            error.user_loc = self.rw.module.user_loc(op);
             self.errors.push(error);
             return;
         }
-        let is_left_out = match self.module.ops[op].kind.collective() {
+        self.rw.erase();
+        let is_left_out = match self.rw.module.ops[op].kind.collective() {
             None => true,
-            Some(spec) => !receives(&self.module.ops[op].kind, &spec.groups),
+            Some(spec) => !receives(&self.rw.module.ops[op].kind, &spec.groups),
         };
-        for (i, result) in self.module.ops[op].results.clone().into_iter().enumerate() {
-            let (Some(sharding), Some(ty)) = (self.module.shardings.of(result), self.module.stored(result))
+        for (i, result) in self.rw.module.ops[op].results.clone().into_iter().enumerate() {
+            let (Some(sharding), Some(ty)) =
+                (self.rw.module.shardings.of(result), self.rw.module.stored(result))
             else {
                 continue;
             };
-            let (zero, ty) = (vec![0; ty.dtype.bytes()], self.module.values[result].ty);
-            let operand = self.module.ops[op].operands.get(i).copied();
-            let mut b = Builder::new(self.module);
-            b.from_op(op);
-            let value = match operand.filter(|_| !is_left_out) {
-                Some(operand) => b.op1(OpKind::Reshard(sharding), &[operand], ty),
-                None => b.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty),
+            let (zero, ty) = (vec![0; ty.dtype.bytes()], self.rw.module.values[result].ty);
+            let operand = self.rw.module.ops[op].operands.get(i).copied();
+            let made = match operand.filter(|_| !is_left_out) {
+                Some(operand) => self.rw.op(OpKind::Reshard(sharding), &[operand], &[ty], &[]),
+                None => self.rw.op(OpKind::Constant(Dense::splat(&zero)), &[], &[ty], &[]),
             };
-            let made = b.take();
-            self.module.take_over(value, result);
-            for made in made {
-                self.op(made, &[], ready, out);
-            }
+            self.rw.module.take_over(self.rw.module.ops[made].results[0], result);
+            self.op(made, &[], ready);
         }
     }
 }

@@ -6,8 +6,7 @@
 //! devices take each other's parts (see [`renamed`](crate::manual::renamed)).
 
 use shardc_ir::{
-    Build, Builder, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, Value, ValueDef,
-    ValueId,
+    Build, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, Rewriter, ShardingId, ValueDef, ValueId,
 };
 
 use super::meshes::tidy;
@@ -68,20 +67,17 @@ fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
 
 /// Brings the parameters into the common order: what the function gets is a new value, the old one its permutation.
 pub(super) fn enter(module: &mut Module, body: RegionId, crossings: &[Crossing]) {
-    let mut entries = Vec::with_capacity(crossings.len());
+    let mut rw = Rewriter::new(module);
+    rw.enter(body);
     for crossing in crossings {
-        let inside = module.regions[body].args[crossing.index];
-        let Some(to) = module.shardings.of(inside) else { continue };
-        let ty = module.values[inside].ty;
-        let given = module.values.push(Value { ty, def: ValueDef::Arg(body, crossing.index as u32) });
-        module.shardings.set(given, Some(crossing.sharding));
-        module.regions[body].args[crossing.index] = given;
-        let reshard = module.add_op(OpKind::Reshard(to), &[given], &[], &[]);
-        module.ops[reshard].results.push(inside);
-        module.values[inside].def = ValueDef::Result(reshard, 0);
-        entries.push(reshard);
+        let inside = rw.module.regions[body].args[crossing.index];
+        let Some(to) = rw.module.shardings.of(inside) else { continue };
+        rw.module.renew_arg(body, crossing.index);
+        let given = rw.module.regions[body].args[crossing.index];
+        rw.module.shardings.set(given, Some(crossing.sharding));
+        let reshard = rw.op(OpKind::Reshard(to), &[given], &[], &[]);
+        rw.module.give_result(reshard, inside);
     }
-    module.regions[body].ops.splice(0..0, entries);
 }
 
 /// Brings the results out of the common order; `shardings` are those of the function's results.
@@ -92,31 +88,26 @@ pub(super) fn leave(
     shardings: &mut [Option<ShardingId>],
 ) {
     let Some(ret) = module.terminator(body) else { return };
-    let mut added = Vec::with_capacity(crossings.len());
+    let mut rw = Rewriter::new(module);
+    rw.enter_last(body);
     for &Crossing { index, sharding } in crossings {
-        let Some(&value) = module.ops[ret].operands.get(index) else { continue };
+        let Some(&value) = rw.module.ops[ret].operands.get(index) else { continue };
         if let Some(slot) = shardings.get_mut(index) {
             *slot = Some(sharding);
         }
         // A parameter that comes out as it came in.
-        let def = module.def_op(value).map(|op| &module.ops[op]);
+        let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
-            && module.shardings.of(given) == Some(sharding)
+            && rw.module.shardings.of(given) == Some(sharding)
         {
-            module.ops[ret].operands[index] = given;
+            rw.module.ops[ret].operands[index] = given;
             continue;
         }
-        let ty = module.values[value].ty;
-        let mut b = Builder::new(module);
-        b.from_op(ret);
-        let permuted = b.op1(OpKind::Reshard(sharding), &[value], ty);
-        added.extend(b.take());
-        module.shardings.set(permuted, Some(sharding));
-        module.ops[ret].operands[index] = permuted;
+        let ty = rw.module.values[value].ty;
+        let permuted = rw.op1(OpKind::Reshard(sharding), &[value], ty);
+        rw.module.shardings.set(permuted, Some(sharding));
+        rw.module.ops[ret].operands[index] = permuted;
     }
-    let ops = &mut module.regions[body].ops;
-    let last = ops.len().saturating_sub(1);
-    ops.splice(last..last, added);
 }
 
 /// The mesh that everything inside of a planned function is on, which need not be the module's first. Parameters and

@@ -15,7 +15,7 @@ const BETWEEN_DEVICES: i64 = 1;
 impl Pass<'_> {
     /// Tells that every device does `op`, if that makes a difference to the world; refuses it if it is between devices.
     pub(super) fn note_effect(&mut self, op: OpId) {
-        let data = &self.module.ops[op];
+        let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {
             OpKind::Infeed(_) | OpKind::Outfeed { .. } => true,
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
@@ -23,7 +23,7 @@ impl Pass<'_> {
                 let mut error = Diagnostic::unsupported("SH0313", message)
                     .at(data.span)
                     .hint("use stablehlo.collective_permute in an sdy.manual_computation (jax.shard_map)");
-                error.user_loc = self.module.user_loc(op);
+                error.user_loc = self.rw.module.user_loc(op);
                 self.errors.push(error);
                 return;
             }
@@ -44,7 +44,7 @@ impl Pass<'_> {
         let mut note = Diagnostic::warning(Class::Unsupported, "SH0316", message).at(data.span).hint(
             "let a device do it alone, or each with its part, in an sdy.manual_computation (jax.shard_map)",
         );
-        note.user_loc = self.module.user_loc(op);
+        note.user_loc = self.rw.module.user_loc(op);
         self.notes.push(note);
     }
 }

@@ -8,49 +8,44 @@ use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of
 use crate::report::byte_size::bytes_text;
 
 impl Pass<'_> {
-    pub(super) fn manual_computation(
-        &mut self,
-        op: OpId,
-        mut spec: ManualSpec,
-        ready: &mut Ready,
-        out: &mut Vec<OpId>,
-    ) {
-        if let Some(mesh) = mesh_of(self.module, &spec) {
+    pub(super) fn manual_computation(&mut self, op: OpId, mut spec: ManualSpec, ready: &mut Ready) {
+        if let Some(mesh) = mesh_of(self.rw.module, &spec) {
             // Computations inside this one are renamed with it.
-            let is_other = !self.mesh.has_devices_of(&self.module.meshes[mesh]);
+            let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
             if self.scope.is_none()
                 && is_other
-                && let Err(error) = renamed(self.module, op, mesh, self.mesh_id)
+                && let Err(error) = renamed(self.rw.module, op, mesh, self.mesh_id)
             {
                 self.errors.push(*error);
                 return;
             }
-            spec.manual_axes = on_mesh(self.module, mesh, &spec.manual_axes, self.mesh_id);
+            spec.manual_axes = on_mesh(self.rw.module, mesh, &spec.manual_axes, self.mesh_id);
         }
         let scope = self.scope.clone().unwrap_or_default().enter(self.mesh, &spec);
-        let (operands, results) = (self.module.ops[op].operands.clone(), self.module.ops[op].results.clone());
+        let (operands, results) =
+            (self.rw.module.ops[op].operands.clone(), self.rw.module.ops[op].results.clone());
         self.boundary(op, &scope, &operands, &mut spec.in_shardings);
         self.boundary(op, &scope, &results, &mut spec.out_shardings);
         for (i, &to) in spec.in_shardings.iter().enumerate() {
-            self.require(op, i, to, ready, out);
+            self.require(op, i, to, ready);
         }
         let returns = self.inside(&scope, &results, &spec.out_shardings);
-        if let &[body] = self.module.ops[op].regions.as_slice() {
-            let args = self.module.regions[body].args.clone();
+        if let &[body] = self.rw.module.ops[op].regions.as_slice() {
+            let args = self.rw.module.regions[body].args.clone();
             let shardings = self.inside(&scope, &args, &spec.in_shardings);
             for (&arg, sharding) in args.iter().zip(shardings) {
-                self.module.shardings.set(arg, sharding);
+                self.rw.module.shardings.set(arg, sharding);
             }
             let around = self.scope.replace(scope);
             self.region(body, &returns);
             self.scope = around;
         }
         let made = spec.out_shardings.clone();
-        self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
-        out.push(op);
+        self.rw.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
+        self.rw.keep();
         for (i, made) in made.into_iter().enumerate() {
-            if self.module.stored(self.module.ops[op].results[i]).is_some() {
-                self.deliver(op, i, made, ready, out);
+            if self.rw.module.stored(self.rw.module.ops[op].results[i]).is_some() {
+                self.deliver(op, i, made, ready);
             }
         }
     }
@@ -58,28 +53,29 @@ impl Pass<'_> {
     /// Gives each of `values` the sharding in which it crosses the boundary.
     fn boundary(&mut self, op: OpId, body: &Scope, values: &[ValueId], shardings: &mut [ShardingId]) {
         for (&value, id) in values.iter().zip(shardings) {
-            let Some(ty) = self.module.stored(value) else { continue };
-            let closed = tidy(self.module, self.module.shardings.get(*id), self.mesh_id);
+            let Some(ty) = self.rw.module.stored(value) else { continue };
+            let closed = tidy(self.rw.module, self.rw.module.shardings.get(*id), self.mesh_id);
             let divided = boundary_that_divides(self.mesh, body, &closed, &ty.shape);
             if divided != closed {
                 self.warn_of_boundary(op, value, &closed, &divided);
             }
-            *id = self.module.shardings.intern(divided);
+            *id = self.rw.module.shardings.intern(divided);
         }
     }
 
     fn inside(&mut self, body: &Scope, values: &[ValueId], ids: &[ShardingId]) -> Vec<Option<ShardingId>> {
         let mut shardings = Vec::with_capacity(ids.len());
         for (&value, &id) in values.iter().zip(ids) {
-            let sharding = inside(body, self.module.shardings.get(id));
-            let id = self.module.stored(value).is_some().then(|| self.module.shardings.intern(sharding));
+            let sharding = inside(body, self.rw.module.shardings.get(id));
+            let id =
+                self.rw.module.stored(value).is_some().then(|| self.rw.module.shardings.intern(sharding));
             shardings.push(id);
         }
         shardings
     }
 
     fn warn_of_boundary(&mut self, op: OpId, value: ValueId, from: &TensorSharding, to: &TensorSharding) {
-        let Some(ty) = self.module.stored(value) else { return };
+        let Some(ty) = self.rw.module.stored(value) else { return };
         let bytes = ty.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
         let mut warning = Diagnostic::warning(
             Class::Unsupported,
@@ -91,20 +87,20 @@ impl Pass<'_> {
                 bytes_text(bytes)
             ),
         )
-        .at(self.module.ops[op].span)
+        .at(self.rw.module.ops[op].span)
         .bytes(bytes)
         .hint("split a dimension that the free axis divides");
-        warning.user_loc = self.module.user_loc(op);
+        warning.user_loc = self.rw.module.user_loc(op);
         self.warnings.push(Gather { op, warning });
     }
 
     /// Whether an operation by which devices meet or tell themselves apart means something where it stands.
     pub(super) fn check_manual_op(&self, op: OpId) -> Result<(), Box<Diagnostic>> {
-        let data = &self.module.ops[op];
+        let data = &self.rw.module.ops[op];
         let Some(scope) = &self.scope else { return Ok(()) };
         match &data.kind {
             OpKind::ReplicaId | OpKind::PartitionId => Ok(()),
-            _ => device_groups(self.module, op, self.mesh, scope).map(|_| ()),
+            _ => device_groups(self.rw.module, op, self.mesh, scope).map(|_| ()),
         }
     }
 }

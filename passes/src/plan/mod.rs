@@ -51,8 +51,8 @@ mod uneven_reshape;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Build, Builder, Class, DType, Dense, Diagnostic, EntityRef, Func, FuncId, MeshId, Module, OpId, OpKind,
-    ReductionKind, RegionId, ShardingId, TensorSharding, Value, ValueDef, ValueId,
+    Build, Class, DType, Dense, Diagnostic, Func, FuncId, MeshId, Module, OpId, OpKind, ReductionKind,
+    RegionId, Rewriter, ShardingId, TensorSharding, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -126,20 +126,22 @@ pub(crate) fn plan_and_tell(
     let between_steps = staged::split_into_steps(module, body, mesh_id);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
-    let mut pass = Pass {
-        module,
-        mesh: &mesh,
-        mesh_id,
-        scope: None,
-        rounds: None,
-        keep_bytes,
-        planner: Planner::new(&mesh),
-        warnings: Vec::new(),
-        notes,
-        errors: Vec::new(),
+    let (mut gathers, notes, errors) = {
+        let mut pass = Pass {
+            rw: Rewriter::new(module),
+            mesh: &mesh,
+            mesh_id,
+            scope: None,
+            rounds: None,
+            keep_bytes,
+            planner: Planner::new(&mesh),
+            warnings: Vec::new(),
+            notes,
+            errors: Vec::new(),
+        };
+        pass.region(body, &results);
+        (pass.warnings, pass.notes, pass.errors)
     };
-    pass.region(body, &results);
-    let Pass { warnings: mut gathers, notes, errors, .. } = pass;
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -214,7 +216,7 @@ fn set_result_shardings(func: &mut Func, shardings: &[Option<ShardingId>]) {
 }
 
 struct Pass<'m> {
-    module: &'m mut Module,
+    rw: Rewriter<'m>,
     mesh: &'m shardc_ir::Mesh,
     mesh_id: MeshId,
     /// The axes that are manual where the pass is; `None` outside of manual computations.
@@ -245,50 +247,42 @@ impl Pass<'_> {
     /// The same of a region that may be the body of a loop.
     fn region_of(&mut self, rounds: Option<Rounds>, region: RegionId, returns: &[Option<ShardingId>]) {
         let outer = std::mem::replace(&mut self.rounds, rounds);
-        let ops = std::mem::take(&mut self.module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len() + ops.len() / 8);
+        self.rw.enter(region);
         let mut ready = Ready::default();
-        for op in ops {
-            self.op(op, returns, &mut ready, &mut out);
+        while let Some(op) = self.rw.next_op() {
+            self.op(op, returns, &mut ready);
         }
-        self.module.regions[region].ops = out;
         self.rounds = outer;
     }
 
-    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], ready: &mut Ready, out: &mut Vec<OpId>) {
-        let data = &self.module.ops[op];
+    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], ready: &mut Ready) {
+        let data = &self.rw.module.ops[op];
         match &data.kind {
-            OpKind::Return => {
-                self.require_all(op, returns, ready, out);
-                out.push(op);
-            }
+            OpKind::Return => self.require_all(op, returns, ready),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
-                if let Some(sharding) = self.module.shardings.of(data.results[0]) {
-                    self.module.ops[op].kind = OpKind::Reshard(sharding);
+                if let Some(sharding) = self.rw.module.shardings.of(data.results[0]) {
+                    self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
                 }
-                out.push(op);
             }
             OpKind::OptimizationBarrier => {
                 let wanted = self.result_shardings(op);
-                self.require_all(op, &wanted, ready, out);
-                out.push(op);
+                self.require_all(op, &wanted, ready);
             }
             OpKind::PropagationBarrier { .. } => {
                 let wanted = self.result_shardings(op);
                 if let (Some(sharding), [_]) = (wanted[0], data.operands.as_slice()) {
-                    self.module.ops[op].kind = OpKind::Reshard(sharding);
+                    self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
                 }
-                out.push(op);
             }
-            OpKind::ShardingGroup { .. } => {}
+            OpKind::ShardingGroup { .. } => self.rw.erase(),
             OpKind::While => {
                 let wanted = self.result_shardings(op);
-                let rounds = Rounds::of(self.module, op, self.keep_bytes);
-                self.require_all(op, &wanted, ready, out);
-                let regions = self.module.ops[op].regions.clone();
+                let rounds = Rounds::of(self.rw.module, op, self.keep_bytes);
+                self.require_all(op, &wanted, ready);
+                let regions = self.rw.module.ops[op].regions.clone();
                 for &region in &regions {
-                    for (i, &arg) in self.module.regions[region].args.clone().iter().enumerate() {
-                        self.module.shardings.set(arg, wanted[i]);
+                    for (i, &arg) in self.rw.module.regions[region].args.clone().iter().enumerate() {
+                        self.rw.module.shardings.set(arg, wanted[i]);
                     }
                 }
                 if let [cond, body] = regions.as_slice() {
@@ -296,30 +290,31 @@ impl Pass<'_> {
                     self.region(*cond, &[Some(whole)]);
                     self.region_of(rounds, *body, &wanted);
                 }
-                out.push(op);
             }
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
-                self.require_whole(op, ready, out);
-                for region in self.module.ops[op].regions.clone() {
+                self.require_whole(op, ready);
+                for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
                 }
-                out.push(op);
             }
             // Of a tensor whose size is known it would be a constant.
-            OpKind::GetDimensionSize { .. } => self.whole(op, ready, out),
+            OpKind::GetDimensionSize { .. } => self.whole(op, ready),
             // Any sharding of equal elements, or of a count, is made where it is needed.
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => {
                 let result = data.results[0];
-                let pending = self.module.shardings.sharding_of(result);
+                let pending = self.rw.module.shardings.sharding_of(result);
                 if let Some(whole) =
                     pending.filter(|s| !s.unreduced.is_empty()).map(TensorSharding::completed)
-                    && !recompute::is_free_in(self.module, result, self.module.shardings.sharding_of(result))
+                    && !recompute::is_free_in(
+                        self.rw.module,
+                        result,
+                        self.rw.module.shardings.sharding_of(result),
+                    )
                 {
-                    let whole = self.module.shardings.intern(whole);
-                    self.module.shardings.set(result, Some(whole));
+                    let whole = self.rw.module.shardings.intern(whole);
+                    self.rw.module.shardings.set(result, Some(whole));
                 }
-                out.push(op);
             }
             OpKind::Call { callee } => {
                 let message = format!("the call of @{callee} was not inlined");
@@ -327,168 +322,152 @@ impl Pass<'_> {
             }
             OpKind::ManualComputation(spec) => {
                 let spec = (**spec).clone();
-                self.manual_computation(op, spec, ready, out);
+                self.manual_computation(op, spec, ready);
             }
-            kind if is_manual_op(kind) && self.scope.is_none() => self.alone(op, ready, out),
+            kind if is_manual_op(kind) && self.scope.is_none() => self.alone(op, ready),
             kind if is_manual_op(kind) => {
                 if let Err(error) = self.check_manual_op(op) {
                     self.errors.push(*error);
                 }
-                self.by_rule(op, ready, out);
+                self.by_rule(op, ready);
             }
-            OpKind::Constant(_) => self.whole(op, ready, out),
-            OpKind::Rng(_) => self.drawn_by_one(op, ready, out),
+            OpKind::Constant(_) => self.whole(op, ready),
+            OpKind::Rng(_) => self.drawn_by_one(op, ready),
             _ => {
                 self.note_effect(op);
-                self.by_rule(op, ready, out);
+                self.by_rule(op, ready);
             }
         }
     }
 
     fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
-        self.module.ops[op].results.iter().map(|&v| self.module.shardings.of(v)).collect()
+        self.rw.module.ops[op].results.iter().map(|&v| self.rw.module.shardings.of(v)).collect()
     }
 
     fn replicated(&mut self, rank: usize) -> ShardingId {
-        self.module.shardings.intern(TensorSharding::replicated(self.mesh_id, rank))
+        self.rw.module.shardings.intern(TensorSharding::replicated(self.mesh_id, rank))
     }
 
-    fn require_all(
-        &mut self,
-        op: OpId,
-        wanted: &[Option<ShardingId>],
-        ready: &mut Ready,
-        out: &mut Vec<OpId>,
-    ) {
+    fn require_all(&mut self, op: OpId, wanted: &[Option<ShardingId>], ready: &mut Ready) {
         for (i, &sharding) in wanted.iter().enumerate() {
             if let Some(sharding) = sharding {
-                self.require(op, i, sharding, ready, out);
+                self.require(op, i, sharding, ready);
             }
         }
     }
 
-    fn require_whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        for i in 0..self.module.ops[op].operands.len() {
-            let operand = self.module.ops[op].operands[i];
-            if let Some(ty) = self.module.stored(operand) {
+    fn require_whole(&mut self, op: OpId, ready: &mut Ready) {
+        for i in 0..self.rw.module.ops[op].operands.len() {
+            let operand = self.rw.module.ops[op].operands[i];
+            if let Some(ty) = self.rw.module.stored(operand) {
                 let whole = self.replicated(ty.rank());
-                self.require(op, i, whole, ready, out);
+                self.require(op, i, whole, ready);
             }
         }
     }
 
     /// Makes operand `i` of `op` come in the sharding `to`.
-    fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        let Some(&value) = self.module.ops[op].operands.get(i) else { return };
-        self.module.ops[op].operands[i] = self.available(op, value, to, ready, out);
+    fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready) {
+        let Some(&value) = self.rw.module.ops[op].operands.get(i) else { return };
+        self.rw.module.ops[op].operands[i] = self.available(value, to, ready);
     }
 
-    /// `value` in the sharding `to`, for the operation `at`.
-    fn available(
-        &mut self,
-        at: OpId,
-        value: ValueId,
-        to: ShardingId,
-        ready: &mut Ready,
-        out: &mut Vec<OpId>,
-    ) -> ValueId {
-        let Some(from) = self.module.shardings.sharding_of(value) else { return value };
-        let wanted = self.module.shardings.get(to);
+    /// `value` in the sharding `to`, for the operation at hand.
+    fn available(&mut self, value: ValueId, to: ShardingId, ready: &mut Ready) -> ValueId {
+        let Some(from) = self.rw.module.shardings.sharding_of(value) else { return value };
+        let wanted = self.rw.module.shardings.get(to);
         if from.same_placement(wanted) {
             return value;
         }
         if let Some(known) = ready.get(value, to) {
             return known;
         }
-        let detour = detour(self.module, &mut self.planner, value, wanted);
-        let made = match (recompute::recompute(self.module, value, to, out), detour) {
+        let detour = detour(self.rw.module, &mut self.planner, value, wanted);
+        let made = match (recompute::recompute(&mut self.rw, value, to), detour) {
             (Some(copy), _) => copy,
-            (None, Some(detour)) => self.around(at, detour, ready, out),
-            (None, None) => self.reshard(at, value, to, out),
+            (None, Some(detour)) => self.around(detour, ready),
+            (None, None) => self.reshard(value, to),
         };
         ready.insert(value, to, made);
         made
     }
 
     /// Moves a smaller value and makes the wanted one of it again.
-    fn around(&mut self, at: OpId, detour: Detour, ready: &mut Ready, out: &mut Vec<OpId>) -> ValueId {
-        let to = self.module.shardings.intern(detour.to);
-        let mut value = self.available(at, detour.source, to, ready, out);
+    fn around(&mut self, detour: Detour, ready: &mut Ready) -> ValueId {
+        let to = self.rw.module.shardings.intern(detour.to);
+        let mut value = self.available(detour.source, to, ready);
         for (op, sharding) in detour.again {
-            value = recompute::again(self.module, op, &[value], sharding, out);
+            value = recompute::again(&mut self.rw, op, &[value], sharding);
         }
         value
     }
 
-    fn reshard(&mut self, at: OpId, value: ValueId, to: ShardingId, out: &mut Vec<OpId>) -> ValueId {
-        let ty = self.module.values[value].ty;
-        let mut b = Builder::new(self.module);
-        b.from_op(at);
-        let result = b.op1(OpKind::Reshard(to), &[value], ty);
-        out.extend(b.take());
-        self.module.shardings.set(result, Some(to));
+    fn reshard(&mut self, value: ValueId, to: ShardingId) -> ValueId {
+        let ty = self.rw.module.values[value].ty;
+        let result = self.rw.op1(OpKind::Reshard(to), &[value], ty);
+        self.rw.module.shardings.set(result, Some(to));
         result
     }
 
     /// An operation that every device does in full.
-    fn whole(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        let whole: SmallVec<[TensorSharding; 4]> = self.module.ops[op]
+    fn whole(&mut self, op: OpId, ready: &mut Ready) {
+        let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
             .operands
             .iter()
-            .map(|&v| TensorSharding::replicated(self.mesh_id, self.module.rank(v)))
+            .map(|&v| TensorSharding::replicated(self.mesh_id, self.rw.module.rank(v)))
             .collect();
         let warning = self.gather_warning(op, None, &whole, ready);
         self.warnings.extend(warning);
-        self.require_whole(op, ready, out);
-        out.push(op);
-        for i in 0..self.module.ops[op].results.len() {
-            let value = self.module.ops[op].results[i];
-            if let Some(ty) = self.module.stored(value) {
+        self.require_whole(op, ready);
+        self.rw.keep();
+        for i in 0..self.rw.module.ops[op].results.len() {
+            let value = self.rw.module.ops[op].results[i];
+            if let Some(ty) = self.rw.module.stored(value) {
                 let whole = self.replicated(ty.rank());
-                self.deliver(op, i, whole, ready, out);
+                self.deliver(op, i, whole, ready);
             }
         }
     }
 
     /// An operation of which every device would make something else: one does it for all, as an addend to which the others
     /// add nothing.
-    fn drawn_by_one(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        self.require_whole(op, ready, out);
-        out.push(op);
-        let Some(ty) = self.module.tensor(self.module.ops[op].results[0]) else { return };
+    fn drawn_by_one(&mut self, op: OpId, ready: &mut Ready) {
+        self.require_whole(op, ready);
+        self.rw.keep();
+        let Some(ty) = self.rw.module.tensor(self.rw.module.ops[op].results[0]) else { return };
         let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
         made.unreduced = self.scope.clone().unwrap_or_default().free_axes(self.mesh);
         made.reduction = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
-        let made = self.module.shardings.intern(made);
-        self.deliver(op, 0, made, ready, out);
+        let made = self.rw.module.shardings.intern(made);
+        self.deliver(op, 0, made, ready);
     }
 
-    fn by_rule(&mut self, op: OpId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        let Some(decision) = rule_of(self.module, op)
-            .map(|rule| support::planning_rule(self.module, op, rule))
+    fn by_rule(&mut self, op: OpId, ready: &mut Ready) {
+        let Some(decision) = rule_of(self.rw.module, op)
+            .map(|rule| support::planning_rule(self.rw.module, op, rule))
             .and_then(|rule| self.decide(op, &rule, ready))
         else {
-            self.whole(op, ready, out);
+            self.whole(op, ready);
             return;
         };
         self.warnings.extend(decision.warning);
-        let num_operands = self.module.ops[op].operands.len();
+        let num_operands = self.rw.module.ops[op].operands.len();
         let mut ids = SmallVec::<[ShardingId; 4]>::new();
         for sharding in decision.shardings {
-            ids.push(self.module.shardings.intern(sharding));
+            ids.push(self.rw.module.shardings.intern(sharding));
         }
         for (i, &id) in ids[..num_operands].iter().enumerate() {
-            self.require(op, i, id, ready, out);
+            self.require(op, i, id, ready);
         }
-        out.push(op);
+        self.rw.keep();
         for (i, &id) in ids[num_operands..].iter().enumerate() {
-            self.deliver(op, i, id, ready, out);
+            self.deliver(op, i, id, ready);
         }
     }
 
     /// How an operation with a rule is done; `None` if some operand or result has no sharding.
     fn decide(&mut self, op: OpId, rule: &ShardingRule, ready: &Ready) -> Option<Decision> {
-        let module = &*self.module;
+        let module = &*self.rw.module;
         let data = &module.ops[op];
         let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
             .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
@@ -534,27 +513,20 @@ impl Pass<'_> {
         })
     }
 
-    /// Result `i` of `op`, which the caller has placed, comes in the sharding `made`: where propagation
+    /// Result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation
     /// wanted another, the old value becomes the result of a reshard.
-    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, ready: &mut Ready, out: &mut Vec<OpId>) {
-        let wanted_value = self.module.ops[op].results[i];
-        let Some(wanted) = self.module.shardings.of(wanted_value) else { return };
-        if self.module.shardings.get(made).same_placement(self.module.shardings.get(wanted)) {
-            self.module.shardings.set(wanted_value, Some(made));
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, ready: &mut Ready) {
+        let wanted_value = self.rw.module.ops[op].results[i];
+        let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
+        if self.rw.module.shardings.get(made).same_placement(self.rw.module.shardings.get(wanted)) {
+            self.rw.module.shardings.set(wanted_value, Some(made));
             return;
         }
-        let ty = self.module.values[wanted_value].ty;
-        let fresh = self.module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
-        self.module.ops[op].results[i] = fresh;
-        self.module.shardings.set(fresh, Some(made));
-        let reshard = OpId::new(self.module.ops.len());
-        let placed = self.module.add_op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
-        debug_assert_eq!(placed, reshard);
-        self.module.ops[placed].results.push(wanted_value);
-        self.module.ops[placed].span = self.module.ops[op].span;
-        self.module.ops[placed].loc = self.module.ops[op].loc;
-        self.module.values[wanted_value].def = ValueDef::Result(placed, 0);
-        out.push(placed);
+        self.rw.module.renew_result(op, i);
+        let fresh = self.rw.module.ops[op].results[i];
+        self.rw.module.shardings.set(fresh, Some(made));
+        let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
+        self.rw.module.give_result(reshard, wanted_value);
         ready.insert(wanted_value, made, fresh);
     }
 
@@ -566,16 +538,17 @@ impl Pass<'_> {
         required: &[TensorSharding],
         ready: &Ready,
     ) -> Option<Gather> {
-        let data = &self.module.ops[op];
+        let data = &self.rw.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
             let (Some(from), Some(ty)) =
-                (self.module.shardings.sharding_of(value), self.module.stored(value))
+                (self.rw.module.shardings.sharding_of(value), self.rw.module.stored(value))
             else {
                 continue;
             };
             // Who asked for it first was told.
-            let is_ready = ready.shardings(value).any(|id| self.module.shardings.get(id).same_placement(to));
-            if from.same_placement(to) || is_ready || recompute::is_free(self.module, value) {
+            let is_ready =
+                ready.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
+            if from.same_placement(to) || is_ready || recompute::is_free(self.rw.module, value) {
                 continue;
             }
             let cannot_split = |dim: usize| match rule {
@@ -595,7 +568,7 @@ impl Pass<'_> {
             let is_alike = |dim: usize| {
                 let factor = rule.and_then(|(rule, _)| Some((rule, *rule.operands[i].dims[dim].first()?)));
                 let place = factor.and_then(|(rule, f)| rule.results.first()?.find(f));
-                let result = data.results.first().and_then(|&v| self.module.shardings.sharding_of(v));
+                let result = data.results.first().and_then(|&v| self.rw.module.shardings.sharding_of(v));
                 place.zip(result).is_some_and(|((d, _), result)| result.axes(d) == from.axes(dim))
             };
             let has: Parts = to.dims.iter().flat_map(|dim| parts(self.mesh, &dim.axes)).collect();
@@ -616,7 +589,7 @@ impl Pass<'_> {
                 format!(
                     "{} needs dimension {dim} of operand {i} whole on every device: {}, sharded {}, {}",
                     data.kind.title(),
-                    self.module.types.display(self.module.values[value].ty),
+                    self.rw.module.types.display(self.rw.module.values[value].ty),
                     from.display(self.mesh),
                     bytes_text(bytes)
                 ),
@@ -634,7 +607,7 @@ impl Pass<'_> {
             } else {
                 "shardc cannot do this operation on parts of that dimension yet; shard another dimension of the operand to avoid the gather"
             });
-            warning.user_loc = self.module.user_loc(op);
+            warning.user_loc = self.rw.module.user_loc(op);
             return Some(Gather { op, warning });
         }
         None

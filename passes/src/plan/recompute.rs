@@ -1,7 +1,7 @@
 //! Values that are cheaper to make again than to move: constants of equal elements, counts, and broadcasts
 //! of scalars.
 
-use shardc_ir::{Build, Builder, Dense, Module, OpId, OpKind, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{Dense, Module, OpId, OpKind, Rewriter, ShardingId, TensorSharding, ValueId};
 
 use crate::analysis::reducer::{is_idempotent, is_identity};
 
@@ -28,36 +28,28 @@ pub(super) fn is_free_in(module: &Module, value: ValueId, sharding: Option<&Tens
 }
 
 /// A copy of `value` in the sharding `to`, if it [is free](is_free).
-pub(crate) fn recompute(
-    module: &mut Module,
-    value: ValueId,
-    to: ShardingId,
-    out: &mut Vec<OpId>,
-) -> Option<ValueId> {
+pub(super) fn recompute(rw: &mut Rewriter<'_>, value: ValueId, to: ShardingId) -> Option<ValueId> {
+    let module = &*rw.module;
     if !is_free_in(module, value, Some(module.shardings.get(to))) {
         return None;
     }
     let op = module.def_op(value)?;
     let operands = module.ops[op].operands.clone();
     let sharding = module.shardings.get(to).clone();
-    Some(again(module, op, &operands, sharding, out))
+    Some(again(rw, op, &operands, sharding))
 }
 
 /// Another `op`, which has one result, of these operands; its result has this sharding.
 pub(super) fn again(
-    module: &mut Module,
+    rw: &mut Rewriter<'_>,
     op: OpId,
     operands: &[ValueId],
     sharding: TensorSharding,
-    out: &mut Vec<OpId>,
 ) -> ValueId {
-    let kind = module.ops[op].kind.clone();
-    let ty = module.values[module.ops[op].results[0]].ty;
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let copy = b.op1(kind, operands, ty);
-    out.extend(b.take());
-    let sharding = module.shardings.intern(sharding);
-    module.shardings.set(copy, Some(sharding));
+    let kind = rw.module.ops[op].kind.clone();
+    let ty = rw.module.values[rw.module.ops[op].results[0]].ty;
+    let copy = rw.op1_like(op, kind, operands, ty);
+    let sharding = rw.module.shardings.intern(sharding);
+    rw.module.shardings.set(copy, Some(sharding));
     copy
 }

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Build, Builder, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, TensorSharding, ValueId,
+    Build, DType, DimSharding, MeshId, Module, OpId, OpKind, RegionId, Rewriter, TensorSharding, ValueId,
 };
 
 use crate::analysis::regions::program_regions;
@@ -19,23 +19,22 @@ use crate::analysis::regions::program_regions;
 /// the steps.
 pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
-    for region in program_regions(module, body) {
+    let mut rw = Rewriter::new(module);
+    for region in program_regions(rw.module, body) {
         let is_candidate = |&op: &OpId| {
             matches!(
-                module.ops[op].kind,
+                rw.module.ops[op].kind,
                 OpKind::Reduce { .. } | OpKind::ReduceWindow(_) | OpKind::TopK { .. } | OpKind::Reshape
             )
         };
-        if !module.regions[region].ops.iter().any(is_candidate) {
+        if !rw.module.regions[region].ops.iter().any(is_candidate) {
             continue;
         }
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len());
-        for op in ops {
-            let mut steps =
-                Steps { module, mesh, at: op, out: &mut out, after: None, reshards: &mut reshards };
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            let mut steps = Steps { rw: &mut rw, mesh, at: op, reshards: &mut reshards };
             // Where it returns nothing there is nothing to take apart.
-            let _ = match &steps.module.ops[op].kind {
+            let _ = match &steps.rw.module.ops[op].kind {
                 OpKind::Reduce { dims } => {
                     let dims = dims.clone();
                     steps.reduce(&dims)
@@ -48,27 +47,20 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                 OpKind::Reshape => steps.reshape(),
                 _ => None,
             };
-            let after = steps.after;
-            out.push(op);
-            out.extend(after);
         }
-        module.regions[region].ops = out;
     }
     reshards
 }
 
 /// Puts operations in front of one, all from its place.
-pub(super) struct Steps<'m> {
-    pub(super) module: &'m mut Module,
+pub(super) struct Steps<'a, 'm> {
+    pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,
     pub(super) at: OpId,
-    pub(super) out: &'m mut Vec<OpId>,
-    /// What comes behind it.
-    pub(super) after: Option<OpId>,
-    reshards: &'m mut FxHashSet<OpId>,
+    reshards: &'a mut FxHashSet<OpId>,
 }
 
-impl Steps<'_> {
+impl Steps<'_, '_> {
     pub(super) fn emit(
         &mut self,
         kind: OpKind,
@@ -77,26 +69,20 @@ impl Steps<'_> {
         dtype: DType,
         dims: &[DimSharding],
     ) -> ValueId {
-        let ty = self.module.types.tensor(shape, dtype);
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let value = builder.op1(kind, operands, ty);
-        self.out.extend(builder.take());
+        let ty = self.rw.module.types.tensor(shape, dtype);
+        let value = self.rw.op1(kind, operands, ty);
         self.place(value, dims);
         value
     }
 
     pub(super) fn place(&mut self, value: ValueId, dims: &[DimSharding]) {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
-        let id = self.module.shardings.intern(sharding);
-        self.module.shardings.set(value, Some(id));
+        let id = self.rw.module.shardings.intern(sharding);
+        self.rw.module.shardings.set(value, Some(id));
     }
 
     pub(super) fn splat(&mut self, bytes: &[u8], dtype: DType) -> ValueId {
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let value = builder.splat(bytes, &[], dtype);
-        self.out.extend(builder.take());
+        let value = self.rw.splat(bytes, &[], dtype);
         self.place(value, &[]);
         value
     }
@@ -104,13 +90,13 @@ impl Steps<'_> {
     /// `value` in another sharding.
     pub(super) fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
-        let id = self.module.shardings.intern(sharding);
-        let (shape, dtype) = match self.module.tensor(value) {
+        let id = self.rw.module.shardings.intern(sharding);
+        let (shape, dtype) = match self.rw.module.tensor(value) {
             Some(ty) => (ty.shape.clone(), ty.dtype),
             None => return value,
         };
         let value = self.emit(OpKind::Reshard(id), &[value], &shape, dtype, dims);
-        self.reshards.extend(self.module.def_op(value));
+        self.reshards.extend(self.rw.module.def_op(value));
         value
     }
 
@@ -120,8 +106,8 @@ impl Steps<'_> {
         value: ValueId,
         dims: impl IntoIterator<Item = usize>,
     ) -> Option<Vec<(usize, i64)>> {
-        let sharding = self.module.shardings.sharding_of(value)?;
-        let mesh = &self.module.meshes[self.mesh];
+        let sharding = self.rw.module.shardings.sharding_of(value)?;
+        let mesh = &self.rw.module.meshes[self.mesh];
         Some(dims.into_iter().map(|d| (d, sharding.shards(mesh, d))).filter(|&(_, k)| k > 1).collect())
     }
 }

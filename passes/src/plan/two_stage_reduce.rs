@@ -9,15 +9,15 @@
 //! the order of the elements stays, so that of equal elements the first is found.
 
 use shardc_ir::{
-    BinaryOp, Build, Builder, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind,
-    SizeList, Value, ValueDef, ValueId, ValueMap, clone_region,
+    BinaryOp, Build, DType, DimList, DimSharding, GatherSpec, OpKind, PadSpec, ReductionKind, SizeList,
+    ValueId, ValueMap, clone_region,
 };
 
 use super::staged::Steps;
 use super::support::splits_reduce;
 use crate::analysis::reducer::{identity, reduction_of};
 
-impl Steps<'_> {
+impl Steps<'_, '_> {
     /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.
     pub(super) fn blocks(
         &mut self,
@@ -25,8 +25,8 @@ impl Steps<'_> {
         split: &[(usize, i64)],
         fill: ValueId,
     ) -> Option<ValueId> {
-        let ty = self.module.tensor(value)?.clone();
-        let sharding = self.module.shardings.sharding_of(value)?.dims.to_vec();
+        let ty = self.rw.module.tensor(value)?.clone();
+        let sharding = self.rw.module.shardings.sharding_of(value)?.dims.to_vec();
         let mut padded = ty.shape.to_vec();
         let mut high = SizeList::from_elem(0, ty.rank());
         for &(dim, k) in split {
@@ -57,10 +57,10 @@ impl Steps<'_> {
 
     /// The initial value that counts for nothing: that of the program, unless the reduction is a known one.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
-        let data = &self.module.ops[self.at];
+        let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
-        let kind = data.regions.first().and_then(|&region| reduction_of(self.module, region, inputs));
-        let dtype = self.module.tensor(init)?.dtype;
+        let kind = data.regions.first().and_then(|&region| reduction_of(self.rw.module, region, inputs));
+        let dtype = self.rw.module.tensor(init)?.dtype;
         // Truth values wrap round as numbers of one bit do.
         let kind = kind.map(|kind| match (kind, dtype) {
             (ReductionKind::Add, DType::I1) => ReductionKind::Or,
@@ -74,10 +74,10 @@ impl Steps<'_> {
     }
 
     pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
-        let operands = self.module.ops[self.at].operands.clone();
+        let operands = self.rw.module.ops[self.at].operands.clone();
         let inputs = operands.len() / 2;
         let split = self.split_dims(*operands.first()?, reduced.iter().map(|&d| d as usize))?;
-        if split.is_empty() || splits_reduce(self.module, self.at) {
+        if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
         // Where dimensions are once those that are split are two.
@@ -94,66 +94,60 @@ impl Steps<'_> {
             neutral.push(fill);
             parts.push(self.blocks(operand, &split, fill)?);
         }
-        let shape = self.module.tensor(*parts.first()?)?.shape.clone();
-        let dims = self.module.shardings.sharding_of(*parts.first()?)?.dims.clone();
+        let shape = self.rw.module.tensor(*parts.first()?)?.shape.clone();
+        let dims = self.rw.module.shardings.sharding_of(*parts.first()?)?.dims.clone();
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !inner.contains(d)).collect();
         let kept_shape: Vec<i64> = kept.iter().map(|&d| shape[d]).collect();
         let kept_dims: Vec<DimSharding> = kept.iter().map(|&d| dims[d].clone()).collect();
         let types: Vec<_> = parts
             .iter()
             .map(|&part| {
-                let dtype = self.module.tensor(part)?.dtype;
-                Some(self.module.types.tensor(&kept_shape, dtype))
+                let dtype = self.rw.module.tensor(part)?.dtype;
+                Some(self.rw.module.types.tensor(&kept_shape, dtype))
             })
             .collect::<Option<_>>()?;
 
-        let region = *self.module.ops[self.at].regions.first()?;
-        let region = clone_region(self.module, region, &mut ValueMap::new());
+        let region = *self.rw.module.ops[self.at].regions.first()?;
+        let region = clone_region(self.rw.module, region, &mut ValueMap::new());
         let kind = OpKind::Reduce { dims: inner.iter().map(|&d| d as u32).collect() };
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let step = builder.op(kind, &[parts, neutral].concat(), &types, &[region]);
-        self.out.extend(builder.take());
+        let step = self.rw.op(kind, &[parts, neutral].concat(), &types, &[region]);
 
         let whole: Vec<DimSharding> = kept
             .iter()
             .map(|d| if first.contains(d) { DimSharding::default() } else { dims[*d].clone() })
             .collect();
-        for (i, partial) in self.module.ops[step].results.clone().into_iter().enumerate() {
+        for (i, partial) in self.rw.module.ops[step].results.clone().into_iter().enumerate() {
             self.place(partial, &kept_dims);
             let gathered = self.reshard(partial, &whole);
-            self.module.ops[self.at].operands[i] = gathered;
+            self.rw.module.ops[self.at].operands[i] = gathered;
         }
         let left = kept.iter().enumerate().filter(|(_, d)| first.contains(d)).map(|(i, _)| i as u32);
-        self.module.ops[self.at].kind = OpKind::Reduce { dims: left.collect() };
+        self.rw.module.ops[self.at].kind = OpKind::Reduce { dims: left.collect() };
         Some(())
     }
 
     /// The largest of each block, of which the largest are taken; where these were is looked up.
     pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
-        let operand = *self.module.ops[self.at].operands.first()?;
-        let ty = self.module.tensor(operand)?.clone();
+        let operand = *self.rw.module.ops[self.at].operands.first()?;
+        let ty = self.rw.module.tensor(operand)?.clone();
         let last = ty.rank().checked_sub(1)?;
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
         // Nothing is won where most are taken; and indices are counted in `i32`.
-        let &[largest, indices] = self.module.ops[self.at].results.as_slice() else { return None };
-        let index = self.module.tensor(indices)?.dtype;
+        let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
+        let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
             return None;
         }
         let lowest = self.splat(&identity(ReductionKind::Max, ty.dtype)?, ty.dtype);
         let parts = self.blocks(operand, &[split], lowest)?;
-        let mut shape = self.module.tensor(parts)?.shape.to_vec();
-        let mut dims = self.module.shardings.sharding_of(parts)?.dims.to_vec();
+        let mut shape = self.rw.module.tensor(parts)?.shape.to_vec();
+        let mut dims = self.rw.module.shardings.sharding_of(parts)?.dims.to_vec();
         shape[last + 1] = few;
-        let types = [ty.dtype, index].map(|dtype| self.module.types.tensor(&shape, dtype));
-        let mut builder = Builder::new(self.module);
-        builder.from_op(self.at);
-        let step = builder.op(OpKind::TopK { k: few, stable }, &[parts], &types, &[]);
-        self.out.extend(builder.take());
-        let &[values, places] = self.module.ops[step].results.as_slice() else { return None };
+        let types = [ty.dtype, index].map(|dtype| self.rw.module.types.tensor(&shape, dtype));
+        let step = self.rw.op(OpKind::TopK { k: few, stable }, &[parts], &types, &[]);
+        let &[values, places] = self.rw.module.ops[step].results.as_slice() else { return None };
         self.place(values, &dims);
         self.place(places, &dims);
 
@@ -175,14 +169,13 @@ impl Steps<'_> {
             let flat = self.emit(OpKind::Reshape, &[*value], &shape, dtype, &dims);
             *value = self.reshard(flat, &whole);
         }
-        self.module.ops[self.at].operands[0] = gathered[0];
+        self.rw.module.ops[self.at].operands[0] = gathered[0];
 
         // The operation now says which of the gathered ones they are, from which their places are looked up.
-        let fresh = Value { ty: self.module.values[indices].ty, def: ValueDef::Result(self.at, 1) };
-        let chosen = self.module.values.push(fresh);
-        self.module.ops[self.at].results[1] = chosen;
-        let sharding = self.module.shardings.of(largest);
-        self.module.shardings.set(chosen, sharding);
+        self.rw.module.renew_result(self.at, 1);
+        let chosen = self.rw.module.ops[self.at].results[1];
+        let sharding = self.rw.module.shardings.of(largest);
+        self.rw.module.shardings.set(chosen, sharding);
         self.look_up(gathered[1], chosen, indices, last);
         Some(())
     }
@@ -200,12 +193,8 @@ impl Steps<'_> {
             slice_sizes: SizeList::from_elem(1, last + 1),
             indices_are_sorted: None,
         };
-        let gather = self.module.add_op(OpKind::Gather(Box::new(spec)), &[places, chosen], &[], &[]);
-        let (span, loc) = (self.module.ops[self.at].span, self.module.ops[self.at].loc);
-        let data = &mut self.module.ops[gather];
-        (data.span, data.loc) = (span, loc);
-        data.results.push(old);
-        self.module.values[old].def = ValueDef::Result(gather, 0);
-        self.after = Some(gather);
+        self.rw.keep();
+        let gather = self.rw.op(OpKind::Gather(Box::new(spec)), &[places, chosen], &[], &[]);
+        self.rw.module.give_result(gather, old);
     }
 }

@@ -47,18 +47,19 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<Group> {
     out
 }
 
-impl Steps<'_> {
+impl Steps<'_, '_> {
     /// A reshape whose operand and result are split by the same axes along the major dimension of one group, not both of
     /// them evenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
-            (*self.module.ops[self.at].operands.first()?, self.module.ops[self.at].results[0]);
-        let (input, output) = (self.module.tensor(operand)?.clone(), self.module.tensor(result)?.clone());
+            (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);
+        let (input, output) =
+            (self.rw.module.tensor(operand)?.clone(), self.rw.module.tensor(result)?.clone());
         let (from, to) = (self.dims(operand)?, self.dims(result)?);
         if input.shape.contains(&0) || !input.is_static() || !output.is_static() {
             return None;
         }
-        let mesh = &self.module.meshes[self.mesh];
+        let mesh = &self.rw.module.meshes[self.mesh];
         let fits = |group: &Group| {
             let (d, p) = group.major(&input.shape, &output.shape)?;
             let alone = |(start, end): (usize, usize), major: usize, dims: &[DimSharding]| {
@@ -115,7 +116,7 @@ impl Steps<'_> {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
         if rows(output.shape[p]) == output.shape[p] {
-            self.module.ops[self.at].operands[0] = value;
+            self.rw.module.ops[self.at].operands[0] = value;
             return Some(());
         }
         let mut shape = output.shape.to_vec();
@@ -126,14 +127,14 @@ impl Steps<'_> {
             limit: SizeList::from_slice(&output.shape),
             stride: SizeList::from_elem(1, shape.len()),
         };
-        let op = &mut self.module.ops[self.at];
+        let op = &mut self.rw.module.ops[self.at];
         op.kind = OpKind::Slice(Box::new(spec));
         op.operands[0] = value;
         Some(())
     }
 
     fn dims(&self, value: ValueId) -> Option<Vec<DimSharding>> {
-        Some(self.module.shardings.sharding_of(value)?.dims.to_vec())
+        Some(self.rw.module.shardings.sharding_of(value)?.dims.to_vec())
     }
 
     /// What fills what is read by nobody.

@@ -1,8 +1,8 @@
 //! Replaces reshards by the collectives that they take.
 
 use shardc_ir::{
-    Build, Builder, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind,
-    RegionId, TensorSharding, ValueId, ValueMap,
+    Build, Class, Diagnostic, EntityRef, MeshCollective, MeshCollectiveKind, Module, OpId, OpKind, RegionId,
+    Rewriter, TensorSharding, ValueId,
 };
 
 use super::{Planner, ReshardStep};
@@ -19,9 +19,8 @@ use crate::report::warnings::counted;
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
-    let mut forward = ValueMap::new();
     let mut found = Found::default();
-    lower_region(module, body, 1, &mut planners, &mut forward, &mut found);
+    lower_region(&mut Rewriter::new(module), body, 1, &mut planners, &mut found);
     if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }
 }
 
@@ -34,27 +33,25 @@ struct Found {
 
 /// Lowers a region that runs `runs` times.
 fn lower_region(
-    module: &mut Module,
+    rw: &mut Rewriter<'_>,
     region: RegionId,
     runs: u64,
     planners: &mut [Planner<'_>],
-    forward: &mut ValueMap,
     found: &mut Found,
 ) {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    for op in ops {
-        forward.rewrite(&mut module.ops[op].operands);
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        let module = &mut *rw.module;
         if let OpKind::Reshard(to) | OpKind::ShardingConstraint(to) = module.ops[op].kind {
             let operand = module.ops[op].operands[0];
             let (Some(from), Some(ty)) = (module.shardings.sharding_of(operand), module.stored(operand))
             else {
-                forward.insert(module.ops[op].results[0], operand);
+                rw.replace(&[operand]);
                 continue;
             };
             let to = module.shardings.get(to);
             if from.same_placement(to) {
-                forward.insert(module.ops[op].results[0], operand);
+                rw.replace(&[operand]);
                 continue;
             }
             let planner = &mut planners[from.mesh.index()];
@@ -71,8 +68,8 @@ fn lower_region(
                 Some(steps) => {
                     let warning = whole_between(module, op, from, to, &steps);
                     found.warnings.extend(warning.map(|warning| counted(warning, runs)));
-                    let result = emit(module, op, operand, steps, &mut out);
-                    forward.insert(module.ops[op].results[0], result);
+                    let result = emit(rw, operand, steps);
+                    rw.replace(&[result]);
                 }
                 None => {
                     let mesh = &module.meshes[to.mesh];
@@ -97,31 +94,20 @@ fn lower_region(
             _ => runs,
         };
         for inner in module.ops[op].regions.clone() {
-            lower_region(module, inner, inside, planners, forward, found);
+            lower_region(rw, inner, inside, planners, found);
         }
-        out.push(op);
     }
-    module.regions[region].ops = out;
 }
 
-fn emit(
-    module: &mut Module,
-    at: OpId,
-    operand: ValueId,
-    steps: Vec<ReshardStep>,
-    out: &mut Vec<OpId>,
-) -> ValueId {
+fn emit(rw: &mut Rewriter<'_>, operand: ValueId, steps: Vec<ReshardStep>) -> ValueId {
     let mut value = operand;
     for step in steps {
-        let ty = module.values[value].ty;
+        let ty = rw.module.values[value].ty;
         let mesh = step.out.mesh;
-        let sharding = module.shardings.intern(step.out);
-        let mut b = Builder::new(module);
-        b.from_op(at);
+        let sharding = rw.module.shardings.intern(step.out);
         let collective = MeshCollective { mesh, kind: step.kind, out: sharding };
-        value = b.op1(OpKind::MeshCollective(Box::new(collective)), &[value], ty);
-        out.extend(b.take());
-        module.shardings.set(value, Some(sharding));
+        value = rw.op1(OpKind::MeshCollective(Box::new(collective)), &[value], ty);
+        rw.module.shardings.set(value, Some(sharding));
     }
     value
 }

@@ -27,25 +27,7 @@ pub struct Check {
 /// process.
 #[must_use]
 pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
-    let check = |found: FoundPlugin| {
-        let health = match program {
-            None => look(found.kind, &found.path),
-            Some(program) => look_in_child(program, found.kind, &found.path).unwrap_or_else(|error| {
-                let reason = match error {
-                    RuntimeError::ChildDied { how, stderr_tail } if stderr_tail.is_empty() => {
-                        format!("its process {how}")
-                    }
-                    RuntimeError::ChildDied { how, stderr_tail } => {
-                        format!("its process {how}; it last wrote:\n{stderr_tail}")
-                    }
-                    other => other.to_string(),
-                };
-                Health::Broken { reason }
-            }),
-        };
-        Check { kind: found.kind, found: Some(found), health }
-    };
-    let mut checks: Vec<Check> = list(environment).into_iter().map(check).collect();
+    let mut checks: Vec<Check> = list(environment).into_iter().map(|found| check(found, program)).collect();
     for kind in PluginKind::ALL {
         if !checks.iter().any(|check| check.kind == kind) {
             let absent = RuntimeError::PluginNotFound { kind: kind.to_string(), looked: Vec::new() };
@@ -55,4 +37,25 @@ pub fn doctor(environment: &Environment, program: Option<&Path>) -> Vec<Check> {
     }
     checks.sort_by_key(|check| check.kind);
     checks
+}
+
+/// Looks at one plugin; `program` is as for [`doctor`].
+#[must_use]
+pub fn check(found: FoundPlugin, program: Option<&Path>) -> Check {
+    let health = match program {
+        None => look(found.kind, &found.path),
+        Some(program) => look_in_child(program, found.kind, &found.path).unwrap_or_else(|error| {
+            let reason = match error {
+                RuntimeError::ChildDied { how, stderr_tail } if stderr_tail.is_empty() => {
+                    format!("its process {how}")
+                }
+                RuntimeError::ChildDied { how, stderr_tail } => {
+                    format!("its process {how}; it last wrote:\n{stderr_tail}")
+                }
+                other => other.to_string(),
+            };
+            Health::Broken { reason }
+        }),
+    };
+    Check { kind: found.kind, found: Some(found), health }
 }

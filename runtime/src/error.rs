@@ -89,8 +89,8 @@ impl PjrtCode {
     }
 }
 
-/// An error of the runtime.
-#[derive(Debug, thiserror::Error)]
+/// An error of the runtime. `Debug` says what `Display` says, so that an error that leaves `main` can be read.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
     /// No plugin of this kind is installed where shardc looks.
@@ -274,6 +274,13 @@ pub enum RuntimeError {
         /// The system's reason.
         source: std::io::Error,
     },
+}
+
+/// What `Display` says: `main` shows an error so.
+impl fmt::Debug for RuntimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl RuntimeError {
@@ -519,4 +526,17 @@ fn is_missing_custom_call(message: &str) -> bool {
     // XLA has two ways of calling out, and a message for each.
     message.contains("No FFI handler registered")
         || (message.contains("custom call") && message.contains("No registered"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_says_what_display_says() {
+        let error =
+            RuntimeError::TimeLimit { limit: Duration::from_secs(2), done: vec![0], waiting: vec![1] };
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert!(error.to_string().starts_with("the program did not finish within 2 s: "), "{error}");
+    }
 }

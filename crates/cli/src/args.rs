@@ -110,7 +110,7 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Find, install and check PJRT plugins
     #[command(
-        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor"
+        after_help = "Examples:\n  shardc plugin list\n  shardc plugin install cpu\n  shardc plugin doctor\n  shardc plugin doctor --plugin xla_cpu_pjrt.so"
     )]
     Plugin(PluginArgs),
     /// Print the completions of a shell
@@ -499,7 +499,11 @@ pub(crate) enum PluginCommand {
         kind: Kind,
     },
     /// Load each plugin and say what it can do and what it lacks
-    Doctor,
+    Doctor {
+        /// Look at this file alone; a TPU's or CUDA's has "tpu" or "cuda" in its name
+        #[arg(long, value_name = "FILE")]
+        plugin: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -41,6 +41,21 @@ pub struct FoundPlugin {
     pub source: PluginSource,
 }
 
+impl FoundPlugin {
+    /// A file that the user names. What it is for is read off its name: `libtpu.so` and `xla_cuda_plugin.so` have a word
+    /// that begins or ends with the kind; any other is taken for the CPU's.
+    #[must_use]
+    pub fn named(path: &Path) -> FoundPlugin {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let says = |kind: &PluginKind| {
+            let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+            words.any(|word| word.starts_with(kind.as_str()) || word.ends_with(kind.as_str()))
+        };
+        let kind = [PluginKind::Tpu, PluginKind::Cuda].into_iter().find(says).unwrap_or(PluginKind::Cpu);
+        FoundPlugin { kind, path: path.to_owned(), source: PluginSource::Explicit }
+    }
+}
+
 /// Where Python packages put the plugins of a kind, in a directory of packages.
 fn package_files(kind: PluginKind) -> &'static [&'static str] {
     match kind {
@@ -155,6 +170,16 @@ mod tests {
         environment = environment.with_plugin(PluginKind::Tpu, &by_hand);
         assert_eq!(find(PluginKind::Tpu, &environment).unwrap().path, by_hand);
         assert!(list(&environment).len() >= 3);
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_what_it_is_for() {
+        let kind = |name: &str| FoundPlugin::named(Path::new(name)).kind;
+        assert_eq!(kind("/opt/libtpu.so"), PluginKind::Tpu);
+        assert_eq!(kind("pjrt_c_api_tpu_plugin.so"), PluginKind::Tpu);
+        assert_eq!(kind("xla_cuda13/xla_cuda_plugin.so"), PluginKind::Cuda);
+        assert_eq!(kind("xla_cpu_pjrt.so"), PluginKind::Cpu);
+        assert_eq!(kind("tpu/output.so"), PluginKind::Cpu);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use shardc::runtime::doctor::{Check, Health, doctor};
+use shardc::runtime::doctor::{Check, Health, check, doctor};
 use shardc::runtime::plugin::{self, FoundPlugin, InstallProgress};
 use shardc::runtime::{Environment, PluginKind};
 
@@ -26,9 +26,12 @@ pub(crate) fn run(args: &PluginArgs, ui: &Ui) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         PluginCommand::Install { kind } => install(*kind, &environment, ui),
-        PluginCommand::Doctor => {
+        PluginCommand::Doctor { plugin: file } => {
             let program = std::env::current_exe().context("cannot find this program's own file")?;
-            let checks = doctor(&environment, Some(&program));
+            let checks = match file {
+                Some(file) => vec![check(FoundPlugin::named(file), Some(&program))],
+                None => doctor(&environment, Some(&program)),
+            };
             let healthy = !checks.iter().any(|check| matches!(check.health, Health::Broken { .. }));
             let text = || checks.iter().map(|check| format!("{}\n", describe(check))).collect();
             ui.result(

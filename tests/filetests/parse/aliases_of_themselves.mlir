@@ -1,4 +1,4 @@
-// A type alias stands for a type, not for itself; of an element type it stands for the element type.
+// An alias stands for a type or an attribute, not for itself; of an element type it stands for the element type.
 // RUN: not shardc opt %s -split-input-file 2>&1 | FileCheck %s
 
 // CHECK: error[SH0112]: the type alias `!t` is defined by itself
@@ -20,5 +20,36 @@ func.func @tuple(%a: !u) {
 
 // CHECK: error[SH0112]: the type alias `!none` is not defined
 func.func @unknown(%a: tensor<2x!none>) {
+  return
+}
+
+// -----
+
+// CHECK: error[SH0112]: the attribute alias `#a` is defined by itself{{$}}
+// CHECK-NEXT: aliases_of_themselves.mlir:[[#@LINE+1]]:6
+#a = #a
+func.func @attribute() attributes {k = #a} {
+  return
+}
+
+// -----
+
+// CHECK: error[SH0112]: the attribute alias `#a` is defined by itself, by way of `#b`{{$}}
+// CHECK-NOT: nested more than
+#a = ["#c", #b]
+#b = {b = [#a]}
+#c = 1 : i32
+func.func @attributes() attributes {k = #c, l = #b} {
+  return
+}
+
+// -----
+
+// CHECK: error[SH0112]: the attribute alias `#loc2` is defined by itself, by way of `#loc4` to `#loc3`{{$}}
+#loc1 = loc("\"#loc1\"")
+#loc2 = loc(callsite(#loc1 at #loc4))
+#loc3 = loc(fused[#loc1, #loc2])
+#loc4 = loc("x"(#loc3))
+func.func @locations(%a: tensor<f32> loc(#loc3)) {
   return
 }

@@ -1,10 +1,11 @@
 //! Aliases, which may stand before or after the module, and resources.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{Dense, Diagnostic, OpKind, PackedOption, Span};
 
 use super::Parser;
 use crate::codes;
-use crate::lexer::{Failure, Res, escape};
+use crate::lexer::{Failure, Res, escape, is_ident};
 
 impl<'a> Parser<'a> {
     /// Finds the aliases, which stand at the starts of lines: `#loc3 = loc(...)`, `!t = tensor<...>`.
@@ -77,6 +78,92 @@ impl<'a> Parser<'a> {
             return Err(error.note(Span::new(first, first + 1), "first defined here").into());
         }
         Ok(())
+    }
+
+    /// The error of the first attribute alias that is defined by itself, if there is one: `#a = [#b]`, `#b = [#a]`.
+    ///
+    /// Looked for only once something is nested too deeply, so that a text without such aliases pays nothing, and no more
+    /// than once.
+    pub(super) fn circular_alias(&mut self) -> Option<Box<Diagnostic>> {
+        if self.circular_alias.is_none() {
+            self.circular_alias = Some(self.find_circular_alias());
+        }
+        self.circular_alias.clone().flatten()
+    }
+
+    fn find_circular_alias(&self) -> Option<Box<Diagnostic>> {
+        let mut starts: Vec<(usize, &str)> =
+            self.attr_aliases.iter().map(|(name, &(at, _))| (at, *name)).collect();
+        starts.sort_unstable();
+        let mut done: FxHashSet<&str> = FxHashSet::default();
+        // The aliases that lead from the first of them to the last, each with those that it names and that are not
+        // followed yet. Not by recursion: a text may define any number.
+        let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut on_path: FxHashSet<&str> = FxHashSet::default();
+        for &(_, start) in &starts {
+            let mut next = Some(start);
+            loop {
+                if let Some(name) = next.take().filter(|name| !done.contains(name)) {
+                    if !on_path.insert(name) {
+                        return Some(self.circle(path.iter().map(|&(name, _)| name), name));
+                    }
+                    path.push((name, self.named_by(name)));
+                }
+                let Some((name, rest)) = path.last_mut() else { break };
+                next = rest.pop();
+                if next.is_none() {
+                    on_path.remove(name);
+                    done.insert(name);
+                    path.pop();
+                }
+            }
+        }
+        None
+    }
+
+    /// The attribute aliases in the value of one.
+    fn named_by(&self, alias: &str) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        let Some(&(start, end)) = self.attr_aliases.get(alias) else { return names };
+        let mut rest = self.slice(start, end);
+        while let Some(at) = rest.find(['#', '"']) {
+            rest = &rest[at..];
+            let length = match self.alias_at(rest) {
+                Some((name, length)) => {
+                    names.extend(self.attr_aliases.contains_key(name).then_some(name));
+                    length
+                }
+                None if rest.starts_with('"') => {
+                    let mut is_escaped = true;
+                    let end = rest.bytes().position(|b| {
+                        let ends = b == b'"' && !is_escaped;
+                        is_escaped = b == b'\\' && !is_escaped;
+                        ends
+                    });
+                    end.map_or(rest.len(), |end| end + 1)
+                }
+                None => 1,
+            };
+            rest = &rest[length..];
+        }
+        names
+    }
+
+    /// The error of `alias`, which the last of `path` names again.
+    fn circle(&self, path: impl Iterator<Item = &'a str>, alias: &'a str) -> Box<Diagnostic> {
+        let through: Vec<String> =
+            path.skip_while(|&name| name != alias).skip(1).map(|name| format!("`#{name}`")).collect();
+        let through = match through.as_slice() {
+            [] => String::new(),
+            [name] => format!(", by way of {name}"),
+            [first, .., last] => format!(", by way of {first} to {last}"),
+        };
+        let message = format!("the attribute alias `#{alias}` is defined by itself{through}");
+        let at = self.attr_aliases.get(alias).map_or(0, |&(at, _)| at);
+        let end = at
+            + 1
+            + self.slice(at + 1, self.cursor.text.len()).bytes().position(|b| !is_ident(b)).unwrap_or(0);
+        Box::new(Diagnostic::invalid(codes::UNKNOWN_ALIAS, message).at(Span::new(at, end)))
     }
 
     /// `{-# dialect_resources: { builtin: { key: "0x..." } } #-}`.

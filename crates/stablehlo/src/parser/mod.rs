@@ -68,6 +68,8 @@ struct Parser<'a> {
     type_aliases: FxHashMap<&'a str, (usize, usize)>,
     /// Type aliases whose values are being read, outer ones first.
     open_aliases: Vec<&'a str>,
+    /// The error of an attribute alias that is defined by itself, once one was looked for.
+    circular_alias: Option<Option<Box<Diagnostic>>>,
     locs: FxHashMap<&'a str, LocId>,
     /// How deeply each interned location is nested.
     loc_depths: Vec<u32>,
@@ -156,6 +158,7 @@ impl<'a> Parser<'a> {
             attr_aliases: FxHashMap::default(),
             type_aliases: FxHashMap::default(),
             open_aliases: Vec::new(),
+            circular_alias: None,
             locs: FxHashMap::default(),
             // Of the unknown location, which is there from the start.
             loc_depths: vec![1],
@@ -205,6 +208,9 @@ impl<'a> Parser<'a> {
     /// Runs `read` one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
         if self.depth >= MAX_DEPTH {
+            if let Some(error) = self.circular_alias() {
+                return Err(Failure::Said(error));
+            }
             let span = self.token_span();
             return Err(Diagnostic::unsupported(
                 codes::NESTING,

@@ -7,7 +7,7 @@
 //!
 //! * constants, and what gives its operand another form: a reshape, a transpose, a broadcast, a wider element type;
 //! * what computes each element from one element of its operands and is read once;
-//! * the same read more often, if what it is computed from is kept that long anyway: then it is computed again.
+//! * the same read more often, if what it is computed from is kept that long anyway: then it is computed recomputes.
 //!
 //! What a region returns is in memory. What computes element by element and what updates a part is written over what it
 //! reads for the last time, and a loop has its state once.
@@ -33,29 +33,30 @@ pub(crate) struct Need {
     pub(crate) at: Moment,
 }
 
-/// What the function needs, its types being those of one device.
+/// Returns what the function needs, in bytes, its types being those of one device.
 pub(crate) fn need(module: &Module, func: FuncId) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let args = &module.regions[body].args;
-    let (given, kept): (Vec<_>, Vec<_>) =
-        args.iter().enumerate().partition(|&(i, _)| gives_memory(module, func, i));
-    let given: Vec<ValueId> = given.into_iter().map(|(_, &arg)| arg).collect();
+    let (owned, kept): (Vec<_>, Vec<_>) =
+        args.iter().enumerate().partition(|&(i, _)| is_donated(module, func, i));
+    let owned: Vec<ValueId> = owned.into_iter().map(|(_, &arg)| arg).collect();
     let kept = sum(module, kept.into_iter().map(|(_, &arg)| arg));
-    let peak = peak(module, body, &given);
+    let peak = peak(module, body, &owned);
     Need {
-        arguments: kept.saturating_add(sum(module, given)),
+        arguments: kept.saturating_add(sum(module, owned)),
         bytes: kept.saturating_add(peak.bytes),
         at: peak.at,
     }
 }
 
-/// The bytes that a device lacks for the program, if it has so many; with 0 nobody knows how many it has.
+/// Returns how many bytes more than `limit` the function needs on each device; 0 if it fits, or if `limit` is 0, which
+/// stands for an unknown memory size.
 #[must_use]
 pub fn lacking(module: &Module, func: FuncId, limit: u64) -> u64 {
     if limit == 0 { 0 } else { need(module, func).bytes.saturating_sub(limit) }
 }
 
-/// A warning, where each device needs more than the `limit` that it has.
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes, at the operation where it needs most.
 pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diagnostic> {
     if lacking(module, func, limit) == 0 {
         return None;
@@ -69,7 +70,7 @@ pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diag
         bytes_text(need.bytes.saturating_sub(need.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
-        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`)");
+        .hint("split more of the program, take a larger mesh, or compute more recomputes in the backward pass (`jax.checkpoint`)");
     if let Some(&(region, number)) = need.at.last() {
         let op = module.regions[region].ops[number];
         warning = warning.at(module.ops[op].span);
@@ -78,8 +79,8 @@ pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diag
     Some(warning)
 }
 
-/// Whether argument `i` gives its memory to a result.
-fn gives_memory(module: &Module, func: FuncId, i: usize) -> bool {
+/// Whether argument `i` is donated: its memory becomes that of a result.
+fn is_donated(module: &Module, func: FuncId, i: usize) -> bool {
     module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.get("tf.aliasing_output").is_some())
 }
 
@@ -91,7 +92,7 @@ fn sum(module: &Module, values: impl IntoIterator<Item = ValueId>) -> u64 {
     values.into_iter().map(|value| bytes(module, value)).fold(0, u64::saturating_add)
 }
 
-/// The most bytes of temporaries that are kept at one time while the function runs.
+/// Returns the most bytes of temporaries that are live at one time while the function runs; arguments are not counted.
 pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
     module.funcs[func].body.map_or(0, |body| peak(module, body, &[]).bytes)
 }
@@ -108,8 +109,9 @@ struct Peak {
     at: Moment,
 }
 
-/// When the function with this body keeps most, of temporaries and of the arguments that are `given` to it for good.
-fn peak(module: &Module, body: RegionId, given: &[ValueId]) -> Peak {
+/// Returns when the function with this body keeps most, of temporaries and of the arguments that it `owned`: those whose
+/// memory it may take over after their last use.
+fn peak(module: &Module, body: RegionId, owned: &[ValueId]) -> Peak {
     let mut reads = vec![Reads::default(); module.values.len()];
     for op in module.walk(body) {
         let data = &module.ops[op];
@@ -119,35 +121,39 @@ fn peak(module: &Module, body: RegionId, given: &[ValueId]) -> Peak {
             of.returned |= matches!(data.kind, OpKind::Return);
         }
     }
+    // One table for all regions rather than live ranges per region: a value is live for as long as the outermost operation
+    // that reads it, so the entry of an inner region is overwritten when the region around it is looked at.
     let mut last = vec![(body, 0); module.values.len()];
     for arg in &module.regions[body].args {
         last[arg.index()].1 = FOREVER;
     }
-    for arg in given {
+    // `jax.jit(donate_argnums)`: what a donated argument holds is free as soon as it is read for the last time.
+    for arg in owned {
         last[arg.index()].1 = 0;
     }
-    Estimate { module, reads, fused: vec![false; module.ops.len()], last }.region(body, given)
+    Estimate { module, reads, fused: vec![false; module.ops.len()], last }.region(body, owned)
 }
 
 /// The number of the operation until which a value is kept that is never given up.
 const FOREVER: u32 = u32::MAX;
 
-/// How a value is read.
+/// How often a value is read, and by what.
 #[derive(Clone, Copy, Default)]
 struct Reads {
-    /// As how many operands.
+    /// The number of operands that are this value, in all regions.
     count: u32,
     /// Whether a region returns it.
     returned: bool,
 }
 
-/// Whether the results can be written over operands of their size.
+/// Whether the results can be written over operands of their size, as XLA's buffer assignment shares their buffers.
 fn writes_over(module: &Module, op: OpId) -> bool {
     let kind = &module.ops[op].kind;
     is_elementwise(module, op)
         || matches!(kind, OpKind::DynamicUpdateSlice | OpKind::Scatter(_) | OpKind::While)
 }
 
+/// Liveness of one function, region by region. Each operation is looked at once per region around it.
 struct Estimate<'m> {
     module: &'m Module,
     reads: Vec<Reads>,
@@ -159,14 +165,16 @@ struct Estimate<'m> {
 }
 
 impl Estimate<'_> {
-    /// When the region keeps most, of what it computes and of what is `given` to it.
-    fn region(&mut self, region: RegionId, given: &[ValueId]) -> Peak {
+    /// Returns when the region keeps most, of what it computes and of the region arguments that it `owned`.
+    fn region(&mut self, region: RegionId, owned: &[ValueId]) -> Peak {
         let ops = &self.module.regions[region].ops;
         // Regions within first: they leave their own numbers behind.
-        let mut inside: Vec<Inside> = ops.iter().map(|&op| self.inside(op)).collect();
+        let mut inside: Vec<RegionNeed> = ops.iter().map(|&op| self.inside(op)).collect();
         for (number, &op) in (1..).zip(ops) {
             self.read_by(op, region, number);
         }
+        // Readers before what they read: an operation that is fused into one that is fused itself keeps its operands until
+        // the end of the whole chain.
         for (at, &op) in ops.iter().enumerate().rev() {
             let number = at as u32 + 1;
             let data = &self.module.ops[op];
@@ -178,16 +186,20 @@ impl Estimate<'_> {
                 }
             }
         }
+        // Bytes by the number of the operation after which they are free. Entry 0 is never taken off: an owned argument that
+        // nothing reads stays for the whole region.
         let mut freed = vec![0u64; ops.len() + 1];
-        for &value in given {
+        for &value in owned {
             freed[self.until(value, region) as usize] += bytes(self.module, value);
         }
-        let (mut live, mut most, mut at) = (sum(self.module, given.iter().copied()), 0, None);
+        let (mut live, mut most, mut at) = (sum(self.module, owned.iter().copied()), 0, None);
         for ((number, &op), inside) in (1u32..).zip(ops).zip(&inside) {
             let before = freed[number as usize];
             let mut now = live;
+            // A loop's state takes the place of the operands that are not read recomputes; counting both would charge a training
+            // loop for its parameters twice.
             if inside.peak.bytes > 0 {
-                now = live - self.moved(op, region, number).min(inside.given) + inside.peak.bytes;
+                now = live - self.dying_operands(op, region, number).min(inside.owned) + inside.peak.bytes;
             }
             if !self.fused[op.index()] {
                 let mut made = 0;
@@ -197,6 +209,7 @@ impl Estimate<'_> {
                     freed[self.until(result, region).max(number) as usize] += bytes;
                 }
                 live += made;
+                // Only what dies at this very operation can be written over, and no more of it than the results need.
                 let over = if writes_over(self.module, op) { made.min(before) } else { 0 };
                 now = now.max(live - over);
             }
@@ -212,29 +225,30 @@ impl Estimate<'_> {
         Peak { bytes: most, at }
     }
 
-    /// What the regions of an operation need.
-    fn inside(&mut self, op: OpId) -> Inside {
+    /// Returns what the regions of an operation need: the most of them, since no two run at once.
+    fn inside(&mut self, op: OpId) -> RegionNeed {
         let data = &self.module.ops[op];
         if !has_program_regions(&data.kind) {
-            return Inside::default();
+            return RegionNeed::default();
         }
         let of = |&inner: &RegionId| {
-            let given = &self.module.regions[inner].args;
-            Inside { peak: self.region(inner, given), given: sum(self.module, given.iter().copied()) }
+            let owned = &self.module.regions[inner].args;
+            RegionNeed { peak: self.region(inner, owned), owned: sum(self.module, owned.iter().copied()) }
         };
         data.regions.iter().map(of).max_by_key(|inside| inside.peak.bytes).unwrap_or_default()
     }
 
-    /// Bytes of operands that nothing reads after operation `number` of the region.
-    fn moved(&self, op: OpId, region: RegionId, number: u32) -> u64 {
+    /// Returns the bytes of the operands that operation `number` of the region is the last to read.
+    fn dying_operands(&self, op: OpId, region: RegionId, number: u32) -> u64 {
         let mut operands = self.module.ops[op].operands.to_vec();
         operands.sort_unstable();
         operands.dedup();
+        // What is fused has no buffer of its own that could be handed over.
         let in_memory = |v: ValueId| self.module.def_op(v).is_none_or(|def| !self.fused[def.index()]);
         sum(self.module, operands.into_iter().filter(|&v| in_memory(v) && self.until(v, region) == number))
     }
 
-    /// What `op` and everything in it reads, operation `number` of the region reads.
+    /// Notes that operation `number` of the region reads what `op` and everything nested in it reads.
     fn read_by(&mut self, op: OpId, region: RegionId, number: u32) {
         let data = &self.module.ops[op];
         for &operand in &data.operands {
@@ -254,20 +268,22 @@ impl Estimate<'_> {
 
     /// Whether an operation of the region is fused into its readers, of which the last is operation `until` of the region.
     fn is_fused(&self, op: OpId, region: RegionId, until: u32) -> bool {
-        let again = |op| is_elementwise(self.module, op) && !self.is_returned(op);
-        self.is_always_fused(op) || again(op) && self.is_kept(op, region, until, &mut 16)
+        let recomputes = |op| is_elementwise(self.module, op) && !self.is_returned(op);
+        self.is_always_fused(op) || recomputes(op) && self.is_kept(op, region, until, &mut 16)
     }
 
     /// Whether an operation is fused into its readers wherever these are.
     fn is_always_fused(&self, op: OpId) -> bool {
         let data = &self.module.ops[op];
         match &data.kind {
+            // A bitcast on row-major layouts, even where it is returned.
             OpKind::Reshape => true,
             _ if self.is_returned(op) => false,
             OpKind::Constant(_)
             | OpKind::Iota { .. }
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. } => true,
+            // Widening is done recomputes by each reader. Narrowing is kept: the narrow value frees the wide one.
             OpKind::Convert => match (data.operands.first(), data.results.first()) {
                 (Some(&narrow), Some(&wide)) => bytes(self.module, narrow) <= bytes(self.module, wide),
                 _ => false,
@@ -284,7 +300,7 @@ impl Estimate<'_> {
     }
 
     /// Whether everything that the operation is computed from is kept that long anyway. At most `left` operations are
-    /// looked at.
+    /// looked at, since without a bound operands that are shared would be visited once for each path to them.
     fn is_kept(&self, op: OpId, region: RegionId, until: u32, left: &mut usize) -> bool {
         if *left == 0 {
             return false;
@@ -297,19 +313,19 @@ impl Estimate<'_> {
         })
     }
 
-    /// The operation of the region until which the value is kept; 0 if none reads it.
+    /// Returns the number of the operation of the region until which the value is kept; 0 if none reads it.
     fn until(&self, value: ValueId, region: RegionId) -> u32 {
         let (of, number) = self.last[value.index()];
         if of == region || number == FOREVER { number } else { 0 }
     }
 }
 
-/// What a region in an operation needs.
+/// What a region nested in an operation needs.
 #[derive(Default)]
-struct Inside {
+struct RegionNeed {
     peak: Peak,
-    /// How much of that are its arguments. The memory of operands that are not read again becomes theirs.
-    given: u64,
+    /// How much of that are its arguments. The memory of operands that are not read recomputes becomes theirs.
+    owned: u64,
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! current accelerators (a TPU v5e sends about 45 GB/s per direction, reads 800 GB/s and does 200 Tflop/s);
 //! they only need to be right to within a small factor, to tell a gather from a recomputation.
 
-/// What starting a collective costs: about a microsecond of sending.
+/// What starting a collective costs, in bytes: what is sent in about a third of a microsecond at 45 GB/s.
 pub(crate) const START: f64 = 16.0 * 1024.0;
 
 /// Sent bytes that take as long as one byte of memory traffic.

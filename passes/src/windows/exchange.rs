@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::PerDevice;
 use crate::cost;
 
-/// Consecutive global indices.
+/// Consecutive global indices along one dimension, the end excluded.
 pub(crate) type Span = Range<i64>;
 
 /// More rounds than these are worse than gathering the whole dimension.
@@ -37,7 +37,7 @@ impl Held {
     }
 }
 
-/// What each device needs.
+/// The window of a dimension that each device needs, in elements along it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     /// Size of the window.
@@ -48,10 +48,10 @@ pub(crate) struct Window {
     pub(crate) needs: Vec<Span>,
 }
 
-/// One round.
+/// One round: the slab that each sender cuts from its block and each receiver takes into its window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Which of the tensors.
+    /// The index of the tensor that the slabs are cut from.
     pub(crate) source: usize,
     /// Size of the slab.
     pub(crate) width: i64,
@@ -65,7 +65,7 @@ pub(crate) struct Piece {
     pub(crate) pairs: Vec<(usize, usize)>,
 }
 
-/// How the devices get their windows.
+/// How the devices get their windows: rounds, and what fills the places that hold no element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// Size of the window.
@@ -84,6 +84,7 @@ pub(crate) struct Exchange {
     pub(crate) origins: Vec<i64>,
 }
 
+/// What one device needs of another's block, or of its own.
 #[derive(Clone, Debug)]
 struct Edge {
     sender: usize,
@@ -92,8 +93,8 @@ struct Edge {
 }
 
 impl Exchange {
-    /// How to get `window` from tensors whose spans follow one another. `row_bytes` is the size of what one index stands
-    /// for. `None` where that takes too many rounds.
+    /// Plans how to get `window` from tensors whose spans follow one another. `row_bytes` is the size of what one index
+    /// stands for on a device. Returns `None` where a device would need more than [`MAX_ROUNDS`] rounds.
     pub(crate) fn new(sources: &[Held], window: &Window, row_bytes: f64) -> Option<Exchange> {
         let mut pieces = Vec::new();
         for (source, held) in sources.iter().enumerate() {
@@ -109,9 +110,11 @@ impl Exchange {
         }
         let is_joined = is_joined(&pieces, window.size);
         if is_joined {
+            // A concatenation takes its operands in order.
             pieces.sort_by_key(|p| p.to.iter().flatten().next().copied());
         }
         let spans = || sources.iter().flat_map(|h| &h.spans).filter(|s| !s.is_empty());
+        // Sources follow one another (those of a `concatenate`), so that what lies between the ends is all held by someone.
         let extent = spans().map(|s| s.start).min().unwrap_or(0)..spans().map(|s| s.end).max().unwrap_or(0);
         let needs = || window.needs.iter().filter(|n| !n.is_empty());
         Some(Exchange {
@@ -125,7 +128,7 @@ impl Exchange {
         })
     }
 
-    /// What it costs, in bytes that a device sends.
+    /// Returns what the exchange costs, in bytes that a device sends.
     pub(crate) fn cost(&self, row_bytes: f64) -> f64 {
         let sent: f64 = self
             .pieces
@@ -133,14 +136,17 @@ impl Exchange {
             .filter(|p| !p.pairs.is_empty())
             .map(|p| cost::permute(p.width as f64 * row_bytes))
             .sum();
+        // Each piece is put into the window by a pass over all of it.
         sent + cost::local_copy(self.size as f64 * row_bytes * self.pieces.len() as f64)
     }
 }
 
-/// What each device needs of which block, by receiver and then sender.
+/// Returns what each device needs of which block, by receiver and then sender; `None` if one needs more blocks than there
+/// are rounds, since it receives one slab in each. Takes `O(k log k)` steps for `k` devices.
 fn edges(held: &Held, window: &Window) -> Option<Vec<Edge>> {
     let mut all = Vec::new();
     for (receiver, need) in window.needs.iter().enumerate().filter(|(_, need)| !need.is_empty()) {
+        // The ends of spans never decrease, though spans may be empty where there are fewer elements than devices.
         let first = held.spans.partition_point(|s| s.end <= need.start);
         let before = all.len();
         for (sender, span) in held.spans.iter().enumerate().skip(first) {
@@ -159,14 +165,17 @@ fn edges(held: &Held, window: &Window) -> Option<Vec<Edge>> {
     Some(all)
 }
 
-/// The edges in rounds: the cheapest of a few ways to put them together. Neighbours at one distance need slabs from one
-/// place, which is best where windows move as blocks do; else any that fit.
+/// Puts edges into rounds: an edge colouring of the bipartite graph of senders and receivers. By König's theorem its degree
+/// would do as the number of colours, but a round costs as much as its widest edge, so few rounds are not the aim. Tries
+/// one round per distance, whose slabs lie at one place where windows move as blocks do, and first fit in two orders, and
+/// returns the cheapest.
 fn rounds(edges: &[Edge], held: &Held, window: &Window, row_bytes: f64) -> Option<Vec<Vec<Edge>>> {
     let mut by_distance = BTreeMap::<i64, Vec<Edge>>::new();
     for e in edges {
         by_distance.entry(e.sender as i64 - e.receiver as i64).or_default().push(e.clone());
     }
     let mut longest_first = edges.to_vec();
+    // Wide edges together, so that rounds of narrow ones stay narrow.
     longest_first.sort_by_key(|e| std::cmp::Reverse(e.span.end - e.span.start));
     let by_distance: Vec<_> = by_distance.into_values().collect();
     let cost = |rounds: &[Vec<Edge>]| -> f64 {
@@ -176,6 +185,7 @@ fn rounds(edges: &[Edge], held: &Held, window: &Window, row_bytes: f64) -> Optio
             .sum()
     };
     let ways = [
+        // A distance is a bijection of senders and receivers, so each of these is a round.
         (by_distance.len() <= MAX_ROUNDS as usize).then_some(by_distance),
         first_fit(edges, held.spans.len()),
         first_fit(&longest_first, held.spans.len()),
@@ -183,11 +193,13 @@ fn rounds(edges: &[Edge], held: &Held, window: &Window, row_bytes: f64) -> Optio
     ways.into_iter().flatten().map(|way| (cost(&way), way)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|x| x.1)
 }
 
-/// Each edge in the first round in which its sender and its receiver are free.
+/// Puts each edge into the first round in which its sender and its receiver are free. Takes at most `2d - 1` rounds for
+/// devices that send and receive at most `d` edges.
 fn first_fit(edges: &[Edge], devices: usize) -> Option<Vec<Vec<Edge>>> {
     let (mut sends, mut receives) = (vec![0u64; devices], vec![0u64; devices]);
     let mut rounds: Vec<Vec<Edge>> = Vec::new();
     for e in edges {
+        // Bit `r` is set where a device is busy in round `r`; `MAX_ROUNDS` of them fit in the word.
         let round = (sends[e.sender] | receives[e.receiver]).trailing_ones();
         if round >= MAX_ROUNDS {
             return None;
@@ -202,7 +214,7 @@ fn first_fit(edges: &[Edge], devices: usize) -> Option<Vec<Vec<Edge>>> {
     Some(rounds)
 }
 
-/// The slabs that carry edges of which each device sends and receives one at most.
+/// Returns the round that carries these edges, of which each device sends and receives one at most.
 fn piece(source: usize, edges: &[Edge], held: &Held, window: &Window, pairs: Vec<(usize, usize)>) -> Piece {
     let k = held.spans.len();
     let from = |e: &Edge| e.span.start - held.spans[e.sender].start;
@@ -221,7 +233,8 @@ fn piece(source: usize, edges: &[Edge], held: &Held, window: &Window, pairs: Vec
     }
     let shift = edges.first().map_or(0, |e| to(e) - from(e));
     if edges.iter().all(|e| to(e) - from(e) == shift) {
-        // One place for all, though some then send more than is needed of them.
+        // One place for all, though some then send more than is needed of them: constant offsets become slices and a
+        // concatenation, where tables of offsets would need dynamic slices and a mask.
         let first = edges.iter().map(from).min().unwrap_or(0);
         made.width = edges.iter().map(|e| from(e) + length(e)).max().unwrap_or(0) - first;
         for e in edges {
@@ -231,7 +244,8 @@ fn piece(source: usize, edges: &[Edge], held: &Held, window: &Window, pairs: Vec
         return made;
     }
     for e in edges {
-        // A slab that would leave the block begins earlier.
+        // A slab that would leave the block begins earlier: `dynamic_slice` would clamp its start there without a word,
+        // and the elements would come one by one too late.
         let first = from(e).min(held.block - made.width);
         made.from[e.sender] = Some(first);
         made.to[e.receiver] = Some(to(e) - (from(e) - first));
@@ -239,6 +253,8 @@ fn piece(source: usize, edges: &[Edge], held: &Held, window: &Window, pairs: Vec
     made
 }
 
+/// Whether the slabs lie side by side in every window, at places that are the same for all devices, so that the window is
+/// a concatenation.
 fn is_joined(pieces: &[Piece], size: i64) -> bool {
     let constant = |values: &PerDevice| {
         let mut known = values.iter().flatten();

@@ -1,4 +1,4 @@
-//! What windows an operation's devices need.
+//! The windows of its operands that each device needs for its block of an operation's result.
 //!
 //! An operation whose windows skip elements (a slice with a stride) thins out the blocks before anything is sent; one that
 //! puts elements between those of its operand (interior padding, dilation) spreads the window after it has come.
@@ -9,10 +9,10 @@ use smallvec::{SmallVec, smallvec};
 use super::PerDevice;
 use super::exchange::{Held, Span, Window, ceil_div};
 
-/// What stands where there is no element.
+/// What stands at the places of a window that hold no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// Nobody looks there.
+    /// Anything: nobody reads those places.
     Nothing,
     /// Zero.
     Zero,
@@ -20,7 +20,7 @@ pub(crate) enum Fill {
     Operand(usize),
 }
 
-/// Of each block only every so manyth element counts.
+/// A strided slice of each block: only every `stride`th element counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Thin {
     /// The distance of elements that count.
@@ -31,7 +31,7 @@ pub(crate) struct Thin {
     pub(crate) first: PerDevice,
 }
 
-/// A window with fill between its elements.
+/// A window with fill between its elements, as interior padding and dilation make it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
     /// The distance of elements.
@@ -49,13 +49,13 @@ pub(crate) struct Transfer {
     pub(crate) operands: SmallVec<[usize; 2]>,
     /// The dimension.
     pub(crate) dim: usize,
-    /// Done to blocks first.
+    /// The elements to keep of each block, before anything is sent.
     pub(crate) thin: Option<Thin>,
-    /// What the blocks hold then, one for each operand.
+    /// What the blocks hold after that, one for each operand.
     pub(crate) held: SmallVec<[Held; 2]>,
     /// What each device needs of it.
     pub(crate) window: Window,
-    /// Done to windows last.
+    /// The fill to put between the elements of each window, after it has come.
     pub(crate) spread: Option<Spread>,
     /// What stands where there is no element.
     pub(crate) fill: Fill,
@@ -99,7 +99,7 @@ fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
         && spec.padding.get(dim).is_none_or(|&p| p == (0, 0))
 }
 
-/// What is needed to split the operation `k` ways; shapes are global. `None` where the dimension
+/// Returns the windows that are needed to split the operation `k` ways; shapes are global. `None` where the dimension
 /// [is not windowed](is_windowed), or empty, or cannot be split so.
 pub(crate) fn transfers(
     kind: &OpKind,
@@ -114,6 +114,7 @@ pub(crate) fn transfers(
     }
 }
 
+/// Each device has a block of result dimension `dim`, and needs the window of each operand that this is computed from.
 fn along_result(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -132,6 +133,7 @@ fn along_result(
             let (start, stride) = (spec.start[dim], spec.stride[dim]);
             let held = Held::blocks(*input.get(dim)?, k, 0);
             let window = blocks.windows(1, 0, 1);
+            // As though the elements that count were all there are: only those are sent.
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
             transfer.thin_out(start, stride, made);
             Some(smallvec![transfer])
@@ -140,9 +142,11 @@ fn along_result(
             let held = Held::blocks(*input.get(dim)?, k, 0);
             let window = blocks.windows(1, spec.low[dim], 1);
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
+            // The program says how much, and may say `i64::MAX`.
             transfer.spread_out(spec.interior[dim].checked_add(1)?);
             Some(smallvec![transfer])
         }
+        // Operands follow one another in one space of indices, so that one window may take from several of them.
         OpKind::Concatenate { .. } => {
             let mut first = 0;
             let mut held = SmallVec::new();
@@ -157,6 +161,8 @@ fn along_result(
             Some(smallvec![Transfer { operands, dim, thin: None, held, window, spread: None, fill }])
         }
         OpKind::Reverse { .. } => {
+            // Blocks are cut from the front, so that with padding the mirror image of a block is no block. Each device
+            // reverses its window after that.
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
             let window = Window { size: blocks.block, origins, needs };
@@ -167,6 +173,7 @@ fn along_result(
             let at = |list: &[i64]| list.get(dim).copied().unwrap_or(1);
             let low = spec.padding.get(dim).map_or(0, |p| p.0);
             let reach = reach(at(&spec.dimensions), at(&spec.window_dilations))?;
+            // A variadic `reduce_window` has one initial value for each input, after them.
             let inputs = operands.len() / 2;
             let mut all = SmallVec::new();
             for (i, shape) in operands.iter().enumerate().take(inputs) {
@@ -206,8 +213,8 @@ fn along_result(
     }
 }
 
-/// Each device has a block of the kernel, and needs what that meets in all windows. Only even blocks: padding of the kernel
-/// would meet elements, and zero times infinity is not zero.
+/// Each device has a block of the kernel, and needs what that meets in all windows; what it computes is a part of a sum.
+/// Only even blocks: padding of the kernel would meet elements, and zero times infinity is not zero.
 fn along_kernel(
     kind: &OpKind,
     operands: &[&[i64]],
@@ -225,6 +232,7 @@ fn along_kernel(
         return None;
     }
     let low = spec.padding.get(i).map_or(0, |p| p.0);
+    // Seen from the kernel, strides and dilations change parts: tap `t` meets elements `t * dilation + r * stride`.
     let reach = (windows - 1) * at(&spec.strides) + 1;
     let window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
     let held = Held::blocks(*input.get(from)?, k, 0);
@@ -233,8 +241,8 @@ fn along_kernel(
     Some(smallvec![transfer])
 }
 
-/// Where in its part of a `select_and_scatter` along `dim` each device's block of the result begins, once its operands are
-/// windows: a device does all windows that touch its block, and these reach beyond it.
+/// Returns where in its part of a `select_and_scatter` along `dim` each device's block of the result begins, once its
+/// operands are windows: a device does all windows that touch its block, and these reach beyond it.
 pub(crate) fn scattered_from(kind: &OpKind, operand: &[i64], dim: usize, k: i64) -> Option<PerDevice> {
     let OpKind::SelectAndScatter(spec) = kind else { return None };
     let scatter = Scatter::new(spec, operand, dim, k)?;
@@ -275,6 +283,7 @@ impl Scatter {
         // Where there are elements between windows, the block may begin with some.
         let first_of = |begin: i64| ceil_div(begin - (window - 1), stride).min(begin.div_euclid(stride));
         let first: Vec<i64> = (0..k).map(|i| first_of(i * block)).collect();
+        // All devices run one program, hence windows of one size: the most that any of them needs.
         let reach = first.iter().zip(1..).map(|(&first, i)| {
             let end = i * block;
             let last = (end - 1).div_euclid(stride);
@@ -291,7 +300,7 @@ impl Scatter {
         (end > i * self.block).then(|| (end - 1).div_euclid(self.stride) + 1)
     }
 
-    /// What windows that there are look at.
+    /// Returns the window of the operand: what those windows look at that exist in the whole program.
     fn operand(&self, windows: i64) -> Window {
         let origins: Vec<i64> = self.first.iter().map(|&first| first * self.stride).collect();
         let needs = self.first.iter().zip(0..).zip(&origins).map(|((&first, i), &origin)| {
@@ -305,7 +314,7 @@ impl Scatter {
         Window { size: self.reach, needs: needs.collect(), origins }
     }
 
-    /// What windows scatter: zero for those that there are not.
+    /// Returns the window of the source: one element per window, zero for those that do not exist.
     fn source(&self) -> Window {
         let needs =
             self.first.iter().zip(0..).map(|(&first, i)| first..self.end(i).unwrap_or(first).max(first));
@@ -313,12 +322,12 @@ impl Scatter {
     }
 }
 
-/// How far a window reaches; `None` where it is empty.
+/// Returns how many elements a window spans, dilation included; `None` where it is empty.
 fn reach(size: i64, dilation: i64) -> Option<i64> {
     (size > 0 && dilation > 0).then(|| (size - 1) * dilation + 1)
 }
 
-/// The blocks of the result.
+/// The blocks of a dimension of `size` elements of the result, split `k` ways.
 struct Blocks {
     size: i64,
     k: i64,
@@ -326,10 +335,11 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Element `r` of the result needs `reach` elements from `r * stride - low` on.
+    /// Returns the window of each block, where element `r` of the result needs `reach` elements from `r * stride - low` on.
     fn windows(&self, stride: i64, low: i64, reach: i64) -> Window {
         let origins: Vec<i64> = (0..self.k).map(|i| i * self.block * stride - low).collect();
         let needs = (0..self.k).zip(&origins).map(|(i, &origin)| {
+            // The last blocks may be short or empty; what they need is no reason to send anything.
             let results = (self.size - i * self.block).clamp(0, self.block);
             if results == 0 { origin..origin } else { origin..origin + (results - 1) * stride + reach }
         });
@@ -343,7 +353,7 @@ impl Transfer {
         Transfer { operands, dim, thin: None, held, window, spread: None, fill }
     }
 
-    /// The window is one of elements `start + r * stride` for `r` below `count`.
+    /// Makes the window one of elements `start + r * stride`, for `r` below `count`, and the blocks hold these alone.
     fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
         let [held] = self.held.as_mut_slice() else { return };
         let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
@@ -368,12 +378,14 @@ impl Transfer {
         self.thin = Some(Thin { stride, size, first });
     }
 
-    /// The window is one of a tensor with `step - 1` elements between each two of the operand's.
+    /// Makes the window one of a tensor with `step - 1` elements between each two of the operand's.
     fn spread_out(&mut self, step: i64) {
         if step <= 1 {
             return;
         }
         let spread = &self.window;
+        // Only positions that are multiples of `step` are elements. The window may begin between two of them, which is
+        // what `first` remembers.
         let origins: Vec<i64> = spread.origins.iter().map(|&o| ceil_div(o, step)).collect();
         let needs = spread
             .needs

@@ -144,6 +144,27 @@ macro_rules! table {
     };
 }
 
+impl Mesh {
+    fn def(&self) -> &'static OpDef {
+        match self {
+            Mesh::AllGather(_) => &MESH_ALL_GATHER,
+            Mesh::AllSlice(_) => &MESH_ALL_SLICE,
+            Mesh::AllToAll(_) => &MESH_ALL_TO_ALL,
+            Mesh::CollectivePermute => &MESH_COLLECTIVE_PERMUTE,
+            Mesh::AllReduce(..) => &MESH_ALL_REDUCE,
+            Mesh::ReduceScatter(..) => &MESH_REDUCE_SCATTER,
+            Mesh::ShardedToUnreduced(_) => &SHARDED_TO_UNREDUCED,
+            Mesh::ReplicatedToUnreduced(_) => &REPLICATED_TO_UNREDUCED,
+        }
+    }
+
+    /// Full name of the operation, with dialect.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.def().name
+    }
+}
+
 impl OpDef {
     /// All rows of the table, in no particular order.
     pub fn all() -> impl Iterator<Item = &'static OpDef> {
@@ -170,16 +191,7 @@ many {
         BroadcastingOp::Compare(..) => &BROADCAST_COMPARE,
         BroadcastingOp::Select => &BROADCAST_SELECT,
     },
-    K::MeshCollective(collective) => match collective.kind {
-        Mesh::AllGather(_) => &MESH_ALL_GATHER,
-        Mesh::AllSlice(_) => &MESH_ALL_SLICE,
-        Mesh::AllToAll(_) => &MESH_ALL_TO_ALL,
-        Mesh::CollectivePermute => &MESH_COLLECTIVE_PERMUTE,
-        Mesh::AllReduce(..) => &MESH_ALL_REDUCE,
-        Mesh::ReduceScatter(..) => &MESH_REDUCE_SCATTER,
-        Mesh::ShardedToUnreduced(_) => &SHARDED_TO_UNREDUCED,
-        Mesh::ReplicatedToUnreduced(_) => &REPLICATED_TO_UNREDUCED,
-    },
+    K::MeshCollective(collective) => collective.kind.def(),
 }
 
 // Elementwise operations with attributes or with more operands.

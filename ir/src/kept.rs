@@ -2,7 +2,7 @@
 
 use cranelift_entity::packed_option::PackedOption;
 
-use crate::{AttrDict, Diagnostic, LocId, Module, Span};
+use crate::{AttrDict, Diagnostic, LocId, Span};
 
 /// Why a part of a module is kept as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,28 +75,4 @@ pub struct Enclosing {
     pub above: Vec<Box<str>>,
     /// Texts of what stands below it.
     pub below: Vec<Box<str>>,
-}
-
-impl Module {
-    /// The part kept as text that defines the symbol `name`.
-    #[must_use]
-    pub fn kept_symbol(&self, name: &str) -> Option<&Kept> {
-        self.kept.iter().find(|kept| kept.name.as_deref() == Some(name))
-    }
-
-    /// The error for a module without an entry function, which names what may be meant.
-    #[must_use]
-    pub fn no_entry(&self) -> Diagnostic {
-        let function = |kept: &&Kept| matches!(kept.kind, KeptKind::Branches | KeptKind::Foreign);
-        let only = || self.kept.iter().find(function).filter(|_| self.funcs.is_empty());
-        match self.kept_symbol("main").or_else(only) {
-            Some(kept) => kept.unsupported("SH0301"),
-            None if self.funcs.is_empty() && self.kept.is_empty() => {
-                Diagnostic::invalid("SH0301", "the program is empty: it has no function")
-                    .hint("is this the file that you meant?")
-            }
-            None => Diagnostic::invalid("SH0301", "the program has no entry function")
-                .hint("name it @main, or make it the only public function"),
-        }
-    }
 }

@@ -35,9 +35,12 @@ mod module;
 mod op;
 mod purity;
 mod quant;
+mod reduction;
 pub mod rewrite;
+mod shape;
 mod sharding;
 mod spmd;
+mod tensor;
 #[cfg(test)]
 mod testing;
 mod types;
@@ -58,10 +61,13 @@ pub use mesh::{AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
+pub use reduction::ReductionKind;
 pub use rewrite::{
     Checkpoint, InsertionPoint, Insertions, Rewriter, UseCounts, ValueMap, clone_op, clone_region,
 };
+pub use shape::{DYNAMIC, Shape};
 pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
-pub use types::{DYNAMIC, Encoding, Shape, TensorType, Type, TypeTable};
+pub use tensor::{Encoding, TensorType};
+pub use types::{Type, TypeTable};
 pub use verify::{collective_fault, sharding_rule_fault, verify};

@@ -5,8 +5,9 @@ use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 use crate::{
-    AttrDict, DTypeClass, Dense, Enclosing, FuncId, Kept, LocId, LocTable, Mesh, MeshId, OpId, OpKind,
-    RegionId, ShardingId, ShardingTable, SizeList, Span, TensorType, TypeId, TypeTable, ValueId,
+    AttrDict, DTypeClass, Dense, Diagnostic, Enclosing, FuncId, Kept, KeptKind, LocId, LocTable, Mesh,
+    MeshId, OpId, OpKind, RegionId, ShardingId, ShardingTable, SizeList, Span, TensorType, TypeId, TypeTable,
+    ValueId,
 };
 
 /// An operation.
@@ -538,5 +539,29 @@ impl Uses {
     pub fn of(&self, value: ValueId) -> &[(OpId, u32)] {
         let range = |i: usize| self.first.get(i).copied().unwrap_or(self.list.len() as u32) as usize;
         &self.list[range(value.index())..range(value.index() + 1)]
+    }
+}
+
+impl Module {
+    /// The part kept as text that defines the symbol `name`.
+    #[must_use]
+    pub fn kept_symbol(&self, name: &str) -> Option<&Kept> {
+        self.kept.iter().find(|kept| kept.name.as_deref() == Some(name))
+    }
+
+    /// The error for a module without an entry function, which names what may be meant.
+    #[must_use]
+    pub fn no_entry(&self) -> Diagnostic {
+        let function = |kept: &&Kept| matches!(kept.kind, KeptKind::Branches | KeptKind::Foreign);
+        let only = || self.kept.iter().find(function).filter(|_| self.funcs.is_empty());
+        match self.kept_symbol("main").or_else(only) {
+            Some(kept) => kept.unsupported("SH0301"),
+            None if self.funcs.is_empty() && self.kept.is_empty() => {
+                Diagnostic::invalid("SH0301", "the program is empty: it has no function")
+                    .hint("is this the file that you meant?")
+            }
+            None => Diagnostic::invalid("SH0301", "the program has no entry function")
+                .hint("name it @main, or make it the only public function"),
+        }
     }
 }

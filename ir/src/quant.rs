@@ -7,7 +7,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::types::write_shape;
+use crate::shape::write_shape;
 use crate::{DType, DYNAMIC, Encoding, Shape, TensorType, floats};
 
 /// A ranked tensor of quantized elements.

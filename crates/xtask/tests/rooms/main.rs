@@ -1,0 +1,210 @@
+//! Who uses whom: crates in the order of `docs/ARCHITECTURE.md`, and within each crate its rooms, the modules directly
+//! below the root, without circles.
+//!
+//! A room that is in a circle cannot be read, tested or moved without the others. What two rooms share belongs in a third
+//! that stands below both.
+
+mod graph;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use graph::{circle, components};
+use serde_json::Value;
+use sources::{Crate, Use};
+
+/// Crates in the order in which they may use each other: each only those of rows above its own.
+const FLOORS: &[&[&str]] = &[
+    &["shardc-ir"],
+    &["shardc-stablehlo", "shardc-passes"],
+    &["shardc-mlir", "shardc-graph"],
+    &["shardc-runtime"],
+    &["shardc"],
+    &["shardc-cli", "shardc-filetest"],
+    &["shardc-tests", "shardc-examples", "xtask"],
+];
+
+/// Rooms that are known to be in circles with each other, by crate. A circle that is gone must leave this list.
+const KNOWN: &[(&str, &[&str])] = &[("shardc-passes", &["driver", "shardy"])];
+
+#[test]
+fn no_circle_between_rooms() {
+    let mut faults = String::new();
+    let mut known: Vec<(&str, &[&str])> = KNOWN.to_vec();
+    for (package, root) in roots() {
+        let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).display().to_string();
+        let source = Crate::read(&root, &|path| std::fs::read_to_string(path).ok());
+        for Use { file, line, text, .. } in &source.unclear {
+            let _ = writeln!(faults, "{}:{line}: `{text}` hides which room is used", name(file));
+        }
+        let edges = source.edges();
+        for component in components(&edges) {
+            if let Some(at) = known.iter().position(|&(p, rooms)| p == package && rooms == component) {
+                known.remove(at);
+                continue;
+            }
+            let rooms = component.join(", ");
+            let _ = writeln!(faults, "{package}: the rooms {rooms} use each other in a circle:");
+            for (from, to) in circle(&edges, &component) {
+                let Use { file, line, text, .. } = edges[&(from, to)];
+                let _ = writeln!(faults, "  {from} -> {to}: {}:{line}: {text}", name(file));
+            }
+        }
+    }
+    for (package, rooms) in known {
+        let _ = writeln!(
+            faults,
+            "{package}: {} make no such circle any more: take it off KNOWN",
+            rooms.join(", ")
+        );
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+#[test]
+fn crates_use_those_below_them() {
+    let floor = |package: &str| FLOORS.iter().position(|row| row.contains(&package));
+    let mut faults = String::new();
+    for package in packages() {
+        let name = text(&package, "name");
+        let Some(own) = floor(name) else {
+            let _ =
+                writeln!(faults, "{name} stands on no floor: add it to FLOORS and to docs/ARCHITECTURE.md");
+            continue;
+        };
+        for dependency in array(&package, "dependencies") {
+            let used = text(dependency, "name");
+            // Tests of a crate may use any other.
+            if dependency["path"].is_string() && dependency["kind"] != "dev" && floor(used) >= Some(own) {
+                let _ = writeln!(faults, "{name} uses {used}, which does not stand below it");
+            }
+        }
+    }
+    assert!(faults.is_empty(), "\n{faults}");
+}
+
+/// The root file of each library and program of the workspace, with the name of its package.
+fn roots() -> Vec<(String, PathBuf)> {
+    let mut roots = Vec::new();
+    for package in packages() {
+        for target in array(&package, "targets") {
+            let kinds = array(target, "kind");
+            if kinds.iter().any(|kind| kind == "lib" || kind == "bin") {
+                roots.push((text(&package, "name").to_owned(), text(target, "src_path").into()));
+            }
+        }
+    }
+    assert!(roots.len() >= FLOORS.concat().len(), "{roots:?}");
+    roots
+}
+
+/// The packages of the workspace, as `cargo metadata` describes them.
+fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["metadata", "--offline", "--no-deps", "--format-version", "1"]).current_dir(workspace());
+    let output = command.output().expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    array(&metadata, "packages").to_vec()
+}
+
+fn workspace() -> &'static Path {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    crates.and_then(Path::parent).expect("xtask is in crates/")
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().expect("a string in cargo's metadata")
+}
+
+fn array<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value[key].as_array().expect("a list in cargo's metadata")
+}
+
+/// A crate whose files are the values of `files`.
+fn made_up(files: &[(&str, &str)]) -> Crate {
+    let files: BTreeMap<PathBuf, &str> = files.iter().map(|&(path, text)| (path.into(), text)).collect();
+    Crate::read(Path::new("src/lib.rs"), &|path| files.get(path).map(|&text| text.to_owned()))
+}
+
+/// `from -> to (file:line)` for each edge.
+fn listed(source: &Crate) -> Vec<String> {
+    let at = |u: &Use| format!("{}:{}", u.file.display(), u.line);
+    source.edges().iter().map(|(&(from, to), &u)| format!("{from} -> {to} ({})", at(u))).collect()
+}
+
+#[test]
+fn every_form_of_import_is_read() {
+    let source = made_up(&[
+        (
+            "src/lib.rs",
+            "mod a; mod b; pub mod c; mod d { pub fn f() { crate::c::g() } } mod e;
+             pub use b::{B, deep::{C as D}};
+             pub use e::*;
+             pub fn top() { a::x() }",
+        ),
+        (
+            "src/a/mod.rs",
+            "mod inner;
+             #[cfg(test)] mod tests { use crate::e::Nothing; }
+             #[cfg(test)] mod more;
+             // use crate::e::Nothing;
+             const TEXT: &str = \"crate::e::Nothing\";
+             use crate::{
+                 c::{self, x::Y},
+                 D,
+             };",
+        ),
+        ("src/a/inner.rs", "fn f() -> super::super::d::T { super::g() }"),
+        ("src/a/more.rs", "use crate::e::Nothing;"),
+        (
+            "src/b.rs",
+            "macro_rules! m { () => { $crate::d::f() } } fn g() { crate::m!() } #[cfg(test)] use crate::{e::X, c};",
+        ),
+        ("src/c.rs", "use super::Found; use std::{fmt, io}; impl From<crate::B> for X {}"),
+        ("src/e.rs", "use self::f::X; mod f { use super::super::top; }"),
+    ]);
+    assert!(source.unclear.is_empty());
+    assert_eq!(
+        listed(&source),
+        [
+            "a -> b (src/a/mod.rs:8)",
+            "a -> c (src/a/mod.rs:7)",
+            "a -> d (src/a/inner.rs:1)",
+            "b -> d (src/b.rs:1)",
+            "c -> b (src/c.rs:1)",
+            "c -> e (src/c.rs:1)",
+            "d -> c (src/lib.rs:1)",
+            "e -> lib.rs (src/e.rs:1)",
+            "lib.rs -> a (src/lib.rs:4)",
+        ]
+    );
+    // Of what the root itself has, only its own code uses rooms: what it passes on does not.
+    assert_eq!(components(&source.edges()), [["a", "b", "c", "d", "e", "lib.rs"]]);
+}
+
+#[test]
+fn a_circle_is_told_by_its_shortest_way() {
+    let source = made_up(&[
+        ("src/lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
+        ("src/a.rs", "use crate::b::B;"),
+        ("src/b.rs", "use crate::c::C; use crate::d::D;"),
+        ("src/c.rs", "use crate::d::D;"),
+        ("src/d.rs", "use crate::a::A; use crate::e::E;"),
+        ("src/e.rs", ""),
+    ]);
+    let edges = source.edges();
+    let components = components(&edges);
+    assert_eq!(components, [["a", "b", "c", "d"]]);
+    assert_eq!(circle(&edges, &components[0]), [("a", "b"), ("b", "d"), ("d", "a")]);
+}
+
+#[test]
+fn an_import_of_everything_is_refused() {
+    let source = made_up(&[("src/lib.rs", "mod a; mod b;"), ("src/a.rs", "use crate::*;"), ("src/b.rs", "")]);
+    assert_eq!(source.unclear.len(), 1);
+}

@@ -14,6 +14,7 @@ mod def;
 mod devices;
 mod elementwise;
 mod names;
+mod reduction;
 mod specs;
 mod table;
 mod words;

@@ -1,0 +1,28 @@
+//! The elementwise operation that a reduction combines values with.
+
+use super::BinaryOp;
+use crate::ReductionKind;
+
+impl ReductionKind {
+    /// The elementwise operation that combines two values.
+    #[must_use]
+    pub fn op(self) -> BinaryOp {
+        match self {
+            ReductionKind::Add => BinaryOp::Add,
+            ReductionKind::Mul => BinaryOp::Multiply,
+            ReductionKind::Max => BinaryOp::Maximum,
+            ReductionKind::Min => BinaryOp::Minimum,
+            ReductionKind::And => BinaryOp::And,
+            ReductionKind::Or => BinaryOp::Or,
+            ReductionKind::Xor => BinaryOp::Xor,
+        }
+    }
+
+    /// The reduction that combines with `op`, if it is one that devices can do among themselves.
+    #[must_use]
+    pub fn from_op(op: BinaryOp) -> Option<Self> {
+        [Self::Add, Self::Mul, Self::Max, Self::Min, Self::And, Self::Or, Self::Xor]
+            .into_iter()
+            .find(|kind| kind.op() == op)
+    }
+}

@@ -112,6 +112,8 @@ pub struct Func {
     pub res_shardings: Vec<PackedOption<ShardingId>>,
     /// Location of each parameter, where given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
+    /// What the source text calls each parameter, without `%`; empty if it is `arg0`, `arg1`, ... or not known.
+    pub arg_names: Vec<Box<str>>,
     /// Where the source text names each parameter; empty if that is not known.
     pub arg_spans: Vec<Span>,
     /// Where the source text gives the type of each result; empty if that is not known.

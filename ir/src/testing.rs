@@ -92,6 +92,7 @@ pub(crate) fn func(module: &mut Module, name: &str, body: RegionId) -> FuncId {
         params,
         results,
         arg_locs: Vec::new(),
+        arg_names: Vec::new(),
         arg_spans: Vec::new(),
         res_spans: Vec::new(),
         attrs: AttrDict::new(),

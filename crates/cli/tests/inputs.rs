@@ -114,3 +114,19 @@ fn hints_speak_of_options() {
         );
     }
 }
+
+#[test]
+fn the_names_of_the_text_are_taken() {
+    let folder = Folder::new();
+    // `plain.mlir` has %x, of which the location says x too, and %w, which the front end calls params['w'].
+    let run = |spec: &str| {
+        let ran = folder.run(&["partition", "plain.mlir", "-o", "-", "--mesh", "data=4", "--spec", spec]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    let first = run("arg0=data,-");
+    assert_eq!((run("x=data,-"), run("%x=data,-")), (first.clone(), first));
+    let second = run("arg1=-,data");
+    assert!(second.contains("tensor<64x4xf32>"), "{second}");
+    assert_eq!((run("w=-,data"), run("%w=-,data")), (second.clone(), second));
+}

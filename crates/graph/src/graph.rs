@@ -224,6 +224,7 @@ impl Graph {
             res_attrs,
             res_shardings: vec![PackedOption::default(); values.len()],
             arg_locs: self.locs,
+            arg_names: Vec::new(),
             arg_spans: Vec::new(),
             res_spans: Vec::new(),
             attrs: AttrDict::new(),

@@ -33,6 +33,7 @@ fn func(
         res_shardings: vec![PackedOption::default(); results.len()],
         results,
         arg_locs: Vec::new(),
+        arg_names: Vec::new(),
         arg_spans: Vec::new(),
         res_spans: Vec::new(),
         attrs: AttrDict::new(),

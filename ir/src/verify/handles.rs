@@ -68,6 +68,7 @@ pub(super) fn check(report: &mut Report<'_>) {
             res_attrs: _,
             res_shardings,
             arg_locs,
+            arg_names: _,
             arg_spans: _,
             res_spans: _,
             attrs: _,

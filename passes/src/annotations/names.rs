@@ -1,7 +1,8 @@
 //! What a program calls its arguments and results, and which of them a name means.
 //!
 //! An argument is `arg0`, `%arg0` or `0`; a result is `res0`, `result0` or `out0`. Both may have a name of the front
-//! end's too: `params['w']`. Positions come first, so that a name that looks like one means nothing else.
+//! end's too: `params['w']`. Positions come first, so that a name that looks like one means nothing else; last comes what
+//! the text of the program calls an argument, `x` or `%x`.
 
 use std::fmt;
 
@@ -76,6 +77,8 @@ fn text(attrs: Option<&AttrDict>, name: &str) -> Option<String> {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     args: Vec<Option<String>>,
+    /// What the text calls the arguments, without `%`; empty if that is not known.
+    values: Vec<Box<str>>,
     results: Vec<Option<String>>,
 }
 
@@ -85,6 +88,7 @@ impl Names {
     pub fn of(module: &Module, func: &Func) -> Names {
         Names {
             args: (0..func.params.len()).map(|i| argument_name(module, func, i)).collect(),
+            values: func.arg_names.clone(),
             results: (0..func.results.len()).map(|i| result_name(func, i)).collect(),
         }
     }
@@ -94,6 +98,7 @@ impl Names {
     pub fn of_interface(interface: &Interface) -> Names {
         Names {
             args: interface.inputs.iter().map(|tensor| tensor.name.clone()).collect(),
+            values: Vec::new(),
             results: interface.outputs.iter().map(|tensor| tensor.name.clone()).collect(),
         }
     }
@@ -109,10 +114,16 @@ impl Names {
         let found: Vec<Named> =
             self.all().filter(|(_, name)| *name == Some(text)).map(|(named, _)| named).collect();
         match found.as_slice() {
-            [] => Err(self.unknown(text)),
+            [] => self.value(text).ok_or_else(|| self.unknown(text)),
             [only] => Ok(*only),
             several => Err(ambiguous(text, several)),
         }
+    }
+
+    /// The argument that the text calls so: no two have the same name there.
+    fn value(&self, text: &str) -> Option<Named> {
+        let name = text.strip_prefix('%').unwrap_or(text);
+        self.values.iter().position(|value| **value == *name).map(Named::Argument)
     }
 
     /// The argument that `text` means, for what results are not.
@@ -120,7 +131,7 @@ impl Names {
     /// # Errors
     /// As [`Names::find`].
     pub fn find_argument(&self, text: &str) -> Result<usize, Diagnostic> {
-        let only = Names { args: self.args.clone(), results: Vec::new() };
+        let only = Names { results: Vec::new(), ..self.clone() };
         match only.find(text)? {
             Named::Argument(n) => Ok(n),
             Named::Result(_) => Err(only.unknown(text)),
@@ -144,7 +155,12 @@ impl Names {
             let n = match named {
                 Named::Argument(n) | Named::Result(n) => n,
             };
+            let value = match named {
+                Named::Argument(n) => self.values.get(*n),
+                Named::Result(_) => None,
+            };
             name.is_some_and(|name| glob(pattern, name))
+                || value.is_some_and(|value| glob(pattern.strip_prefix('%').unwrap_or(pattern), value))
                 || positions.iter().any(|position| glob(pattern, &format!("{position}{n}")))
         };
         let (args, results): (Vec<Named>, Vec<Named>) = self
@@ -199,10 +215,10 @@ impl Names {
     /// The names that are most like `text`, quoted.
     fn close_to(&self, text: &str) -> Vec<String> {
         let limit = text.chars().count() / 2 + 1;
-        let mut close: Vec<(usize, &str)> = self
-            .all()
-            .filter_map(|(_, name)| {
-                let name = name?;
+        let names = self.all().filter_map(|(_, name)| name);
+        let mut close: Vec<(usize, &str)> = names
+            .chain(self.values.iter().map(|value| &**value))
+            .filter_map(|name| {
                 let distance = if name.contains(text) { 0 } else { edit_distance(name, text) };
                 (distance <= limit).then_some((distance, name))
             })
@@ -262,6 +278,7 @@ mod tests {
         let some = |names: &[&str]| names.iter().map(|name| Some((*name).to_owned())).collect();
         Names {
             args: some(&["x", "params['w']", "params['b']", "step"]),
+            values: ["x", "w", "b", "count"].map(Box::from).to_vec(),
             results: some(&["result['loss']", "step"]),
         }
     }
@@ -285,6 +302,11 @@ mod tests {
             ("params['w']", "arg1"),
             ("result['loss']", "res0"),
             ("params*", "arg1 arg2"),
+            ("w", "arg1"),
+            ("%count", "arg3"),
+            ("coun*", "arg3"),
+            ("%x", "arg0"),
+            ("cuont", "no argument or result is named 'cuont'; did you mean 'count'?"),
             ("*", "arg0 arg1 arg2 arg3"),
             ("res*", "res0 res1"),
             ("*loss*", "res0"),

@@ -479,6 +479,7 @@ mod tests {
             res_attrs: Vec::new(),
             res_shardings: Vec::new(),
             arg_locs: locs.to_vec(),
+            arg_names: Vec::new(),
             arg_spans: Vec::new(),
             res_spans: Vec::new(),
             attrs: shardc_ir::AttrDict::new(),

@@ -26,6 +26,7 @@ impl<'a> Parser<'a> {
             res_attrs: Vec::new(),
             res_shardings: Vec::new(),
             arg_locs: Vec::new(),
+            arg_names: Vec::new(),
             arg_spans: Vec::new(),
             res_spans: Vec::new(),
             attrs: AttrDict::new(),
@@ -83,6 +84,9 @@ impl<'a> Parser<'a> {
             }
             Ok(())
         })?;
+        if args.iter().enumerate().any(|(i, arg)| arg.name != format!("arg{i}")) {
+            func.arg_names = args.iter().map(|arg| arg.name.into()).collect();
+        }
         if locs.iter().any(|loc| loc.is_some()) {
             func.arg_locs = locs;
         }

@@ -71,6 +71,7 @@ fn export_one(
         res_attrs: vec![AttrDict::new(); results.len()],
         res_shardings: vec![PackedOption::default(); results.len()],
         arg_locs: std::mem::take(&mut module.regions[body].arg_locs),
+        arg_names: Vec::new(),
         arg_spans: Vec::new(),
         res_spans: Vec::new(),
         attrs,

@@ -22,11 +22,12 @@ pub(super) fn common_mesh(
     let (mut used, cuts) = used_meshes(module, func, body);
     to_front(module, func, body, &mut used);
     let Some((&first, others)) = used.split_first() else {
-        return module.meshes.keys().next().ok_or_else(|| {
+        let first = module.meshes.keys().next().ok_or_else(|| {
             Box::new(Diagnostic::invalid("SH0303", "the program has no mesh").hint(
                 "annotate it with sdy.mesh and sdy.sharding, or with `Compiler::mesh(\"data=4,model=2\")` and `Compiler::spec(\"ARG\", \"data,-\")`",
             ))
-        });
+        })?;
+        return Ok(if module.meshes[first].is_maximal() { unnamed_device(module, first) } else { first });
     };
     for &other in others {
         if module.meshes[first].num_devices() != module.meshes[other].num_devices() {
@@ -59,6 +60,22 @@ pub(super) fn common_mesh(
     }
     let (name, mesh) = finer(module, first, &cuts);
     Ok(module.add_mesh(&name, mesh))
+}
+
+/// A mesh of one device, for a program of which all that is said is that some values are on a named one: shardings on
+/// the mesh of a named device have no dimensions, and those that planning writes have.
+fn unnamed_device(module: &mut Module, named: MeshId) -> MeshId {
+    let name = free_name(module, named, "_whole");
+    module.add_mesh(&name, Mesh::new([]))
+}
+
+/// A name for a mesh that is made of another, which no mesh has.
+fn free_name(module: &Module, of: MeshId, suffix: &str) -> String {
+    let mut name = format!("{}{suffix}", module.mesh_name(of));
+    while module.mesh_names.contains_key(name.as_str()) {
+        name.push('_');
+    }
+    name
 }
 
 /// The meshes that shardings of the program use, each once, and where their sub-axes begin and end.
@@ -153,10 +170,7 @@ fn finer(module: &Module, first: MeshId, cuts: &[i64]) -> (String, Mesh) {
         axes.push((name, pair[1] / pair[0]));
     }
     let fine = Mesh::new(axes.iter().map(|(name, size)| (name.as_str(), *size)));
-    let mut name = format!("{}_parts", module.mesh_name(first));
-    while module.mesh_names.contains_key(name.as_str()) {
-        name.push('_');
-    }
+    let name = free_name(module, first, "_parts");
     (name, Mesh { device_ids: mesh.device_ids.clone(), ..fine })
 }
 

@@ -93,12 +93,18 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 /// Writes every sharding of a program as `mhlo.sharding`, constraints and reshards as `@Sharding`, manual
 /// computations as `@SPMDFullToShardShape` and `@SPMDShardToFullShape`. Afterwards the program has no mesh.
 ///
+/// A program without a mesh that says for how many devices it is, as one that is partitioned does, stays as it is.
+///
 /// What GSPMD cannot say is lost: priorities, explicitly replicated axes, propagation barriers, and openness save
 /// that of constraints.
 ///
 /// # Errors
 /// The shardings are on several meshes of different devices (`SH0348`).
 pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
+    let says = |name: &str| module.attrs.get(name).is_some();
+    if module.mesh_names.is_empty() && (says("mhlo.num_partitions") || says("mhlo.num_replicas")) {
+        return Ok(());
+    }
     let mut devices = 1;
     for mesh in module.mesh_names.values().map(|&id| &module.meshes[id]).filter(|mesh| !mesh.is_maximal()) {
         let n = mesh.num_devices();

@@ -91,7 +91,7 @@ pub fn find(kind: PluginKind, environment: &Environment) -> Result<FoundPlugin> 
 }
 
 /// Every plugin of every kind, in the order in which [`find`] would take them. A file that is named and not there is
-/// listed too: [`super::doctor`] says what is wrong with it.
+/// listed too: [`doctor`](crate::doctor) says what is wrong with it.
 #[must_use]
 pub fn list(environment: &Environment) -> Vec<FoundPlugin> {
     let mut found = Vec::new();

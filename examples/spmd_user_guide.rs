@@ -14,9 +14,9 @@
 use anyhow::Result;
 use shardc::Compiler;
 use shardc::exec::{Program, random_inputs, verify};
+use shardc::graph::{DType, Graph, GraphError, Mesh, PartitionSpec, placement, spec};
 use shardc::ir::Module;
 use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
-use shardc_graph::{DType, Graph, GraphError, Mesh, PartitionSpec, placement, spec};
 
 /// A tensor of the guide.
 struct Marked {

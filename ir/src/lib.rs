@@ -1,5 +1,7 @@
 //! # shardc-ir: what a program is
 //!
+//! Internal: this crate may change in any release. Front ends use the crate `shardc`.
+//!
 //! A [`Module`] is a StableHLO program: functions whose bodies are [`Region`]s of operations in SSA form,
 //! together with device [`Mesh`]es and [`TensorSharding`]s. Everything lives in arenas and is named by typed
 //! 32-bit handles ([`ValueId`], [`OpId`], [`RegionId`], ...): no `Rc`, no pointers between operations.

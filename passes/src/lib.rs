@@ -1,5 +1,7 @@
 //! # shardc-passes: what is done to a program
 //!
+//! Internal: this crate may change in any release. Front ends use the crate `shardc`.
+//!
 //! One pass per file; each is a plain function over a [`shardc_ir::Module`]. The folders are rooms; a room uses only those
 //! above it in this list:
 //!

@@ -1,5 +1,7 @@
 //! shardc's runtime: the way from a partitioned program to numbers.
 //!
+//! Internal: this crate may change in any release. Front ends use the crate `shardc`.
+//!
 //! | module | what it holds |
 //! |---|---|
 //! | [`plugin`] | finds, installs and loads PJRT plugins (the shared libraries that hold XLA for one kind of device) |

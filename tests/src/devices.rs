@@ -2,11 +2,11 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use shardc::ir::{self, Module};
-use shardc::runtime::{
+use shardc::{Output, exec};
+use shardc_ir::Module;
+use shardc_runtime::{
     Client, ClientOptions, Environment, HostArray, Plugin, PluginKind, RuntimeError, plugin,
 };
-use shardc::{Output, exec};
 
 /// How many devices there are.
 pub const DEVICES: usize = 8;
@@ -80,7 +80,7 @@ impl Reference {
 /// Verifies the partitioned module, runs it, and compares every output.
 #[must_use]
 pub fn compare(client: &Client, reference: &Reference, output: &Output) -> Verdict {
-    if let Err(errors) = ir::verify(&output.module) {
+    if let Err(errors) = shardc_ir::verify(&output.module) {
         return Verdict::Refused(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     }
     let Reference { original, inputs, expected } = reference;

@@ -7,18 +7,17 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::ir::{
-    Attr, BinaryOp, Builder, Channel, CollectiveSpec, DType, Dense, Module, OpId, OpKind,
+use shardc::{CleanOptions, Compiler, Output, SpmdMode};
+use shardc_ir::{
+    Attr, BinaryOp, Build, Builder, Channel, CollectiveSpec, DType, Dense, Module, OpId, OpKind,
     OpKind::{
         AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter,
         Select,
     },
     ValueId,
 };
-use shardc::{
-    CleanOptions, Compiler, Output, SpmdMode, ir, passes::collectives::verify::verify_collectives,
-    runtime::plugin,
-};
+use shardc_passes::collectives::verify::verify_collectives;
+use shardc_runtime::plugin;
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     root,
@@ -488,7 +487,7 @@ fn run(breakage: &Breakage) -> Result<(), Failed> {
 fn check(breakage: &Breakage, original: &Module, output: &Output, broken: &Output) -> Result<(), String> {
     // The verifiers' verdicts need no device.
     let verified = |output: &Output| {
-        ir::verify(&output.module)?;
+        shardc_ir::verify(&output.module)?;
         let entry = output.module.entry().ok_or_else(|| vec![output.module.no_entry()])?;
         verify_collectives(&output.module, entry, Some(&output.interface))
     };

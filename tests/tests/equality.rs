@@ -6,8 +6,9 @@
 use std::{path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::stablehlo::{PrintOptions, print};
-use shardc::{CleanOptions, Compiler, Output, SpmdMode, exec, runtime::plugin};
+use shardc::{CleanOptions, Compiler, Output, SpmdMode, exec};
+use shardc_runtime::plugin;
+use shardc_stablehlo::{PrintOptions, print};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     files, root, shared,

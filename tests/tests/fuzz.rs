@@ -6,7 +6,7 @@
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::runtime::plugin;
+use shardc_runtime::plugin;
 use shardc_tests::fuzz::drive::{Run, drive, work_if_worker};
 use shardc_tests::fuzz::{From, Fuzzer, find};
 

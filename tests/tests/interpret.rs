@@ -4,7 +4,8 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc::{SpmdMode, runtime::plugin};
+use shardc::SpmdMode;
+use shardc_runtime::plugin;
 use shardc_tests::{
     devices::client,
     interpret::{Case, Draw, Outcome, Runner, tests_of},
@@ -96,7 +97,7 @@ fn draws_are_repeated() -> Result<(), Failed> {
     let case = Case::new(module, func)?;
     let text = |number| {
         let drawn = Draw::new(7, "f", number).program(&case);
-        (shardc::stablehlo::print(&drawn.module, &Default::default()), drawn.uneven)
+        (shardc_stablehlo::print(&drawn.module, &Default::default()), drawn.uneven)
     };
     if text(1) != text(1) || text(1) == text(2) {
         return Err("a draw depends on its numbers alone".into());

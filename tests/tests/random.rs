@@ -25,10 +25,10 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
-use shardc::ir::{self, Class};
-use shardc::runtime::{Client, plugin};
-use shardc::stablehlo::{PrintForm, PrintOptions, print};
 use shardc::{CleanOptions, Compiler, Error, SpmdMode, exec};
+use shardc_ir::Class;
+use shardc_runtime::{Client, plugin};
+use shardc_stablehlo::{PrintForm, PrintOptions, print};
 use shardc_tests::devices::client;
 use shardc_tests::random::{MeshRecipe, Recipe};
 
@@ -82,7 +82,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
         Ok(module) => module,
         Err(error) => return fails("the generator's text", error.render("random.mlir", text, false)),
     };
-    if let Err(errors) = ir::verify(&original) {
+    if let Err(errors) = shardc_ir::verify(&original) {
         return fails("the generator's program", format!("{errors:?}"));
     }
     // In two of four cases nothing is kept that could be gathered again.
@@ -100,7 +100,7 @@ fn check_text(client: &Client, text: &str, mode: SpmdMode, seed: u64) -> Result<
         }
     };
     let partitioned = output.text();
-    if let Err(errors) = ir::verify(&output.module) {
+    if let Err(errors) = shardc_ir::verify(&output.module) {
         let kind = format!("invalid output: {}", errors.first().map_or("", |e| e.code));
         return fails(kind, format!("{errors:?}\n{partitioned}"));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use shardc::passes::report::byte_size::parse_bytes;
+use shardc_passes::report::byte_size::parse_bytes;
 
 /// An SPMD sharding compiler: annotated StableHLO in, the program of each device out.
 #[derive(Debug, Parser)]

@@ -1,8 +1,8 @@
 //! What most commands begin with: the compiler that the options describe, and a partitioned program.
 
 use anyhow::Result;
-use shardc::passes::annotations::spec::Annotation;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
+use shardc_passes::annotations::spec::Annotation;
 
 use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use shardc::runtime::scratch::{self, Scratch};
+use shardc_runtime::scratch::{self, Scratch};
 use tempfile::NamedTempFile;
 
 use crate::failure::usage;

@@ -7,7 +7,7 @@ use anyhow::Result;
 #[cfg(unix)]
 pub(crate) fn clean_up_on_termination() -> Result<()> {
     use anyhow::Context;
-    use shardc::runtime::scratch;
+    use shardc_runtime::scratch;
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;

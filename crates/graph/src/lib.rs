@@ -1,5 +1,7 @@
 //! # shardc-graph: tensor programs in Rust
 //!
+//! Internal: this crate may change in any release. Front ends use `shardc::graph`, which names the same.
+//!
 //! A [`Graph`] is written for one big device. [`Graph::mark_sharding`] says of a few tensors how they are split
 //! over a [`Mesh`] of devices; propagation finds the rest. [`Graph::finish`] gives a [`shardc_ir::Module`], which
 //! the compiler takes.

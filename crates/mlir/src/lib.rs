@@ -1,5 +1,7 @@
 //! # shardc-mlir: from shardc's IR to MLIR
 //!
+//! Internal: this crate may change in any release. Front ends use the crate `shardc`.
+//!
 //! Lowers a [`Module`] to an MLIR module through LLVM's own MLIR, and writes it as bytecode (what PJRT plugins
 //! are fed) or as text in the generic form.
 //!

@@ -30,6 +30,9 @@
 //!
 //! Errors and warnings are [`Diagnostic`]s; [`Error::render`] shows them under the source line.
 //!
+//! This crate is the API: what it names stays, or changes with a word in the change log. The crates below it
+//! (`shardc-ir`, `shardc-passes`, ...) are internal, and may change in any release.
+//!
 //! With the feature `runtime` (on by default) the module `exec` runs programs through PJRT and compares a
 //! partitioned program with its single-device original. With `mlir` programs are written as MLIR bytecode, too, which
 //! plugins read faster; it needs LLVM 22. Without it, shardc needs nothing but Rust.
@@ -49,19 +52,61 @@ pub use compiler::{Compiler, Output, Propagated, Stage};
 pub use error::Error;
 pub use manifest::{Axis, Manifest, MeshInfo, TensorInfo};
 pub use shardc_ir::{Diagnostic, Module, Severity, SpmdMode};
+pub use shardc_passes::annotations::spec::{Annotation, SpecError};
 pub use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+pub use shardc_passes::driver::strategy::Strategy;
+pub use shardc_passes::propagate::DebugOptions;
 pub use shardc_passes::report::warnings::{Selection, Told, select, worth_telling};
+pub use shardc_passes::rules::RuleSet;
 pub use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
+pub use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
 pub use shardc_stablehlo::{RenderOptions, is_bytecode, render, render_with};
 
-/// The intermediate representation.
-pub use shardc_ir as ir;
-/// The passes.
-pub use shardc_passes as passes;
-/// Rules that warn of annotations which cost more than they should.
-pub use shardc_passes::lint;
-/// Plugins, devices and host arrays.
+/// What a program is, as far as a front end reads or makes it: modules and their functions, types, meshes, shardings,
+/// and where diagnostics point.
+pub mod ir {
+    #[doc(inline)]
+    pub use shardc_ir::{
+        AxisList, AxisRef, Class, DType, DTypeClass, DYNAMIC, Diagnostic, DimSharding, Encoding, Func,
+        FuncId, Mesh, MeshId, Module, Quote, ReductionKind, Severity, Shape, ShardingId, Span, SpmdMode,
+        SubAxis, TensorSharding, TensorType, Type, TypeId, Value, ValueId, Visibility, verify,
+    };
+}
+
+/// Reading and writing programs: StableHLO as text and as MLIR bytecode. [`Compiler::read`] tells the two apart, and
+/// verifies what it read.
+pub mod stablehlo {
+    #[doc(inline)]
+    pub use shardc_stablehlo::{
+        PrintForm, PrintOptions, Shardings, is_bytecode, list_booleans, parse, parse_bytecode, print,
+    };
+}
+
+/// Rules that warn of annotations which cost more than they should; see [`Compiler::lint`].
+pub mod lint {
+    #[doc(inline)]
+    pub use shardc_passes::lint::{Finding, LINTS, Level, Lint, LintOptions, LintReport, find};
+}
+
+/// Programs that are built in Rust, for [`Compiler::partition_module`].
+pub mod graph {
+    #[doc(inline)]
+    pub use shardc_graph::{
+        BinaryOp, CompareDirection, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind, Graph,
+        GraphError, Mesh, Operand, PartitionSpec, Placement, Tensor, UnaryOp, placement, placement_of, spec,
+    };
+}
+
+/// Plugins, devices, arrays, and compilation for devices that are not there. [`exec`] runs programs on them.
 #[cfg(feature = "runtime")]
-pub use shardc_runtime as runtime;
-/// Reading and writing StableHLO text.
-pub use shardc_stablehlo as stablehlo;
+pub mod runtime {
+    #[doc(inline)]
+    pub use shardc_runtime::{
+        ArrayType, Buffer, Client, ClientOptions, CompileOptions, Cost, Device, Difference, Environment,
+        ErrorClass, ExecuteOptions, HostArray, LoadedExecutable, MAX_CPU_DEVICES, MemoryLimit, MemoryNeed,
+        MemoryStats, OptionValue, PjrtCode, Plugin, PluginKind, ReplicaDisagreement, RuntimeError,
+        ShardLayout, ShardedArray,
+    };
+    #[doc(inline)]
+    pub use shardc_runtime::{aot, doctor, mismatch, plugin};
+}

@@ -1,8 +1,10 @@
 //! # shardc-stablehlo: StableHLO as text and as bytecode
 //!
+//! Internal: this crate may change in any release. Front ends use the crate `shardc`.
+//!
 //! [`parse`] reads the text that JAX, PyTorch/XLA and MLIR's own tools print (the `func`, `stablehlo`, `chlo` and
-//! `sdy` dialects, in pretty or generic form) into a [`Module`]; [`print()`] writes it back, byte for byte in MLIR's
-//! layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
+//! `sdy` dialects, in pretty or generic form) into a [`Module`](shardc_ir::Module); [`print()`] writes it back, byte for
+//! byte in MLIR's layout; [`render`] shows [`Diagnostic`](shardc_ir::Diagnostic)s at their place in the text.
 //!
 //! [`parse_bytecode`] reads MLIR bytecode, of which StableHLO's portable artifacts are a kind; [`is_bytecode`] tells it
 //! from text. What it reads is made into a module by the code that reads text, so that a program is the same module

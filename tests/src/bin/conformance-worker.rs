@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use shardc::runtime::plugin;
+use shardc_runtime::plugin;
 use shardc_tests::conformance::Worker;
 
 fn main() -> ExitCode {

@@ -6,7 +6,7 @@
 
 use std::{io, path::PathBuf, process::ExitCode, time::Duration};
 
-use shardc::runtime::plugin;
+use shardc_runtime::plugin;
 use shardc_tests::fuzz::drive::{Run, drive, work_if_worker};
 use shardc_tests::fuzz::{From, Report, Sources, find, worker};
 

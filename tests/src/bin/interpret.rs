@@ -7,8 +7,8 @@
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use shardc::SpmdMode;
-use shardc::runtime::plugin;
-use shardc::stablehlo::{PrintOptions, print};
+use shardc_runtime::plugin;
+use shardc_stablehlo::{PrintOptions, print};
 use shardc_tests::devices::client;
 use shardc_tests::interpret::{Case, Draw, Outcome, Runner, tests_of};
 

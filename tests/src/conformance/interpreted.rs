@@ -11,15 +11,13 @@
 use std::{collections::HashMap, path::Path};
 
 use serde_json::{Value, json};
-use shardc::{
-    Compiler, Error, SpmdMode, exec,
-    ir::{
-        Attr, Builder, FuncId, Module, OpId, OpKind, PackedOption, ShardingId, TensorSharding, ValueId,
-        Visibility,
-    },
-    passes::{inline::inline_calls, pipeline},
-    runtime::HostArray,
+use shardc::{Compiler, Error, SpmdMode, exec};
+use shardc_ir::{
+    Attr, Build, Builder, FuncId, Module, OpId, OpKind, PackedOption, ShardingId, TensorSharding, ValueId,
+    Visibility,
 };
+use shardc_passes::{driver::pipeline, transforms::inline::inline_calls};
+use shardc_runtime::HostArray;
 
 use super::{Answer, Devices, Outcome};
 
@@ -82,7 +80,7 @@ impl Test {
             pass.run(&mut module, &pipeline::PassContext::default())
                 .map_err(|errors| error(&Error::from(errors)))?;
             // What the pass leaves is the transformed program; the text as it is stands for the original.
-            let transformed = functions_of(&shardc::stablehlo::print(&module, &Default::default()));
+            let transformed = functions_of(&shardc_stablehlo::print(&module, &Default::default()));
             let combined =
                 format!("{}\n{transformed}\n{second}", first.replace("@transformed_", "@original_"));
             let module = Compiler::read(combined.as_bytes()).map_err(|e| error(&e))?;

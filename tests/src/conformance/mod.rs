@@ -10,7 +10,7 @@ mod verify;
 use std::fmt;
 
 use serde_json::{Value, json};
-use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 
 use self::verify::Verify;
 

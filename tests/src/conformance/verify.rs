@@ -6,7 +6,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use shardc::{Compiler, Error, Output, SpmdMode, exec, ir::Module, runtime::HostArray};
+use shardc::{Compiler, Error, Output, SpmdMode, exec};
+use shardc_ir::Module;
+use shardc_runtime::HostArray;
 
 use super::{Answer, Devices, Outcome};
 

@@ -3,7 +3,7 @@
 //! Sections and lengths are kept consistent by nobody: most damage is a small change, since one wrong length ends the
 //! reading. What the reader accepts goes the way of damaged text.
 
-use shardc::stablehlo::parse_bytecode;
+use shardc_stablehlo::parse_bytecode;
 
 use super::outcome::quietly;
 use super::rng::Rng;

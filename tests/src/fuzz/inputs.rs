@@ -8,9 +8,9 @@
 
 use std::cell::RefCell;
 
-use shardc::ir::DType;
-use shardc::runtime::{Client, HostArray};
 use shardc::{Compiler, Error, SpmdMode, exec};
+use shardc_ir::DType;
+use shardc_runtime::{Client, HostArray};
 
 use super::outcome::{Finding, Trace};
 use super::rng::{Rng, hash};

@@ -1,8 +1,7 @@
 //! Hostile meshes: many axes, axes of size one, huge and prime ones, orders of devices that are none, parts of axes that
 //! do not divide, several meshes, odd tiles of GSPMD.
 
-use shardc::ir;
-use shardc::stablehlo::parse;
+use shardc_stablehlo::parse;
 
 use super::mutate::{EDGES, annotate_on, axes, numbers};
 use super::outcome::{Finding, Trace};
@@ -283,7 +282,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         Err(errors) => return trace.refuse("read", &errors),
     };
     trace.pass("read");
-    if let Err(errors) = ir::verify(&module) {
+    if let Err(errors) = shardc_ir::verify(&module) {
         return trace.refuse("verify", &errors);
     }
     trace.pass("verify");
@@ -298,7 +297,7 @@ mod tests {
     fn plain_programs_are_programs() {
         for plain in PLAIN {
             let module = parse(plain).unwrap_or_else(|errors| panic!("{plain}\n{errors:?}"));
-            assert_eq!(ir::verify(&module), Ok(()), "{plain}");
+            assert_eq!(shardc_ir::verify(&module), Ok(()), "{plain}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::{
     sync::Once,
 };
 
-use shardc::ir::{self, Class, Module};
-use shardc::stablehlo::{PrintForm, PrintOptions, parse, print, render};
 use shardc::{Diagnostic, Error};
+use shardc_ir::{Class, Module};
+use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(crate) fn reads_back(stage: &str, module: &Module) -> Result<(), Finding> {
             let code = errors.first().map_or("", |e| e.code);
             Finding::new(format!("{stage}: {form:?} text is not read back ({code})"), shown)
         })?;
-        if let Err(errors) = ir::verify(&read) {
+        if let Err(errors) = shardc_ir::verify(&read) {
             let shown = render(&errors, "printed", &printed, false);
             let code = errors.first().map_or("", |e| e.code);
             return Err(Finding::new(format!("{stage}: {form:?} text reads back invalid ({code})"), shown));

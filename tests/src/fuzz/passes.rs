@@ -2,11 +2,11 @@
 //!
 //! The first line of an input names them, as `shardc opt --passes` takes them; the program follows.
 
-use shardc::ir::{self, SpmdMode};
-use shardc::passes::driver::pass_options::PassOptions;
-use shardc::passes::driver::pipeline::{PASSES, Pass, PassContext, find};
-use shardc::passes::shardy;
-use shardc::stablehlo::parse;
+use shardc_ir::SpmdMode;
+use shardc_passes::driver::pass_options::PassOptions;
+use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext, find};
+use shardc_passes::shardy;
+use shardc_stablehlo::parse;
 
 use super::mutate::annotate;
 use super::outcome::{Finding, Trace, reads_back};
@@ -90,7 +90,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         Ok(module) => module,
         Err(errors) => return trace.refuse("read", &errors),
     };
-    if let Err(errors) = ir::verify(&module) {
+    if let Err(errors) = shardc_ir::verify(&module) {
         return trace.refuse("verify", &errors);
     }
     trace.pass("verify");
@@ -107,7 +107,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         }
         // What a pass needs is checked as far as it can be seen. Where passes that do not follow each other leave an
         // invalid module, `opt` says so and after which; it must not be called shardc's own mistake.
-        if let Err(errors) = ir::verify(&module) {
+        if let Err(errors) = shardc_ir::verify(&module) {
             return trace.refuse(&format!("after {}:", pass.name), &errors);
         }
         if n < 3 {

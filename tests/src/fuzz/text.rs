@@ -1,10 +1,10 @@
 //! Damaged text: read, verified, printed, partitioned, looked at.
 
 use shardc::explain::Question;
-use shardc::ir::{self, Module};
 use shardc::lint::LintOptions;
-use shardc::stablehlo::{parse, parse_bytecode, render};
 use shardc::{Compiler, Diagnostic, Error, SpmdMode};
+use shardc_ir::Module;
+use shardc_stablehlo::{parse, parse_bytecode, render};
 
 use super::mutate::{gentle, rough, spliced};
 use super::outcome::{Finding, Trace, listed, no_blame, quietly, reads_back};
@@ -47,7 +47,7 @@ pub(super) fn gentle_and_valid(text: String, rng: &mut Rng) -> String {
         if changed == text {
             continue;
         }
-        let valid = quietly(|| parse(&changed).is_ok_and(|module| ir::verify(&module).is_ok()));
+        let valid = quietly(|| parse(&changed).is_ok_and(|module| shardc_ir::verify(&module).is_ok()));
         // Where the reader panics, the case shall find it.
         if valid.unwrap_or(true) {
             return changed;
@@ -80,7 +80,7 @@ fn after_reading(
         }
     };
     trace.pass("read");
-    if let Err(errors) = ir::verify(&module) {
+    if let Err(errors) = shardc_ir::verify(&module) {
         let _ = render(&errors, "input", text, false);
         return trace.refuse("verify", &errors);
     }
@@ -98,7 +98,7 @@ pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Resul
     if sum % 2 == 1 {
         compiler = compiler.spmd_mode(SpmdMode::Partition);
     }
-    let has_mesh = !module.mesh_names.is_empty() || shardc::passes::gspmd::is_annotated(&module);
+    let has_mesh = !module.mesh_names.is_empty() || shardc_passes::gspmd::is_annotated(&module);
     if !has_mesh {
         compiler = match compiler.mesh(MESH) {
             Ok(compiler) => compiler,
@@ -131,7 +131,7 @@ pub(super) fn compiled(input: &[u8], module: Module, trace: &mut Trace) -> Resul
     };
     trace.pass("partition");
     no_blame("warnings", &output.warnings)?;
-    if let Err(errors) = ir::verify(&output.module) {
+    if let Err(errors) = shardc_ir::verify(&output.module) {
         let kind = format!("the partitioned program is invalid ({})", errors.first().map_or("", |e| e.code));
         return Err(Finding::new(kind, listed(&errors)));
     }

@@ -1,10 +1,10 @@
 //! A test taken apart: what it computes with, what it computes, and what must come out.
 
-use shardc::ir::{
+use shardc_ir::{
     AttrDict, FuncId, MeshId, Module, Op, OpId, OpKind, RegionId, ValueId, ValueMap, Visibility,
 };
-use shardc::passes::transforms::inline::inline_calls;
-use shardc::runtime::HostArray;
+use shardc_passes::transforms::inline::inline_calls;
+use shardc_runtime::HostArray;
 
 use super::{
     expect::{self, Expectation, elements, expectation, is_check, is_probe},
@@ -199,10 +199,10 @@ mod tests {
             %0 = stablehlo.negate %a : tensor<2xf32>
             func.return %0 : tensor<2xf32>
         }";
-        let module = shardc::stablehlo::parse(text).unwrap();
+        let module = shardc_stablehlo::parse(text).unwrap();
         let func = module.func_names["test"];
         let case = Case::new(module, func).unwrap();
-        assert_eq!(shardc::ir::verify(&case.module), Ok(()));
+        assert_eq!(shardc_ir::verify(&case.module), Ok(()));
         assert!(case.operations.iter().any(|name| name == "negate"), "{:?}", case.operations);
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a result is what a test expects.
 
-use shardc::ir::{DType, DTypeClass};
-use shardc::runtime::HostArray;
+use shardc_ir::{DType, DTypeClass};
+use shardc_runtime::HostArray;
 
 use super::expect::Closeness;
 

@@ -1,10 +1,10 @@
 //! Random meshes and shardings for a test.
 
-use shardc::ir::{
+use shardc_ir::{
     AttrDict, AxisRef, DimSharding, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding,
     ValueId, ValueMap,
 };
-use shardc::runtime::HostArray;
+use shardc_runtime::HostArray;
 
 use super::case::{Case, is_size};
 

@@ -1,8 +1,8 @@
 //! What a test says must come out.
 
-use shardc::ir::{Attr, Dense, Module, Op, OpKind, ValueId};
-use shardc::runtime::HostArray;
-use shardc::stablehlo::parse;
+use shardc_ir::{Attr, Dense, Module, Op, OpKind, ValueId};
+use shardc_runtime::HostArray;
+use shardc_stablehlo::parse;
 
 /// How close a result must be.
 #[derive(Clone, Copy, Debug, PartialEq)]

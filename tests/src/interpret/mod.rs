@@ -19,8 +19,8 @@ pub use case::Case;
 pub use draw::{Draw, Drawn};
 pub use run::{Outcome, Reference, Runner};
 
-use shardc::ir::{FuncId, Module, OpKind, RegionId};
-use shardc::stablehlo::parse_split;
+use shardc_ir::{FuncId, Module, OpKind, RegionId};
+use shardc_stablehlo::parse_split;
 
 /// A test function of a text.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Test {
 pub fn tests_of(text: &str) -> Vec<Test> {
     let mut tests: Vec<Test> = Vec::new();
     for (number, chunk) in parse_split(text).into_iter().enumerate() {
-        let verified = chunk.module.and_then(|module| shardc::ir::verify(&module).map(|_| module));
+        let verified = chunk.module.and_then(|module| shardc_ir::verify(&module).map(|_| module));
         let module = match verified {
             Ok(module) => module,
             Err(errors) => {
@@ -46,7 +46,7 @@ pub fn tests_of(text: &str) -> Vec<Test> {
                 continue;
             }
         };
-        let alone = |f: &shardc::ir::Func| f.body.is_some_and(|b| module.regions[b].args.is_empty());
+        let alone = |f: &shardc_ir::Func| f.body.is_some_and(|b| module.regions[b].args.is_empty());
         let mut found: Vec<FuncId> = module
             .funcs
             .iter()

@@ -4,9 +4,9 @@
 //! number `r * partitions + p` of one axis, and the groups of collectives, which may name replicas, partitions or both,
 //! name those devices.
 
-use shardc::ir::{
-    Attr, AxisList, AxisRef, Builder, Channel, CollectiveSpec, DimSharding, FuncId, ManualSpec, Mesh, MeshId,
-    Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
+use shardc_ir::{
+    Attr, AxisList, AxisRef, Build, Builder, Channel, CollectiveSpec, DimSharding, FuncId, ManualSpec, Mesh,
+    MeshId, Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
 };
 
 /// The axis that processes lie along.
@@ -198,7 +198,7 @@ fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<V
             let value = made[process as usize * results.len() + i];
             let reshape = module.add_op(OpKind::Reshape, &[slice], &[], &[]);
             module.ops[reshape].results.push(value);
-            module.values[value].def = shardc::ir::ValueDef::Result(reshape, 0);
+            module.values[value].def = shardc_ir::ValueDef::Result(reshape, 0);
             ops.push(reshape);
         }
     }

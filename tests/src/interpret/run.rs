@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use shardc::ir::{self, Class};
-use shardc::runtime::{Client, HostArray};
 use shardc::{Compiler, Error, Output, SpmdMode, exec::Program};
+use shardc_ir::Class;
+use shardc_runtime::{Client, HostArray};
 
 use super::{
     Case, Drawn,
@@ -84,7 +84,7 @@ impl<'c> Runner<'c> {
     }
 
     fn outcome(&self, case: &Case, reference: &Reference, drawn: &Drawn, output: &Output) -> Outcome {
-        if let Err(errors) = ir::verify(&output.module) {
+        if let Err(errors) = shardc_ir::verify(&output.module) {
             let first = errors.first().map(ToString::to_string).unwrap_or_default();
             return Outcome::Failed(format!("the partitioned program is invalid: {first}"));
         }

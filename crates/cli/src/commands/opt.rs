@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use shardc::ir::SpmdMode;
-use shardc::passes::driver::pass_options::PassOptions;
-use shardc::passes::driver::pipeline::{PASSES, Pass, PassContext, find};
-use shardc::passes::shardy;
-use shardc::stablehlo::{self, PrintForm, PrintOptions, Strictness};
 use shardc::{Compiler, Diagnostic, Error, Module};
+use shardc_ir::SpmdMode;
+use shardc_passes::driver::pass_options::PassOptions;
+use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext, find};
+use shardc_passes::shardy;
+use shardc_stablehlo::{PrintForm, PrintOptions, Strictness};
 
 use crate::args::{Emit, Expect, OptArgs};
 use crate::failure::usage;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", input)])?;
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
-        Ok(text) if args.split_input_file => stablehlo::parse_split(text)
+        Ok(text) if args.split_input_file => shardc_stablehlo::parse_split(text)
             .into_iter()
             .map(|c| (c.range, c.module.map_err(Error::from)))
             .collect(),
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         if let Some(expect) = args.verify_diagnostics {
             // As MLIR does, what is as expected is printed too; a program that is refused leaves a gap.
             texts.push(match done {
-                Ok(module) => stablehlo::print(&module, &options),
+                Ok(module) => shardc_stablehlo::print(&module, &options),
                 Err(Error::Diagnostics(errors)) => {
                     warnings.extend(errors);
                     String::new()
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
                 Err(error) => return Err(source.explain(&error)),
             });
             let text = String::from_utf8_lossy(&source.bytes);
-            wrong.extend(stablehlo::check_expected(&text, range, &warnings, expect.into()));
+            wrong.extend(shardc_stablehlo::check_expected(&text, range, &warnings, expect.into()));
             continue;
         }
         ui.warn(&source, &warnings);
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
                 outputs.commit()?;
                 return Ok(ExitCode::SUCCESS);
             }
-            Ok(module) => texts.push(stablehlo::print(&module, &options)),
+            Ok(module) => texts.push(shardc_stablehlo::print(&module, &options)),
             Err(error) if args.split_input_file => {
                 ui.error(&source.explain(&error));
                 texts.push(String::new());
@@ -134,12 +134,12 @@ fn through(
     passes: &[(&Pass, PassContext)],
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Module, Error> {
-    shardc::ir::verify(&module)?;
+    shardc_ir::verify(&module)?;
     for (pass, context) in passes {
         warnings.extend(pass.run(&mut module, context)?);
-        shardc::ir::verify(&module).map_err(|mut errors| {
+        shardc_ir::verify(&module).map_err(|mut errors| {
             for error in &mut errors {
-                error.notes.push((shardc::ir::Span::NONE, format!("after the pass {}", pass.name)));
+                error.notes.push((shardc_ir::Span::NONE, format!("after the pass {}", pass.name)));
             }
             errors
         })?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use shardc::Stage;
-use shardc::passes::cost::traffic::summarize;
+use shardc_passes::cost::traffic::summarize;
 
 use crate::args::{Emit, PartitionArgs};
 use crate::job;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use shardc::Compiler;
-use shardc::passes::propagate::DebugOptions;
-use shardc::passes::rules::RuleSet;
+use shardc_passes::propagate::DebugOptions;
+use shardc_passes::rules::RuleSet;
 
 use crate::args::{Emit, PropagateArgs, Rules};
 use crate::job;

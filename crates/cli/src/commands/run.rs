@@ -9,8 +9,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 use shardc::exec::{Program, random_inputs, run_need};
 use shardc::ir::DType;
-use shardc::passes::annotations::names::Names;
 use shardc::runtime::{ArrayType, HostArray};
+use shardc_passes::annotations::names::Names;
 
 use super::{cpu_client, limits, runtime_error};
 use crate::args::RunArgs;

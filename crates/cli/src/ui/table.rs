@@ -1,6 +1,6 @@
 //! Tables for people: columns as wide as they need to be, numbers to the right.
 
-pub(crate) use shardc::passes::report::byte_size::bytes_text as bytes;
+pub(crate) use shardc_passes::report::byte_size::bytes_text as bytes;
 
 /// Rows of cells under headings; columns whose heading begins with `>` are right-aligned.
 pub(crate) struct Table {

@@ -1,10 +1,10 @@
 //! The kinds of damage.
 
-use shardc::ir::{
-    Builder, Channel, CollectiveSpec, CompareDirection, DType, Dense, MeshCollectiveKind, OpId, OpKind,
-    SpmdMode, ValueId,
+use shardc_ir::{
+    Build, Builder, Channel, CollectiveSpec, CompareDirection, DType, Dense, MeshCollectiveKind, OpId,
+    OpKind, SpmdMode, ValueId,
 };
-use shardc::passes::sharding::interface::InterfaceTensor;
+use shardc_passes::sharding::interface::InterfaceTensor;
 
 use super::Promise::{Found, Perhaps};
 use super::{Broken, Damage};
@@ -442,7 +442,7 @@ fn several(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 // Editing.
 
-fn region_of(broken: &Broken, op: OpId) -> Option<shardc::ir::RegionId> {
+fn region_of(broken: &Broken, op: OpId) -> Option<shardc_ir::RegionId> {
     let mut regions = broken.module.bodies().flat_map(|body| broken.module.regions_under(body));
     regions
         .find(|&region| broken.module.regions[region].ops.contains(&op))

@@ -6,11 +6,11 @@
 
 mod damage;
 
-use shardc::ir::{self, FuncId, Module, SpmdMode};
-use shardc::passes::collectives::verify::verify_collectives;
-use shardc::passes::driver::pipeline::{PassContext, find};
-use shardc::passes::sharding::interface::Interface;
 use shardc::{CleanOptions, Compiler, Diagnostic};
+use shardc_ir::{FuncId, Module, SpmdMode};
+use shardc_passes::collectives::verify::verify_collectives;
+use shardc_passes::driver::pipeline::{PassContext, find};
+use shardc_passes::sharding::interface::Interface;
 
 use self::damage::DAMAGES;
 use super::mutate::annotate;
@@ -103,7 +103,7 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
         }
         (Ok(()), Promise::Found) => Err(Finding::new(
             format!("not found: {name}"),
-            shardc::stablehlo::print(&broken.module, &Default::default()),
+            shardc_stablehlo::print(&broken.module, &Default::default()),
         )),
     }
 }
@@ -135,7 +135,7 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
 
 /// What both verifiers say.
 fn verified(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
-    match ir::verify(&broken.module) {
+    match shardc_ir::verify(&broken.module) {
         // The collective verifier relies on operations that are put together rightly, and on nothing more.
         Err(errors) if errors.iter().any(|e| !ABOUT_DEVICES.contains(&e.code)) => Err(errors),
         Err(errors) => collectives(broken).and(Err(errors)),

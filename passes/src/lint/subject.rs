@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 use super::LintOptions;
 use crate::annotations::names::argument_name;
 use crate::plan::Asked;
-use crate::transforms::dce::is_pure;
 
 /// What is known of the annotated program, for all stages. Handles are the same in all of them.
 pub(super) struct Facts {
@@ -24,8 +23,8 @@ impl Facts {
         let mut facts = Facts { constants: SecondaryMap::new(), asked: Asked::new(module, body) };
         for op in module.walk(body) {
             let data = &module.ops[op];
-            if is_pure(&data.kind)
-                && data.regions.is_empty()
+            if data.regions.is_empty()
+                && module.is_pure(data)
                 && data.operands.iter().all(|&v| facts.constants[v])
             {
                 data.results.iter().for_each(|&v| facts.constants[v] = true);

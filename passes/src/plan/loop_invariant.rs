@@ -7,7 +7,6 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Module, OpId, ValueId};
 
 use crate::analysis::trip_count;
-use crate::transforms::dce::is_pure;
 
 /// A loop is expected to keep values of this part of what clean-up lets it keep of all values together.
 const PART: u64 = 16;
@@ -36,8 +35,8 @@ impl Rounds {
             args.filter(|(arg, returned)| arg != returned).map(|(&arg, _)| arg).collect();
         for &inner in &module.regions[body].ops {
             let data = &module.ops[inner];
-            let is_same = is_pure(&data.kind)
-                && data.regions.is_empty()
+            let is_same = data.regions.is_empty()
+                && module.is_pure(data)
                 && !data.operands.iter().any(|v| varying.contains(v));
             if !is_same {
                 varying.extend(&data.results);

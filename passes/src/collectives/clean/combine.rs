@@ -16,8 +16,8 @@ use std::mem::discriminant;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Build, Builder, DType, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value, ValueDef,
-    ValueId,
+    Build, Builder, DType, Effect, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value,
+    ValueDef, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -26,7 +26,6 @@ use super::{CleanOptions, Combined};
 use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
 use crate::localize::MARK;
-use crate::transforms::dce::is_pure;
 
 /// Combines under `region`; returns what became one.
 pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOptions) -> Vec<Combined> {
@@ -107,7 +106,7 @@ impl Order {
         let mut read = vec![ops.len(); ops.len()];
         let mut needed = vec![0; ops.len()];
         for (at, &op) in ops.iter().enumerate().rev() {
-            needed[at] = if can_wait(&module.ops[op].kind) { read[at] } else { at };
+            needed[at] = if can_wait(module, op) { read[at] } else { at };
             for &dep in &after[at] {
                 let first = &mut read[dep as usize];
                 *first = needed[at].min(*first);
@@ -243,28 +242,21 @@ struct Emission<'a> {
     combined: Vec<Combined>,
 }
 
-/// Whether an operation does something that is not in its results.
+/// Whether an operation does something that is not in its results, its regions left out: such operations keep their order.
 fn has_effect(kind: &OpKind) -> bool {
-    let only_results = matches!(
-        kind,
-        OpKind::While | OpKind::Case | OpKind::If | OpKind::OptimizationBarrier | OpKind::Return
-    );
-    !is_pure(kind) && !only_results && kind.collective().is_none()
+    match kind.def().effect {
+        Effect::Draws | Effect::World | Effect::Unknown => true,
+        // Collectives that do not depend on each other may meet in any order, as long as it is the same on all devices.
+        Effect::Collective => false,
+        Effect::Pure | Effect::DeviceNumber | Effect::MayNotEnd | Effect::Holds | Effect::Ends => false,
+    }
 }
 
 /// Whether an operation may as well be done where its results are needed: not what the devices do most of the time, so that
 /// what computes goes on meanwhile.
-fn can_wait(kind: &OpKind) -> bool {
-    let is_heavy = matches!(
-        kind,
-        OpKind::DotGeneral(_)
-            | OpKind::Convolution(_)
-            | OpKind::Sort { .. }
-            | OpKind::Fft { .. }
-            | OpKind::Cholesky { .. }
-            | OpKind::TriangularSolve(_)
-    );
-    is_pure(kind) && !is_heavy
+fn can_wait(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    data.kind.def().work == Work::Light && !has_program_regions(&data.kind) && module.is_pure(data)
 }
 
 /// The bytes that a device puts in or gets out, whichever are more, if this is a collective that can be combined with others.

@@ -14,7 +14,6 @@ use smallvec::SmallVec;
 use super::CleanOptions;
 use crate::analysis::reducer::reduction_of;
 use crate::analysis::regions::has_program_regions;
-use crate::transforms::dce::is_pure;
 
 /// Merges under a function body; returns the number of collectives that are gone.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
@@ -103,7 +102,7 @@ fn key(module: &Module, op: OpId) -> Option<u64> {
     const SMALL: usize = 64;
     let data = &module.ops[op];
     let is_collective = data.kind.collective().is_some();
-    if !is_collective && (!is_pure(&data.kind) || has_program_regions(&data.kind)) {
+    if !is_collective && (!module.is_pure(data) || has_program_regions(&data.kind)) {
         return None;
     }
     let mut hasher = FxHasher::default();

@@ -11,7 +11,6 @@ use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
 use super::CleanOptions;
 use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
-use crate::transforms::dce::is_pure;
 
 /// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
@@ -85,7 +84,7 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     for &inner in &module.regions[body].ops {
         let data = &module.ops[inner];
         let is_collective = data.kind.collective().is_some();
-        let can_move = is_collective || is_pure(&data.kind) && data.regions.is_empty();
+        let can_move = is_collective || data.regions.is_empty() && module.is_pure(data);
         let mut moves = can_move && !data.operands.iter().any(|v| varying.contains(v));
         if moves && is_collective {
             let bytes = data.results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();

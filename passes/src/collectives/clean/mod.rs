@@ -23,7 +23,7 @@ pub(crate) use self::defer::defer_sums;
 use super::devices;
 use crate::cost;
 use crate::localize::shield_loops;
-use crate::transforms::dce::{is_pure, sweep_where};
+use crate::transforms::dce::sweep_where;
 
 /// How far clean-up goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     let mut report = CleanReport::default();
     let Some(body) = module.funcs[func].body else { return report };
     let before = count(module, body);
-    let is_needless = |_: &Module, op: &Op| is_pure(&op.kind) || op.kind.collective().is_some();
+    let is_needless = |module: &Module, op: &Op| module.is_pure(op) || op.kind.collective().is_some();
     sweep_where(module, body, is_needless);
     report.dead = before - count(module, body);
     report.merged = deduplicate::merge(module, body, options);

@@ -1,8 +1,8 @@
 //! What nothing uses and has no effect goes.
 
-use shardc_ir::{Attr, Module, Op, OpKind, RegionId};
+use shardc_ir::{Attr, Effect, Module, Op, OpKind, RegionId};
 
-use crate::transforms::dce::{is_pure, sweep_where};
+use crate::transforms::dce::sweep_where;
 
 /// Removes operations without effect and without uses under a function body; tells whether there were any.
 pub(super) fn sweep(module: &mut Module, body: RegionId) -> bool {
@@ -13,18 +13,17 @@ pub(super) fn sweep(module: &mut Module, body: RegionId) -> bool {
 fn is_without_effect(module: &Module, op: &Op) -> bool {
     match &op.kind {
         OpKind::ShardingConstraint(_) | OpKind::MeshCollective(_) => false,
-        OpKind::PropagationBarrier { .. } | OpKind::OptimizationBarrier | OpKind::AfterAll => true,
+        OpKind::PropagationBarrier { .. } | OpKind::OptimizationBarrier => true,
         OpKind::CustomCall(spec) => {
             !matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
         }
         // Without values it is not read as a manual computation.
         OpKind::Opaque(spec) if &*spec.name == "sdy.manual_computation" => inner_have_no_effect(module, op),
-        OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::ManualComputation(_)
-        | OpKind::NamedComputation(_) => inner_have_no_effect(module, op),
-        kind => is_pure(kind),
+        // MLIR does not ask whether a loop ends.
+        kind => {
+            let effect = kind.def().effect;
+            (effect.is_pure() || effect == Effect::MayNotEnd) && inner_have_no_effect(module, op)
+        }
     }
 }
 

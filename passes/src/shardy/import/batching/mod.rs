@@ -12,7 +12,6 @@ use shardc_ir::{
 };
 
 use crate::driver::pipeline::PassResult;
-use crate::transforms::dce::is_pure;
 
 /// Turns the first dimension of operand and indices into batching dimensions where an index says nothing else.
 pub(super) fn run(module: &mut Module) -> PassResult {
@@ -199,8 +198,8 @@ fn drop_unused(module: &mut Module, body: RegionId, mut values: Vec<ValueId>) {
         let Some(op) = module.def_op(value) else { continue };
         let data = &module.ops[op];
         // Constraints that nobody reads still say something.
-        let removable = is_pure(&data.kind)
-            && data.regions.is_empty()
+        let removable = data.regions.is_empty()
+            && module.is_pure(data)
             && !matches!(data.kind, OpKind::ShardingConstraint(_));
         if removable && data.results.iter().all(|v| uses[v.index()] == 0) && dead.insert(op) {
             for operand in &data.operands {

@@ -404,65 +404,9 @@ impl Localizer<'_> {
                         .at(self.module.ops[op].span),
                 );
             }
-            // The planner gathers what these cannot do in parts; the rest of them is the same on local shapes.
-            OpKind::Unary(_)
-            | OpKind::Binary(_)
-            | OpKind::Compare(..)
-            | OpKind::Select
-            | OpKind::Clamp
-            | OpKind::Convert
-            | OpKind::BitcastConvert
-            | OpKind::ReducePrecision { .. }
-            | OpKind::Constant(_)
-            | OpKind::BroadcastInDim { .. }
-            | OpKind::Reshape
-            | OpKind::Transpose { .. }
-            | OpKind::Sort { .. }
-            | OpKind::RngBitGenerator { .. }
-            | OpKind::Fft { .. }
-            | OpKind::Cholesky { .. }
-            | OpKind::TriangularSolve(_)
-            | OpKind::While
-            | OpKind::Case
-            | OpKind::If
-            | OpKind::OptimizationBarrier
-            | OpKind::Return
-            | OpKind::CustomCall(_)
-            | OpKind::Tuple
-            | OpKind::GetTupleElement { .. }
-            | OpKind::AfterAll
-            | OpKind::ManualComputation(_)
-            | OpKind::PropagationBarrier { .. }
-            | OpKind::ShardingGroup { .. }
-            | OpKind::BatchNorm(..)
-            | OpKind::Map { .. }
-            | OpKind::Dynamic(_)
-            | OpKind::GetDimensionSize { .. }
-            | OpKind::SetDimensionSize { .. }
-            | OpKind::Broadcast { .. }
-            | OpKind::Einsum { .. }
-            | OpKind::UnaryEinsum { .. }
-            | OpKind::TorchIndexSelect { .. }
-            | OpKind::UniformQuantize
-            | OpKind::UniformDequantize
-            | OpKind::Composite(_)
-            | OpKind::AsyncStart
-            | OpKind::AsyncDone
-            | OpKind::CreateToken
-            | OpKind::Infeed(_)
-            | OpKind::Outfeed { .. }
-            | OpKind::Send(_)
-            | OpKind::Recv(_)
-            | OpKind::CollectiveReduce(_)
-            | OpKind::CrossReplicaSum(_)
-            | OpKind::Broadcasting(_)
-            | OpKind::ConstantLike(_)
-            | OpKind::TopK { .. }
-            | OpKind::Scan(_)
-            | OpKind::DataFlowEdge(_)
-            | OpKind::FuncDataFlowEdge
-            | OpKind::NamedComputation(_)
-            | OpKind::Opaque(_) => {}
+            // The planner gathers what others cannot do in parts (`plan/support.rs`, by the table's `Parts`); the rest of them
+            // is the same on local shapes.
+            _ => {}
         }
         place.out.push(op);
     }

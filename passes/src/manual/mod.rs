@@ -18,7 +18,7 @@ mod device_order;
 mod groups;
 mod unroll;
 
-use shardc_ir::{AxisList, AxisRef, ManualSpec, Mesh, MeshId, Module, OpKind};
+use shardc_ir::{AxisList, AxisRef, Effect, ManualSpec, Mesh, MeshId, Module, OpKind};
 
 pub(crate) use boundary::{boundary_that_divides, inside};
 pub(crate) use device_order::renamed;
@@ -69,92 +69,5 @@ impl Scope {
 /// Whether devices meet in this operation, or tell themselves apart by it; nothing else has a meaning only in a manual
 /// computation.
 pub(crate) fn is_manual_op(kind: &OpKind) -> bool {
-    match kind {
-        OpKind::AllReduce(_)
-        | OpKind::AllGather { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_)
-        | OpKind::CollectiveReduce(_)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::PartitionId
-        | OpKind::ReplicaId => true,
-        OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Select
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::BitcastConvert
-        | OpKind::ReducePrecision { .. }
-        | OpKind::Constant(_)
-        | OpKind::Iota { .. }
-        | OpKind::BroadcastInDim { .. }
-        | OpKind::Reshape
-        | OpKind::Transpose { .. }
-        | OpKind::Reverse { .. }
-        | OpKind::Slice(_)
-        | OpKind::DynamicSlice { .. }
-        | OpKind::DynamicUpdateSlice
-        | OpKind::Concatenate { .. }
-        | OpKind::Pad(_)
-        | OpKind::DotGeneral(_)
-        | OpKind::Convolution(_)
-        | OpKind::Reduce { .. }
-        | OpKind::ReduceWindow(_)
-        | OpKind::SelectAndScatter(_)
-        | OpKind::Sort { .. }
-        | OpKind::Gather(_)
-        | OpKind::Scatter(_)
-        | OpKind::RngBitGenerator { .. }
-        | OpKind::Fft { .. }
-        | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_)
-        | OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::OptimizationBarrier
-        | OpKind::Call { .. }
-        | OpKind::Return
-        | OpKind::CustomCall(_)
-        | OpKind::Tuple
-        | OpKind::GetTupleElement { .. }
-        | OpKind::AfterAll
-        | OpKind::ShardingConstraint(_)
-        | OpKind::Reshard(_)
-        | OpKind::MeshCollective(_)
-        | OpKind::ManualComputation(_)
-        | OpKind::PropagationBarrier { .. }
-        | OpKind::ShardingGroup { .. }
-        | OpKind::BatchNorm(..)
-        | OpKind::Map { .. }
-        | OpKind::Rng(_)
-        | OpKind::Dynamic(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::TorchIndexSelect { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
-        | OpKind::Composite(_)
-        | OpKind::AsyncStart
-        | OpKind::AsyncDone
-        | OpKind::CreateToken
-        | OpKind::Infeed(_)
-        | OpKind::Outfeed { .. }
-        | OpKind::Send(_)
-        | OpKind::Recv(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
-        | OpKind::RaggedDot(_)
-        | OpKind::Scan(_)
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge
-        | OpKind::NamedComputation(_)
-        | OpKind::Opaque(_) => false,
-    }
+    matches!(kind.def().effect, Effect::Collective | Effect::DeviceNumber)
 }

@@ -4,7 +4,7 @@
 //! the whole value, and hears from each. XLA refuses such operations unless they say which devices do them; here a note
 //! tells. In a manual computation the program says what each device does.
 
-use shardc_ir::{Attr, Class, Diagnostic, OpId, OpKind};
+use shardc_ir::{Attr, Class, Diagnostic, Effect, OpId, OpKind};
 
 use super::Pass;
 use crate::rules::is_identity;
@@ -17,7 +17,6 @@ impl Pass<'_> {
     pub(super) fn note_effect(&mut self, op: OpId) {
         let data = &self.rw.module.ops[op];
         let has_effect = match &data.kind {
-            OpKind::Infeed(_) | OpKind::Outfeed { .. } => true,
             OpKind::Send(spec) | OpKind::Recv(spec) if spec.channel.ty == BETWEEN_DEVICES => {
                 let message = format!("{} between devices", data.kind.name());
                 let mut error = Diagnostic::unsupported("SH0313", message)
@@ -27,12 +26,11 @@ impl Pass<'_> {
                 self.errors.push(error);
                 return;
             }
-            OpKind::Send(_) | OpKind::Recv(_) => true,
             OpKind::CustomCall(spec) => {
                 !is_identity(&spec.target)
                     && matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
             }
-            _ => false,
+            kind => kind.def().effect == Effect::World,
         };
         if !has_effect || self.scope.is_some() {
             return;

@@ -52,7 +52,7 @@ mod uneven_reshape;
 use rustc_hash::FxHashSet;
 use shardc_ir::{
     Build, Class, DType, Dense, Diagnostic, Func, FuncId, MeshId, Module, OpId, OpKind, ReductionKind,
-    RegionId, Rewriter, ShardingId, TensorSharding, ValueId,
+    RegionId, Rewriter, ShardingId, TensorSharding, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -488,8 +488,7 @@ impl Pass<'_> {
             };
             tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
         }
-        let is_contraction =
-            matches!(data.kind, OpKind::DotGeneral(_) | OpKind::RaggedDot(_) | OpKind::Convolution(_));
+        let is_contraction = data.kind.def().work == Work::Contraction;
         let site = Site {
             mesh: self.mesh,
             mesh_id: self.mesh_id,

@@ -5,7 +5,8 @@
 //! promise made here.
 
 use shardc_ir::{
-    ConvSpec, DType, DimList, Module, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, ValueId, WindowSpec,
+    ConvSpec, DType, DimList, Module, OpId, OpKind, Parts, ReductionKind, ScatterSpec, SizeList, ValueId,
+    WindowSpec,
 };
 
 use crate::analysis::reducer::{
@@ -68,32 +69,14 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     let data = &module.ops[op];
     let in_operand = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d);
     let plain_if = |ok: bool| if ok { Split::Plain } else { Split::No };
+    match data.kind.def().parts {
+        // Where windows move along the factor they have been dealt with. Collectives are those of a manual computation: each
+        // device along a free axis meets others with the same part.
+        Parts::AlongPassThrough => return pass_through(factor),
+        Parts::Whole => return Split::No,
+        Parts::Depends => {}
+    }
     match &data.kind {
-        OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Select
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::ReducePrecision { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
-        | OpKind::Map { .. }
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::BatchNorm(..)
-        | OpKind::BroadcastInDim { .. }
-        | OpKind::Transpose { .. }
-        | OpKind::Fft { .. }
-        | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_)
-        // Those of a manual computation: each device along a free axis meets others with the same part.
-        | OpKind::AllReduce(_)
-        | OpKind::AllGather { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_) => pass_through(factor),
         // A factor on one side alone is what is left where sizes have no common divisor.
         OpKind::Reshape | OpKind::BitcastConvert => {
             if is_in(&rule.operands) && is_in(&rule.results) {
@@ -102,13 +85,6 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
                 Split::No
             }
         }
-        // Where these are windowed they have been dealt with.
-        OpKind::Reverse { .. }
-        | OpKind::Slice(_)
-        | OpKind::Concatenate { .. }
-        | OpKind::Pad(_)
-        | OpKind::ReduceWindow(_)
-        | OpKind::SelectAndScatter(_) => pass_through(factor),
         OpKind::CustomCall(spec) => {
             let found = rule.operands.iter().enumerate().find_map(|(i, m)| Some((i, m.find(index)?.0)));
             match found {
@@ -169,49 +145,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
                 })),
             }
         }
-        OpKind::Constant(_)
-        | OpKind::Iota { .. }
-        | OpKind::RngBitGenerator { .. }
-        | OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::OptimizationBarrier
-        | OpKind::Call { .. }
-        | OpKind::Return
-        | OpKind::Tuple
-        | OpKind::GetTupleElement { .. }
-        | OpKind::AfterAll
-        | OpKind::PartitionId
-        | OpKind::ReplicaId
-        | OpKind::ShardingConstraint(_)
-        | OpKind::Reshard(_)
-        | OpKind::MeshCollective(_)
-        | OpKind::ManualComputation(_)
-        | OpKind::PropagationBarrier { .. }
-        | OpKind::ShardingGroup { .. }
-        | OpKind::Rng(_)
-        | OpKind::Dynamic(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::TorchIndexSelect { .. }
-        | OpKind::Composite(_)
-        | OpKind::AsyncStart
-        | OpKind::AsyncDone
-        | OpKind::CreateToken
-        | OpKind::Infeed(_)
-        | OpKind::Outfeed { .. }
-        | OpKind::Send(_)
-        | OpKind::Recv(_)
-        | OpKind::CollectiveReduce(_)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::Scan(_)
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge
-        | OpKind::NamedComputation(_)
-        | OpKind::Opaque(_) => Split::No,
+        _ => Split::No,
     }
 }
 

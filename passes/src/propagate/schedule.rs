@@ -11,7 +11,7 @@
 //! | 3 | all; broadcasts backward only | all factors |
 //! | 4 | all | all factors |
 
-use shardc_ir::{Module, OpId, OpKind};
+use shardc_ir::{Access, Module, OpId, OpKind};
 
 use super::factors::Direction;
 use crate::rules::sharding_rule::FactorKind;
@@ -76,16 +76,18 @@ impl Class {
                 "BOTH" => Direction::Both,
                 _ => Direction::None,
             }),
-            OpKind::Reshape | OpKind::Transpose { .. } => Class::PassThrough { single: single() },
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
                 Class::PassThrough { single: single() }
             }
-            OpKind::DynamicSlice { .. } | OpKind::DynamicUpdateSlice => {
-                Class::DynamicSlice { single: single() }
-            }
-            OpKind::BroadcastInDim { .. } => Class::Broadcast,
-            _ if is_elementwise(module, op) => Class::PassThrough { single: single() },
-            _ => Class::Other,
+            kind => match kind.def().access {
+                Access::Rearranges => Class::PassThrough { single: single() },
+                Access::SlicesAtRunTime => Class::DynamicSlice { single: single() },
+                Access::Broadcasts => Class::Broadcast,
+                Access::SamePlace | Access::SamePlaceIfSameShape if is_elementwise(module, op) => {
+                    Class::PassThrough { single: single() }
+                }
+                Access::SamePlace | Access::SamePlaceIfSameShape | Access::Other => Class::Other,
+            },
         }
     }
 }
@@ -119,95 +121,12 @@ impl Profile {
 /// they leave every element where it is.
 pub(crate) fn is_elementwise(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
-    match &data.kind {
-        OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Select
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::ReducePrecision { .. }
-        | OpKind::ShardingConstraint(_)
-        | OpKind::Reshard(_)
-        | OpKind::PropagationBarrier { .. } => true,
-        OpKind::BitcastConvert => match (data.operands.first(), data.results.first()) {
+    match data.kind.def().access {
+        Access::SamePlace => true,
+        Access::SamePlaceIfSameShape => match (data.operands.first(), data.results.first()) {
             (Some(&a), Some(&b)) => module.shape(a) == module.shape(b),
             _ => false,
         },
-        OpKind::Constant(_)
-        | OpKind::Iota { .. }
-        | OpKind::BroadcastInDim { .. }
-        | OpKind::Reshape
-        | OpKind::Transpose { .. }
-        | OpKind::Reverse { .. }
-        | OpKind::Slice(_)
-        | OpKind::DynamicSlice { .. }
-        | OpKind::DynamicUpdateSlice
-        | OpKind::Concatenate { .. }
-        | OpKind::Pad(_)
-        | OpKind::DotGeneral(_)
-        | OpKind::Convolution(_)
-        | OpKind::Reduce { .. }
-        | OpKind::ReduceWindow(_)
-        | OpKind::SelectAndScatter(_)
-        | OpKind::Sort { .. }
-        | OpKind::Gather(_)
-        | OpKind::Scatter(_)
-        | OpKind::RngBitGenerator { .. }
-        | OpKind::Fft { .. }
-        | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_)
-        | OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::OptimizationBarrier
-        | OpKind::Call { .. }
-        | OpKind::Return
-        | OpKind::CustomCall(_)
-        | OpKind::Tuple
-        | OpKind::GetTupleElement { .. }
-        | OpKind::AfterAll
-        | OpKind::AllReduce(_)
-        | OpKind::AllGather { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_)
-        | OpKind::PartitionId
-        | OpKind::ReplicaId
-        | OpKind::MeshCollective(_)
-        | OpKind::ManualComputation(_)
-        | OpKind::ShardingGroup { .. }
-        | OpKind::BatchNorm(..)
-        | OpKind::Map { .. }
-        | OpKind::Rng(_)
-        | OpKind::Dynamic(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::TorchIndexSelect { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
-        | OpKind::Composite(_)
-        | OpKind::AsyncStart
-        | OpKind::AsyncDone
-        | OpKind::CreateToken
-        | OpKind::Infeed(_)
-        | OpKind::Outfeed { .. }
-        | OpKind::Send(_)
-        | OpKind::Recv(_)
-        | OpKind::CollectiveReduce(_)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
-        | OpKind::RaggedDot(_)
-        | OpKind::Scan(_)
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge
-        | OpKind::NamedComputation(_)
-        | OpKind::Opaque(_) => false,
+        Access::Rearranges | Access::SlicesAtRunTime | Access::Broadcasts | Access::Other => false,
     }
 }

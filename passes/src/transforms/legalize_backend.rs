@@ -11,7 +11,7 @@
 //!   for wherever there is more than one partition.
 
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId,
+    Attr, AttrDict, Diagnostic, FuncId, Lowering, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -189,12 +189,6 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
             .hint("partition the program first")
     };
     Ok(match &op.kind {
-        K::ShardingConstraint(_) | K::Reshard(_) | K::PropagationBarrier { .. } => Fate::Forward,
-        K::DataFlowEdge(_) | K::FuncDataFlowEdge => Fate::Forward,
-        K::ShardingGroup { .. } => Fate::Erase,
-        K::MeshCollective(_) | K::ManualComputation(_) => {
-            return Err(global(format!("`{}`", op.kind.name())));
-        }
         K::CustomCall(call) if CROSSINGS.contains(&&*call.target) => {
             return Err(global(format!("`@{}`", call.target)));
         }
@@ -207,83 +201,12 @@ fn fate(module: &Module, id: OpId) -> Result<Fate, Diagnostic> {
             }
             Fate::Keep
         }
-        K::Unary(_)
-        | K::Binary(_)
-        | K::Compare(..)
-        | K::Select
-        | K::Clamp
-        | K::Convert
-        | K::BitcastConvert
-        | K::ReducePrecision { .. }
-        | K::Constant(_)
-        | K::Iota { .. }
-        | K::BroadcastInDim { .. }
-        | K::Reshape
-        | K::Transpose { .. }
-        | K::Reverse { .. }
-        | K::Slice(_)
-        | K::DynamicSlice { .. }
-        | K::DynamicUpdateSlice
-        | K::Concatenate { .. }
-        | K::Pad(_)
-        | K::DotGeneral(_)
-        | K::Convolution(_)
-        | K::Reduce { .. }
-        | K::ReduceWindow(_)
-        | K::SelectAndScatter(_)
-        | K::Sort { .. }
-        | K::Gather(_)
-        | K::Scatter(_)
-        | K::RngBitGenerator { .. }
-        | K::Fft { .. }
-        | K::Cholesky { .. }
-        | K::TriangularSolve(_)
-        | K::While
-        | K::Case
-        | K::If
-        | K::OptimizationBarrier
-        | K::Call { .. }
-        | K::CustomCall(_)
-        | K::Tuple
-        | K::GetTupleElement { .. }
-        | K::AfterAll
-        | K::AllReduce(_)
-        | K::AllGather { .. }
-        | K::ReduceScatter { .. }
-        | K::AllToAll { .. }
-        | K::CollectivePermute(_)
-        | K::CollectiveBroadcast(_)
-        | K::PartitionId
-        | K::BatchNorm(..)
-        | K::Map { .. }
-        | K::Rng(_)
-        | K::Dynamic(_)
-        | K::GetDimensionSize { .. }
-        | K::SetDimensionSize { .. }
-        | K::Broadcast { .. }
-        | K::Einsum { .. }
-        | K::UnaryEinsum { .. }
-        | K::TorchIndexSelect { .. }
-        | K::UniformQuantize
-        | K::UniformDequantize
-        | K::Composite(_)
-        | K::AsyncStart
-        | K::AsyncDone
-        | K::CreateToken
-        | K::Infeed(_)
-        | K::Outfeed { .. }
-        | K::Send(_)
-        | K::Recv(_)
-        | K::CollectiveReduce(_)
-        | K::CrossReplicaSum(_)
-        | K::Broadcasting(_)
-        | K::ConstantLike(_)
-        | K::TopK { .. }
-        | K::RaggedDot(_)
-        | K::Scan(_)
-        | K::NamedComputation(_)
-        | K::Return
-        | K::ReplicaId => Fate::Keep,
+        kind => match kind.def().lowering {
+            Lowering::Stays => Fate::Keep,
+            Lowering::Operand => Fate::Forward,
+            Lowering::Nothing => Fate::Erase,
+            Lowering::Refused => return Err(global(format!("`{}`", kind.name()))),
+        },
     })
 }
 

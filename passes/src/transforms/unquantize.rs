@@ -7,8 +7,8 @@
 //! Afterwards no value has a quantized type, and results have the storage types that a manifest names.
 
 use shardc_ir::{
-    BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, EntityRef, Module, OpId, OpKind, Quant, QuantKind,
-    QuantParams, QuantTensor, RegionId, Rewriter, Type, TypeId, UnaryOp, ValueId,
+    BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, Elements, EntityRef, Module, OpId, OpKind, Quant,
+    QuantKind, QuantParams, QuantTensor, RegionId, Rewriter, Type, TypeId, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -63,109 +63,6 @@ fn stored(module: &mut Module, ty: TypeId) -> TypeId {
     }
 }
 
-/// What an operation works on where its operands or results are quantized.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Works {
-    /// The integers that are stored, as they are.
-    Stored,
-    /// The same, as long as all of them stand for real numbers in one way.
-    StoredIfAlike,
-    /// The real numbers.
-    Real,
-    /// Nobody knows.
-    Unknown,
-}
-
-fn works_on(kind: &OpKind) -> Works {
-    match kind {
-        OpKind::Reshape
-        | OpKind::Transpose { .. }
-        | OpKind::BroadcastInDim { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Reverse { .. }
-        | OpKind::Slice(_)
-        | OpKind::DynamicSlice { .. }
-        | OpKind::DynamicUpdateSlice
-        | OpKind::Concatenate { .. }
-        | OpKind::Pad(_)
-        | OpKind::Gather(_)
-        | OpKind::TorchIndexSelect { .. }
-        | OpKind::Dynamic(_)
-        | OpKind::Select => Works::StoredIfAlike,
-        // What these compute is in their regions.
-        OpKind::Reduce { .. }
-        | OpKind::ReduceWindow(_)
-        | OpKind::SelectAndScatter(_)
-        | OpKind::Sort { .. }
-        | OpKind::Scatter(_)
-        | OpKind::Map { .. }
-        | OpKind::Scan(_)
-        | OpKind::AllReduce(_)
-        | OpKind::ReduceScatter { .. }
-        | OpKind::CollectiveReduce(_)
-        | OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::ManualComputation(_)
-        | OpKind::NamedComputation(_)
-        | OpKind::OptimizationBarrier
-        | OpKind::Call { .. }
-        | OpKind::Return
-        | OpKind::Tuple
-        | OpKind::GetTupleElement { .. }
-        | OpKind::AsyncStart
-        | OpKind::AsyncDone
-        | OpKind::Constant(_)
-        | OpKind::BitcastConvert
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::AllGather { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_)
-        | OpKind::Reshard(_)
-        | OpKind::ShardingConstraint(_)
-        | OpKind::MeshCollective(_)
-        | OpKind::PropagationBarrier { .. }
-        | OpKind::ShardingGroup { .. }
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge
-        | OpKind::AfterAll
-        | OpKind::CreateToken
-        | OpKind::Infeed(_)
-        | OpKind::Outfeed { .. }
-        | OpKind::Send(_)
-        | OpKind::Recv(_)
-        | OpKind::PartitionId
-        | OpKind::ReplicaId => Works::Stored,
-        OpKind::UniformQuantize
-        | OpKind::UniformDequantize
-        | OpKind::Unary(_)
-        | OpKind::Binary(_)
-        | OpKind::Compare(..)
-        | OpKind::Clamp
-        | OpKind::Convert
-        | OpKind::ReducePrecision { .. }
-        | OpKind::Iota { .. }
-        | OpKind::DotGeneral(_)
-        | OpKind::Convolution(_)
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::RngBitGenerator { .. }
-        | OpKind::Rng(_)
-        | OpKind::Fft { .. }
-        | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_)
-        | OpKind::BatchNorm(..)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
-        | OpKind::RaggedDot(_) => Works::Real,
-        OpKind::CustomCall(_) | OpKind::Composite(_) | OpKind::Opaque(_) => Works::Unknown,
-    }
-}
-
 fn unquantize_region(rw: &mut Rewriter<'_>, region: RegionId, errors: &mut Vec<Diagnostic>) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -182,17 +79,17 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
     let values = data.operands.iter().chain(&data.results);
     let mut quantized = values.filter_map(|&v| module.types.as_quantized(module.values[v].ty));
     let works = match quantized.next() {
-        None => Works::Stored,
-        Some(first) => match works_on(&data.kind) {
-            Works::StoredIfAlike if quantized.all(|other| is_alike(&first.element, &other.element)) => {
-                Works::Stored
+        None => Elements::Stored,
+        Some(first) => match data.kind.def().elements {
+            Elements::Moved if quantized.all(|other| is_alike(&first.element, &other.element)) => {
+                Elements::Stored
             }
             works => works,
         },
     };
     match works {
-        Works::Stored => Ok(()),
-        Works::StoredIfAlike | Works::Real => {
+        Elements::Stored => Ok(()),
+        Elements::Moved | Elements::Real => {
             let (span, title) = (module.ops[op].span, module.ops[op].kind.title().to_string());
             in_real_numbers(rw, op).ok_or_else(|| {
                 let message = format!("{title} on quantized numbers whose type says too little");
@@ -201,7 +98,7 @@ fn unquantize_op(rw: &mut Rewriter<'_>, op: OpId) -> Result<(), Diagnostic> {
                     .hint("use `!quant.uniform` types of static shapes, with the type of the real numbers")
             })
         }
-        Works::Unknown => {
+        Elements::Unknown => {
             let message =
                 format!("what {} does with quantized numbers is not known", module.ops[op].kind.title());
             Err(Diagnostic::unsupported("SH0370", message)

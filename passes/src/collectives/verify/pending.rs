@@ -5,8 +5,8 @@
 //! computes with it as if it were whole counts too much or too little, and nobody notices.
 
 use shardc_ir::{
-    AxisRef, BinaryOp, Diagnostic, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
-    TensorSharding, UnaryOp, ValueId,
+    AxisRef, Diagnostic, Linear, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
+    TensorSharding, ValueId,
 };
 
 use super::broken;
@@ -219,114 +219,40 @@ enum Passes {
 
 const NONE: Passes = Passes::Alike(0, 0);
 const ALL: Passes = Passes::Alike(0, usize::MAX);
-const FIRST: Passes = Passes::Alike(0, 1);
 
 fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
     let data = &module.ops[op];
     let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { NONE };
-    match &data.kind {
-        // Elements only move.
-        OpKind::Reshape
-        | OpKind::Transpose { .. }
-        | OpKind::Reverse { .. }
-        | OpKind::BroadcastInDim { .. }
-        | OpKind::Broadcast { .. }
-        | OpKind::Slice(_)
-        | OpKind::Pad(_)
-        | OpKind::Concatenate { .. }
-        | OpKind::OptimizationBarrier
-        | OpKind::Tuple
-        | OpKind::GetTupleElement { .. }
-        | OpKind::PropagationBarrier { .. } => ALL,
-        OpKind::DynamicSlice { .. } | OpKind::Gather(_) | OpKind::TorchIndexSelect { .. } => FIRST,
-        OpKind::DynamicUpdateSlice => Passes::Alike(0, 2),
-        OpKind::Select => Passes::Alike(1, 3),
-        OpKind::Binary(binary) => match binary {
-            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Complex => if_sum(ALL),
-            BinaryOp::Multiply => if_sum(Passes::Either),
-            BinaryOp::Divide => if_sum(FIRST),
-            _ if *binary == kind.op() => ALL,
+    let alike = |from: u8, to: u8| match to {
+        u8::MAX => Passes::Alike(from.into(), usize::MAX),
+        to => Passes::Alike(from.into(), to.into()),
+    };
+    match data.kind.def().linear {
+        Linear::No => NONE,
+        Linear::Moves { from, to } => alike(from, to),
+        Linear::Sums { from, to } => if_sum(alike(from, to)),
+        Linear::EitherSums => if_sum(Passes::Either),
+        Linear::Itself => match &data.kind {
+            OpKind::Binary(op) if *op == kind.op() => ALL,
             _ => NONE,
         },
-        OpKind::Unary(UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj) => if_sum(ALL),
-        // Rounding a sum or its addends makes no difference in kind; cutting off fractions does.
-        OpKind::Convert | OpKind::ReducePrecision { .. } => {
-            let is_float = |values: &[ValueId]| {
-                values.iter().all(|&v| module.tensor(v).is_none_or(|t| !t.dtype.is_integer()))
-            };
-            if kind != ReductionKind::Add || !is_float(&data.operands) || is_float(&data.results) {
-                ALL
-            } else {
-                NONE
+        Linear::Depends => match &data.kind {
+            // Rounding a sum or its addends makes no difference in kind; cutting off fractions does.
+            OpKind::Convert | OpKind::ReducePrecision { .. } => {
+                let is_float = |values: &[ValueId]| {
+                    values.iter().all(|&v| module.tensor(v).is_none_or(|t| !t.dtype.is_integer()))
+                };
+                if kind != ReductionKind::Add || !is_float(&data.operands) || is_float(&data.results) {
+                    ALL
+                } else {
+                    NONE
+                }
             }
-        }
-        OpKind::DotGeneral(_) | OpKind::Convolution(_) => if_sum(Passes::Either),
-        OpKind::Reduce { .. } => {
-            let by = data.regions.first().and_then(|&r| reduction_of(module, r, data.results.len()));
-            if by == Some(kind) { ALL } else { NONE }
-        }
-        OpKind::Fft { .. } => if_sum(FIRST),
-        OpKind::Unary(_)
-        | OpKind::Compare(..)
-        | OpKind::Clamp
-        | OpKind::BitcastConvert
-        | OpKind::Constant(_)
-        | OpKind::Iota { .. }
-        | OpKind::ReduceWindow(_)
-        | OpKind::SelectAndScatter(_)
-        | OpKind::Sort { .. }
-        | OpKind::Scatter(_)
-        | OpKind::RngBitGenerator { .. }
-        | OpKind::Cholesky { .. }
-        | OpKind::TriangularSolve(_)
-        | OpKind::While
-        | OpKind::Case
-        | OpKind::If
-        | OpKind::Call { .. }
-        | OpKind::Return
-        | OpKind::CustomCall(_)
-        | OpKind::AfterAll
-        | OpKind::AllReduce(_)
-        | OpKind::AllGather { .. }
-        | OpKind::ReduceScatter { .. }
-        | OpKind::AllToAll { .. }
-        | OpKind::CollectivePermute(_)
-        | OpKind::CollectiveBroadcast(_)
-        | OpKind::PartitionId
-        | OpKind::ReplicaId
-        | OpKind::BatchNorm(..)
-        | OpKind::Map { .. }
-        | OpKind::Rng(_)
-        | OpKind::Dynamic(_)
-        | OpKind::GetDimensionSize { .. }
-        | OpKind::SetDimensionSize { .. }
-        | OpKind::Einsum { .. }
-        | OpKind::UnaryEinsum { .. }
-        | OpKind::UniformQuantize
-        | OpKind::UniformDequantize
-        | OpKind::Composite(_)
-        | OpKind::AsyncStart
-        | OpKind::AsyncDone
-        | OpKind::CreateToken
-        | OpKind::Infeed(_)
-        | OpKind::Outfeed { .. }
-        | OpKind::Send(_)
-        | OpKind::Recv(_)
-        | OpKind::CollectiveReduce(_)
-        | OpKind::CrossReplicaSum(_)
-        | OpKind::Broadcasting(_)
-        | OpKind::ConstantLike(_)
-        | OpKind::TopK { .. }
-        | OpKind::RaggedDot(_)
-        | OpKind::Scan(_)
-        | OpKind::ShardingConstraint(_)
-        | OpKind::Reshard(_)
-        | OpKind::MeshCollective(_)
-        | OpKind::ManualComputation(_)
-        | OpKind::ShardingGroup { .. }
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge
-        | OpKind::NamedComputation(_)
-        | OpKind::Opaque(_) => NONE,
+            OpKind::Reduce { .. } => {
+                let by = data.regions.first().and_then(|&r| reduction_of(module, r, data.results.len()));
+                if by == Some(kind) { ALL } else { NONE }
+            }
+            _ => NONE,
+        },
     }
 }

@@ -11,54 +11,54 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::{Localizer, Place};
+use super::Localizer;
 use crate::analysis::reducer::{encode, reducer};
 
 impl Localizer<'_> {
-    pub(crate) fn mesh_collective(&mut self, op: OpId, place: &mut Place<'_>) {
-        let OpKind::MeshCollective(collective) = self.module.ops[op].kind.clone() else { return };
+    pub(crate) fn mesh_collective(&mut self, op: OpId) {
+        let OpKind::MeshCollective(collective) = self.rw.module.ops[op].kind.clone() else { return };
         let MeshCollective { mesh, kind, out } = *collective;
         if let MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) = kind
         {
             let message = format!("{} cannot be carried out", kind.name());
             let hint =
                 "leave the value split or replicated: a sum that is pending along more axes saves nothing";
-            let error = Diagnostic::unsupported("SH0411", message).at(self.module.ops[op].span).hint(hint);
+            let error = Diagnostic::unsupported("SH0411", message).at(self.rw.module.ops[op].span).hint(hint);
             return self.fail(error);
         }
-        let mesh = self.module.meshes[mesh].clone();
-        let operand = self.module.ops[op].operands[0];
-        let old = self.module.ops[op].results[0];
-        let target = self.module.shape(old).to_vec();
+        let mesh = self.rw.module.meshes[mesh].clone();
+        let operand = self.rw.module.ops[op].operands[0];
+        let old = self.rw.module.ops[op].results[0];
+        let target = self.rw.module.shape(old).to_vec();
         if target.contains(&0) && target.iter().all(|&n| n >= 0) {
             // Back ends refuse to send nothing; any tensor without elements is as good.
-            let dtype = self.module.stored(old).map_or(DType::F32, |t| t.dtype);
+            let dtype = self.rw.module.stored(old).map_or(DType::F32, |t| t.dtype);
             let nothing = SmallVec::<[u8; 16]>::from_elem(0, dtype.bytes());
-            let value = self.splat(place, &nothing, &target, dtype);
-            let value = self.as_quantized_as(place, value, old);
-            return self.attach(old, value);
+            let value = self.splat(&nothing, &target, dtype);
+            let value = self.as_quantized_as(value, old);
+            return self.replace(value);
         }
-        let sent = self.as_stored(place, operand);
+        let sent = self.as_stored(operand);
         let value = match kind {
             MeshCollectiveKind::AllGather(axes) => {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
-                    value = self.all_gather(place, &mesh, value, dim, axes);
-                    value = self.trim(place, value, dim, target[dim]);
+                    value = self.all_gather(&mesh, value, dim, axes);
+                    value = self.trim(value, dim, target[dim]);
                 }
                 value
             }
             MeshCollectiveKind::AllSlice(axes) => {
                 let lists: Vec<Vec<AxisRef>> = axes.iter().map(|a| a.to_vec()).collect();
-                self.all_slice(place, &mesh, sent, &lists, &target)
+                self.all_slice(&mesh, sent, &lists, &target)
             }
             MeshCollectiveKind::AllToAll(moves) => {
                 let mut value = sent;
                 for AxisMove { axes, from, to } in moves {
                     let (from, to) = (from as usize, to as usize);
                     let group = mesh.axes_size(&axes);
-                    value = self.pad_to(place, value, to, target[to] * group);
-                    let mut shape = self.module.shape(value).to_vec();
+                    value = self.pad_to(value, to, target[to] * group);
+                    let mut shape = self.rw.module.shape(value).to_vec();
                     shape[to] /= group;
                     shape[from] *= group;
                     let spec = self.on_channel(mesh.replica_groups(&axes));
@@ -68,72 +68,73 @@ impl Localizer<'_> {
                         split_count: group as u32,
                         spec,
                     };
-                    value = self.collective(place, kind, value, &shape);
-                    value = self.trim(place, value, from, target[from]);
+                    value = self.collective(kind, value, &shape);
+                    value = self.trim(value, from, target[from]);
                 }
                 value
             }
             MeshCollectiveKind::CollectivePermute => {
                 let (Some(from), to) =
-                    (self.module.shardings.sharding_of(operand), self.module.shardings.get(out))
+                    (self.rw.module.shardings.sharding_of(operand), self.rw.module.shardings.get(out))
                 else {
                     return;
                 };
-                let meshes = (&self.module.meshes[from.mesh], &self.module.meshes[to.mesh]);
+                let meshes = (&self.rw.module.meshes[from.mesh], &self.rw.module.meshes[to.mesh]);
                 let pairs = permute_pairs(meshes, from, to, &self.scope.axes);
                 let spec = self.on_channel(pairs);
-                self.collective(place, OpKind::CollectivePermute(spec), sent, &target)
+                self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
             MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => sent,
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
-                self.reducing(place, OpKind::AllReduce(spec), sent, &target, kind)
+                self.reducing(OpKind::AllReduce(spec), sent, &target, kind)
             }
             MeshCollectiveKind::ReduceScatter(axes, kind) => {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     let group = mesh.axes_size(axes);
-                    value = self.pad_to(place, value, dim, target[dim] * group);
-                    let mut shape = self.module.shape(value).to_vec();
+                    value = self.pad_to(value, dim, target[dim] * group);
+                    let mut shape = self.rw.module.shape(value).to_vec();
                     shape[dim] /= group;
                     let spec = self.groups(mesh.replica_groups(axes));
                     let op = OpKind::ReduceScatter { dim: dim as u32, spec };
-                    value = self.reducing(place, op, value, &shape, kind);
+                    value = self.reducing(op, value, &shape, kind);
                 }
                 value
             }
         };
-        let value = self.as_quantized_as(place, value, old);
-        self.attach(old, value);
+        let value = self.as_quantized_as(value, old);
+        self.replace(value);
     }
 
     /// Quantized elements travel, and are padded, as the integers that are stored.
-    fn as_stored(&mut self, place: &mut Place<'_>, value: ValueId) -> ValueId {
-        let Some(stored) = self.module.stored(value).filter(|_| self.module.is_quantized(value)).cloned()
+    fn as_stored(&mut self, value: ValueId) -> ValueId {
+        let Some(stored) =
+            self.rw.module.stored(value).filter(|_| self.rw.module.is_quantized(value)).cloned()
         else {
             return value;
         };
-        let storage = self.module.types.as_quantized(self.module.values[value].ty);
+        let storage = self.rw.module.types.as_quantized(self.rw.module.values[value].ty);
         if storage.and_then(|tensor| tensor.element.storage?.dtype()) != Some(stored.dtype) {
-            let ty = self.module.types.display(self.module.values[value].ty);
+            let ty = self.rw.module.types.display(self.rw.module.values[value].ty);
             let message =
                 format!("devices would exchange parts of {ty}, whose elements have no type of their own");
             let hint = "store elements of 2, 4, 8, 16 or 32 bits, or reshard real numbers";
             self.fail(
-                Diagnostic::unsupported("SH0413", message).at(self.module.ops[place.at].span).hint(hint),
+                Diagnostic::unsupported("SH0413", message).at(self.rw.module.ops[self.at].span).hint(hint),
             );
         }
-        let ty = self.module.types.intern(Type::Tensor(stored));
-        self.emit(place, OpKind::BitcastConvert, &[value], ty)
+        let ty = self.rw.module.types.intern(Type::Tensor(stored));
+        self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
     /// Stored integers become elements as those of `like`, if these are quantized.
-    fn as_quantized_as(&mut self, place: &mut Place<'_>, value: ValueId, like: ValueId) -> ValueId {
-        if !self.module.is_quantized(like) {
+    fn as_quantized_as(&mut self, value: ValueId, like: ValueId) -> ValueId {
+        if !self.rw.module.is_quantized(like) {
             return value;
         }
-        let ty = self.module.values[like].ty;
-        self.emit(place, OpKind::BitcastConvert, &[value], ty)
+        let ty = self.rw.module.values[like].ty;
+        self.emit(OpKind::BitcastConvert, &[value], ty)
     }
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
@@ -157,108 +158,76 @@ impl Localizer<'_> {
     }
 
     /// A collective without a region, on a value of one block.
-    pub(super) fn collective(
-        &mut self,
-        place: &mut Place<'_>,
-        kind: OpKind,
-        value: ValueId,
-        shape: &[i64],
-    ) -> ValueId {
-        self.sent(place, kind, value, shape, None)
+    pub(super) fn collective(&mut self, kind: OpKind, value: ValueId, shape: &[i64]) -> ValueId {
+        self.sent(kind, value, shape, None)
     }
 
-    fn reducing(
-        &mut self,
-        place: &mut Place<'_>,
-        kind: OpKind,
-        value: ValueId,
-        shape: &[i64],
-        reduction: ReductionKind,
-    ) -> ValueId {
-        self.sent(place, kind, value, shape, Some(reduction))
+    fn reducing(&mut self, kind: OpKind, value: ValueId, shape: &[i64], reduction: ReductionKind) -> ValueId {
+        self.sent(kind, value, shape, Some(reduction))
     }
 
     fn sent(
         &mut self,
-        place: &mut Place<'_>,
         kind: OpKind,
         value: ValueId,
         shape: &[i64],
         reduction: Option<ReductionKind>,
     ) -> ValueId {
-        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let carrier = carrier(dtype);
         let mut value = value;
         if carrier != dtype {
-            let whole = self.module.shape(value).to_vec();
+            let whole = self.rw.module.shape(value).to_vec();
             let ty = self.tensor_type(&whole, carrier);
-            value = self.emit(place, OpKind::Convert, &[value], ty);
+            value = self.emit(OpKind::Convert, &[value], ty);
         }
-        let region = reduction.map(|reduction| reducer(self.module, reduction, carrier));
+        let region = reduction.map(|reduction| reducer(self.rw.module, reduction, carrier));
         let ty = self.tensor_type(shape, carrier);
-        let mut result = self.emit(place, kind, &[value], ty);
-        if let Some(op) = self.module.def_op(result) {
-            self.module.ops[op].regions.extend(region);
+        let mut result = self.emit(kind, &[value], ty);
+        if let Some(op) = self.rw.module.def_op(result) {
+            self.rw.module.ops[op].regions.extend(region);
         }
         if carrier != dtype {
             let ty = self.tensor_type(shape, dtype);
-            result = self.emit(place, OpKind::Convert, &[result], ty);
+            result = self.emit(OpKind::Convert, &[result], ty);
         }
         result
     }
 
-    fn all_gather(
-        &mut self,
-        place: &mut Place<'_>,
-        mesh: &Mesh,
-        value: ValueId,
-        dim: usize,
-        axes: &[AxisRef],
-    ) -> ValueId {
-        let mut shape = self.module.shape(value).to_vec();
+    fn all_gather(&mut self, mesh: &Mesh, value: ValueId, dim: usize, axes: &[AxisRef]) -> ValueId {
+        let mut shape = self.rw.module.shape(value).to_vec();
         shape[dim] *= mesh.axes_size(axes);
         let spec = self.groups(mesh.replica_groups(axes));
-        self.collective(place, OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
+        self.collective(OpKind::AllGather { dim: dim as u32, spec }, value, &shape)
     }
 
     /// Keeps the device's block of each dimension.
-    fn all_slice(
-        &mut self,
-        place: &mut Place<'_>,
-        mesh: &Mesh,
-        operand: ValueId,
-        axes: &[Vec<AxisRef>],
-        target: &[i64],
-    ) -> ValueId {
+    fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
         for (dim, axes) in axes.iter().enumerate() {
-            value = self.pad_to(place, value, dim, target[dim] * mesh.axes_size(axes));
+            value = self.pad_to(value, dim, target[dim] * mesh.axes_size(axes));
         }
         let mut operands = vec![value];
         for (dim, axes) in axes.iter().enumerate() {
-            let start = if axes.is_empty() {
-                self.i32_scalar(place, 0)
-            } else {
-                self.offset(place, axes, target[dim])
-            };
+            let start = if axes.is_empty() { self.i32_scalar(0) } else { self.offset(axes, target[dim]) };
             operands.push(start);
         }
-        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let ty = self.tensor_type(target, dtype);
         let sizes = SizeList::from_slice(target);
-        self.emit(place, OpKind::DynamicSlice { sizes }, &operands, ty)
+        self.emit(OpKind::DynamicSlice { sizes }, &operands, ty)
     }
 
     /// `value` with dimension `dim` grown to `size` by elements that mean nothing.
-    fn pad_to(&mut self, place: &mut Place<'_>, value: ValueId, dim: usize, size: i64) -> ValueId {
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+    fn pad_to(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         let missing = size - ty.shape[dim];
         if missing <= 0 {
             return value;
         }
         let rank = ty.rank();
         let zero = encode(ty.dtype, 0.0).unwrap_or_else(|| SmallVec::from_elem(0, ty.dtype.bytes()));
-        let fill = self.splat(place, &zero, &[], ty.dtype);
+        let fill = self.splat(&zero, &[], ty.dtype);
         let none = SizeList::from_elem(0, rank);
         let mut high = none.clone();
         high[dim] = missing;
@@ -266,12 +235,12 @@ impl Localizer<'_> {
         shape[dim] = size;
         let ty = self.tensor_type(&shape, ty.dtype);
         let spec = PadSpec { low: none.clone(), high, interior: none };
-        self.emit(place, OpKind::Pad(Box::new(spec)), &[value, fill], ty)
+        self.emit(OpKind::Pad(Box::new(spec)), &[value, fill], ty)
     }
 
     /// `value` with dimension `dim` cut to `size`.
-    fn trim(&mut self, place: &mut Place<'_>, value: ValueId, dim: usize, size: i64) -> ValueId {
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+    fn trim(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if ty.shape[dim] <= size {
             return value;
         }
@@ -281,7 +250,7 @@ impl Localizer<'_> {
         let spec =
             SliceSpec { start: SizeList::from_elem(0, rank), stride: SizeList::from_elem(1, rank), limit };
         let ty = self.tensor_type(&spec.limit.clone(), ty.dtype);
-        self.emit(place, OpKind::Slice(Box::new(spec)), &[value], ty)
+        self.emit(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use shardc_ir::{AxisRef, BinaryOp, DType, Dense, OpKind, SpmdMode, ValueId};
 
-use super::{Localizer, Place};
+use super::Localizer;
 
 /// Coordinates that a region has computed so far, as `i32` scalars.
 #[derive(Default)]
@@ -16,25 +16,25 @@ pub(crate) struct Coords {
 }
 
 impl Localizer<'_> {
-    fn scalar(&mut self, place: &mut Place<'_>, op: BinaryOp, a: ValueId, b: i64) -> ValueId {
-        let b = self.i32_scalar(place, b);
+    fn scalar(&mut self, op: BinaryOp, a: ValueId, b: i64) -> ValueId {
+        let b = self.i32_scalar(b);
         let ty = self.tensor_type(&[], DType::I32);
-        self.emit(place, OpKind::Binary(op), &[a, b], ty)
+        self.emit(OpKind::Binary(op), &[a, b], ty)
     }
 
     /// An `i32` scalar constant, one for each value in a region.
-    pub(crate) fn i32_scalar(&mut self, place: &mut Place<'_>, value: i64) -> ValueId {
-        if let Some(&known) = place.coords.constants.get(&value) {
+    pub(crate) fn i32_scalar(&mut self, value: i64) -> ValueId {
+        if let Some(&known) = self.coords.constants.get(&value) {
             return known;
         }
-        let constant = self.i32_splat(place, value, &[]);
-        place.coords.constants.insert(value, constant);
+        let constant = self.i32_splat(value, &[]);
+        self.coords.constants.insert(value, constant);
         constant
     }
 
     /// The device's position in mesh order.
-    fn position(&mut self, place: &mut Place<'_>) -> ValueId {
-        if let Some(position) = place.coords.position {
+    fn position(&mut self) -> ValueId {
+        if let Some(position) = self.coords.position {
             return position;
         }
         let kind = match self.mode {
@@ -43,8 +43,8 @@ impl Localizer<'_> {
         };
         let ui32 = self.tensor_type(&[], DType::UI32);
         let i32 = self.tensor_type(&[], DType::I32);
-        let id = self.emit(place, kind, &[], ui32);
-        let mut position = self.emit(place, OpKind::Convert, &[id], i32);
+        let id = self.emit(kind, &[], ui32);
+        let mut position = self.emit(OpKind::Convert, &[id], i32);
         let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
             let mut table = vec![0i32; ids.len()];
@@ -53,52 +53,46 @@ impl Localizer<'_> {
                     *entry = position as i32;
                 }
             }
-            position = self.lookup(place, &table, position);
+            position = self.lookup(&table, position);
         }
-        place.coords.position = Some(position);
+        self.coords.position = Some(position);
         position
     }
 
     /// Entry `index` of a table.
-    fn lookup(&mut self, place: &mut Place<'_>, table: &[i32], index: ValueId) -> ValueId {
+    fn lookup(&mut self, table: &[i32], index: ValueId) -> ValueId {
         let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
         let ty = self.tensor_type(&[table.len() as i64], DType::I32);
-        let table = self.emit(place, OpKind::Constant(Dense::compact(4, bytes)), &[], ty);
+        let table = self.emit(OpKind::Constant(Dense::compact(4, bytes)), &[], ty);
         let one = self.tensor_type(&[1], DType::I32);
         let sizes = [1].into_iter().collect();
-        let entry = self.emit(place, OpKind::DynamicSlice { sizes }, &[table, index], one);
+        let entry = self.emit(OpKind::DynamicSlice { sizes }, &[table, index], one);
         let scalar = self.tensor_type(&[], DType::I32);
-        self.emit(place, OpKind::Reshape, &[entry], scalar)
+        self.emit(OpKind::Reshape, &[entry], scalar)
     }
 
     /// The entry of a table that is the device's by its index over `axes`.
-    pub(crate) fn entry(&mut self, place: &mut Place<'_>, axes: &[AxisRef], table: &[i32]) -> ValueId {
+    pub(crate) fn entry(&mut self, axes: &[AxisRef], table: &[i32]) -> ValueId {
         let key = (axes.to_vec(), table.to_vec());
-        if let Some(&known) = place.coords.entries.get(&key) {
+        if let Some(&known) = self.coords.entries.get(&key) {
             return known;
         }
-        let index = self.linear_coordinate(place, axes);
-        let entry = self.lookup(place, table, index);
-        place.coords.entries.insert(key, entry);
+        let index = self.linear_coordinate(axes);
+        let entry = self.lookup(table, index);
+        self.coords.entries.insert(key, entry);
         entry
     }
 
     /// `start + index * step` for the device's index over `axes`.
-    pub(crate) fn progression(
-        &mut self,
-        place: &mut Place<'_>,
-        axes: &[AxisRef],
-        start: i64,
-        step: i64,
-    ) -> ValueId {
-        let index = self.linear_coordinate(place, axes);
-        let moved = if step == 1 { index } else { self.scalar(place, BinaryOp::Multiply, index, step) };
-        if start == 0 { moved } else { self.scalar(place, BinaryOp::Add, moved, start) }
+    pub(crate) fn progression(&mut self, axes: &[AxisRef], start: i64, step: i64) -> ValueId {
+        let index = self.linear_coordinate(axes);
+        let moved = if step == 1 { index } else { self.scalar(BinaryOp::Multiply, index, step) };
+        if start == 0 { moved } else { self.scalar(BinaryOp::Add, moved, start) }
     }
 
     /// The device's index over `axes`, major to minor.
-    pub(crate) fn linear_coordinate(&mut self, place: &mut Place<'_>, axes: &[AxisRef]) -> ValueId {
-        if let Some(&known) = place.coords.linear.get(axes) {
+    pub(crate) fn linear_coordinate(&mut self, axes: &[AxisRef]) -> ValueId {
+        if let Some(&known) = self.coords.linear.get(axes) {
             return known;
         }
         let mesh = &self.mesh;
@@ -112,70 +106,58 @@ impl Localizer<'_> {
                 _ => digits.push((stride, size)),
             }
         }
-        let position = self.position(place);
+        let position = self.position();
         let mut total: Option<ValueId> = None;
         for (stride, size) in digits {
             let mut c = position;
             if stride > 1 {
-                c = self.scalar(place, BinaryOp::Divide, c, stride);
+                c = self.scalar(BinaryOp::Divide, c, stride);
             }
             if stride * size != devices {
-                c = self.scalar(place, BinaryOp::Remainder, c, size);
+                c = self.scalar(BinaryOp::Remainder, c, size);
             }
             total = Some(match total {
                 None => c,
                 Some(t) => {
-                    let t = self.scalar(place, BinaryOp::Multiply, t, size);
+                    let t = self.scalar(BinaryOp::Multiply, t, size);
                     let ty = self.tensor_type(&[], DType::I32);
-                    self.emit(place, OpKind::Binary(BinaryOp::Add), &[t, c], ty)
+                    self.emit(OpKind::Binary(BinaryOp::Add), &[t, c], ty)
                 }
             });
         }
         let value = match total {
             Some(value) => value,
-            None => self.i32_scalar(place, 0),
+            None => self.i32_scalar(0),
         };
-        place.coords.linear.insert(axes.to_vec(), value);
+        self.coords.linear.insert(axes.to_vec(), value);
         value
     }
 
     /// Where the device's block begins: its index over `axes` times the size of a block.
-    pub(crate) fn offset(&mut self, place: &mut Place<'_>, axes: &[AxisRef], block: i64) -> ValueId {
-        let index = self.linear_coordinate(place, axes);
-        self.scalar(place, BinaryOp::Multiply, index, block)
+    pub(crate) fn offset(&mut self, axes: &[AxisRef], block: i64) -> ValueId {
+        let index = self.linear_coordinate(axes);
+        self.scalar(BinaryOp::Multiply, index, block)
     }
 
     /// For each element of a tensor of this local shape, its index along dimension `dim` of the whole tensor
     /// that `value`'s sharding splits; `i32`.
-    pub(crate) fn global_index(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        dim: usize,
-        local: &[i64],
-    ) -> ValueId {
+    pub(crate) fn global_index(&mut self, value: ValueId, dim: usize, local: &[i64]) -> ValueId {
         let ty = self.tensor_type(local, DType::I32);
-        let iota = self.emit(place, OpKind::Iota { dim: dim as u32 }, &[], ty);
+        let iota = self.emit(OpKind::Iota { dim: dim as u32 }, &[], ty);
         let axes = self.sharding(value).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
         if axes.is_empty() {
             return iota;
         }
-        let offset = self.offset(place, &axes, local[dim]);
-        let offset = self.broadcast_scalar(place, offset, local, DType::I32);
-        self.emit(place, OpKind::Binary(BinaryOp::Add), &[iota, offset], ty)
+        let offset = self.offset(&axes, local[dim]);
+        let offset = self.broadcast_scalar(offset, local, DType::I32);
+        self.emit(OpKind::Binary(BinaryOp::Add), &[iota, offset], ty)
     }
 
-    pub(crate) fn broadcast_scalar(
-        &mut self,
-        place: &mut Place<'_>,
-        scalar: ValueId,
-        shape: &[i64],
-        dtype: DType,
-    ) -> ValueId {
+    pub(crate) fn broadcast_scalar(&mut self, scalar: ValueId, shape: &[i64], dtype: DType) -> ValueId {
         if shape.is_empty() {
             return scalar;
         }
         let ty = self.tensor_type(shape, dtype);
-        self.emit(place, OpKind::BroadcastInDim { dims: Default::default() }, &[scalar], ty)
+        self.emit(OpKind::BroadcastInDim { dims: Default::default() }, &[scalar], ty)
     }
 }

@@ -10,7 +10,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use super::{Localizer, Place};
+use super::Localizer;
 
 /// A split dimension of which the window takes a part.
 struct Slab {
@@ -29,105 +29,103 @@ impl Localizer<'_> {
     /// Brings the starts of a `dynamic_slice` into bounds, along dimensions that are whole. The slice would do so by
     /// itself; but XLA makes one slice of two and adds up their starts as they are, and the next slice may be the one that
     /// cuts a device's block out of the result. Where the slice takes one element there is nothing to cut.
-    pub(super) fn keep_inside(&mut self, op: OpId, place: &mut Place<'_>) {
-        let OpKind::DynamicSlice { sizes } = &self.module.ops[op].kind else { return };
+    pub(super) fn keep_inside(&mut self, op: OpId) {
+        let OpKind::DynamicSlice { sizes } = &self.rw.module.ops[op].kind else { return };
         let sizes = sizes.clone();
-        let operand = self.module.ops[op].operands[0];
+        let operand = self.rw.module.ops[op].operands[0];
         for (dim, &window) in sizes.iter().enumerate() {
-            let size = self.module.shape(operand)[dim];
+            let size = self.rw.module.shape(operand)[dim];
             if size == DYNAMIC {
                 continue;
             }
             let last = size - window;
-            let Some(&start) = self.module.ops[op].operands.get(1 + dim) else { continue };
-            let is_constant = |def: OpId| matches!(self.module.ops[def].kind, OpKind::Constant(_));
+            let Some(&start) = self.rw.module.ops[op].operands.get(1 + dim) else { continue };
+            let is_constant = |def: OpId| matches!(self.rw.module.ops[def].kind, OpKind::Constant(_));
             if window < 2
                 || last < 1
                 || self.is_split(operand, dim)
-                || self.module.def_op(start).is_some_and(is_constant)
+                || self.rw.module.def_op(start).is_some_and(is_constant)
             {
                 continue;
             }
-            let Some(dtype) = self.module.tensor(start).map(|t| t.dtype) else { continue };
+            let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
             // A start of few bits cannot be beyond the end.
             let bits = dtype.bits() - u32::from(dtype.class() == DTypeClass::Signed);
             if bits < 63 && last >> bits > 0 {
                 continue;
             }
-            let zero = self.splat(place, &vec![0; dtype.bytes()], &[], dtype);
-            let last = self.splat(place, &last.to_le_bytes()[..dtype.bytes().min(8)], &[], dtype);
+            let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
+            let last = self.splat(&last.to_le_bytes()[..dtype.bytes().min(8)], &[], dtype);
             let ty = self.tensor_type(&[], dtype);
-            let inside = self.emit(place, OpKind::Clamp, &[zero, start, last], ty);
-            self.module.ops[op].operands[1 + dim] = inside;
+            let inside = self.emit(OpKind::Clamp, &[zero, start, last], ty);
+            self.rw.module.ops[op].operands[1 + dim] = inside;
         }
     }
 
     /// Each device puts what it has of the window where it belongs, and zeros elsewhere: the planner has made the
     /// result a pending sum. False if no dimension asks for that.
-    pub(super) fn partial_slice(&mut self, op: OpId, place: &mut Place<'_>) -> bool {
-        let OpKind::DynamicSlice { mut sizes } = self.module.ops[op].kind.clone() else { return false };
-        let slabs = self.slabs(op, 1, &sizes, place);
+    pub(super) fn partial_slice(&mut self, op: OpId) -> bool {
+        let OpKind::DynamicSlice { mut sizes } = self.rw.module.ops[op].kind.clone() else { return false };
+        let slabs = self.slabs(op, 1, &sizes);
         if slabs.is_empty() {
             return false;
         }
-        let mut starts = self.module.ops[op].operands.clone();
+        let mut starts = self.rw.module.ops[op].operands.clone();
         for dim in self.whole_dims(starts[0], &sizes) {
-            sizes[dim] = self.module.shape(starts[0])[dim];
-            starts[1 + dim] = self.i32_scalar(place, 0);
+            sizes[dim] = self.rw.module.shape(starts[0])[dim];
+            starts[1 + dim] = self.i32_scalar(0);
         }
         let mut cut = sizes.clone();
         for slab in &slabs {
             starts[1 + slab.dim] = slab.start;
             cut[slab.dim] = slab.size;
         }
-        self.alike(&mut starts[1..], place);
+        self.alike(&mut starts[1..]);
         let operand = starts[0];
-        let Some(dtype) = self.module.tensor(operand).map(|t| t.dtype) else { return false };
+        let Some(dtype) = self.rw.module.tensor(operand).map(|t| t.dtype) else { return false };
         let ty = self.tensor_type(&cut, dtype);
-        let slab = self.emit(place, OpKind::DynamicSlice { sizes: cut.clone() }, &starts, ty);
+        let slab = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &starts, ty);
 
         // Zeros on both sides, from which the start that is brought into bounds takes what the slab lacks.
         let margin = |slab: &Slab| (slab.window, -1);
-        let Some(value) = self.moved(place, slab, &slabs, margin, &sizes) else { return false };
-        let old = self.module.ops[op].results[0];
-        self.attach(old, value);
+        let Some(value) = self.moved(slab, &slabs, margin, &sizes) else { return false };
+        self.replace(value);
         true
     }
 
     /// Each device writes what of the window falls into its block. False if no dimension asks for that.
-    pub(super) fn partial_update(&mut self, op: OpId, place: &mut Place<'_>) -> bool {
-        let update = self.module.ops[op].operands[1];
-        let window = SizeList::from_slice(self.module.shape(update));
+    pub(super) fn partial_update(&mut self, op: OpId) -> bool {
+        let update = self.rw.module.ops[op].operands[1];
+        let window = SizeList::from_slice(self.rw.module.shape(update));
         let global = self.global(update).map(|t| SizeList::from_slice(&t.shape)).unwrap_or_default();
-        let slabs = self.slabs(op, 2, &global, place);
+        let slabs = self.slabs(op, 2, &global);
         if slabs.is_empty() {
             return false;
         }
-        let mut starts = self.module.ops[op].operands.clone();
+        let mut starts = self.rw.module.ops[op].operands.clone();
         for dim in self.whole_dims(starts[0], &global) {
-            starts[2 + dim] = self.i32_scalar(place, 0);
+            starts[2 + dim] = self.i32_scalar(0);
         }
         let mut cut = window;
         for slab in &slabs {
             starts[2 + slab.dim] = slab.start;
             cut[slab.dim] = slab.size;
         }
-        self.alike(&mut starts[2..], place);
-        let Some(dtype) = self.module.tensor(update).map(|t| t.dtype) else { return false };
+        self.alike(&mut starts[2..]);
+        let Some(dtype) = self.rw.module.tensor(update).map(|t| t.dtype) else { return false };
         let ty = self.tensor_type(&cut, dtype);
         let mut present: SmallVec<[ValueId; 4]> = starts.iter().copied().collect();
         present.remove(1);
-        let present = self.emit(place, OpKind::DynamicSlice { sizes: cut.clone() }, &present, ty);
+        let present = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &present, ty);
 
         let margin = |slab: &Slab| (slab.size, 1);
-        let Some(mut value) = self.moved(place, update, &slabs, margin, &cut) else { return false };
+        let Some(mut value) = self.moved(update, &slabs, margin, &cut) else { return false };
         for slab in &slabs {
-            let inside = self.inside(place, slab, &cut);
-            value = self.emit(place, OpKind::Select, &[inside, value, present], ty);
+            let inside = self.inside(slab, &cut);
+            value = self.emit(OpKind::Select, &[inside, value, present], ty);
         }
         starts[1] = value;
-        self.module.ops[op].operands = starts;
-        place.out.push(op);
+        self.rw.module.ops[op].operands = starts;
         true
     }
 
@@ -139,10 +137,10 @@ impl Localizer<'_> {
 
     /// The split dimensions of operand 0 of which the window takes a part; the starts of windows are operands from
     /// `first` on.
-    fn slabs(&mut self, op: OpId, first: usize, window: &[i64], place: &mut Place<'_>) -> Vec<Slab> {
-        let operand = self.module.ops[op].operands[0];
+    fn slabs(&mut self, op: OpId, first: usize, window: &[i64]) -> Vec<Slab> {
+        let operand = self.rw.module.ops[op].operands[0];
         let Some(global) = self.global(operand).map(|t| t.shape.clone()) else { return Vec::new() };
-        let blocks = self.module.shape(operand).to_vec();
+        let blocks = self.rw.module.shape(operand).to_vec();
         let partial = |&d: &usize| self.is_split(operand, d) && window[d] < global[d];
         let dims: Vec<usize> = (0..window.len()).filter(partial).collect();
         let mut slabs = Vec::with_capacity(dims.len());
@@ -150,57 +148,56 @@ impl Localizer<'_> {
             let (m, n, block) = (window[dim], global[dim], blocks[dim]);
             let size = m.min(block);
             let axes: Vec<AxisRef> = self.sharding(operand).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
-            let start = self.start_within(place, self.module.ops[op].operands[first + dim], n - m);
-            let offset = self.offset(place, &axes, block);
+            let start = self.start_within(self.rw.module.ops[op].operands[first + dim], n - m);
+            let offset = self.offset(&axes, block);
             let scalar = self.tensor_type(&[], DType::I32);
             let subtract = OpKind::Binary(BinaryOp::Subtract);
-            let local = self.emit(place, subtract.clone(), &[start, offset], scalar);
-            let (zero, last) = (self.i32_scalar(place, 0), self.i32_scalar(place, block - size));
-            let start = self.emit(place, OpKind::Clamp, &[zero, local, last], scalar);
-            let ahead = self.emit(place, subtract, &[start, local], scalar);
+            let local = self.emit(subtract.clone(), &[start, offset], scalar);
+            let (zero, last) = (self.i32_scalar(0), self.i32_scalar(block - size));
+            let start = self.emit(OpKind::Clamp, &[zero, local, last], scalar);
+            let ahead = self.emit(subtract, &[start, local], scalar);
             slabs.push(Slab { dim, window: m, size, start, ahead });
         }
         slabs
     }
 
     /// A start as `i32`, brought to `0..=most` as StableHLO says.
-    fn start_within(&mut self, place: &mut Place<'_>, start: ValueId, most: i64) -> ValueId {
-        let dtype = self.module.tensor(start).map_or(DType::I32, |t| t.dtype);
+    fn start_within(&mut self, start: ValueId, most: i64) -> ValueId {
+        let dtype = self.rw.module.tensor(start).map_or(DType::I32, |t| t.dtype);
         let scalar = self.tensor_type(&[], DType::I32);
         let mut start = start;
         let mut wide = dtype;
         // A narrow type need not hold the bound, and a wide one may hold more than `i32`.
         if dtype.bits() < 32 {
-            start = self.emit(place, OpKind::Convert, &[start], scalar);
+            start = self.emit(OpKind::Convert, &[start], scalar);
             wide = DType::I32;
         }
         let ty = self.tensor_type(&[], wide);
-        let bounds: [ValueId; 2] =
-            [0, most].map(|n| self.splat(place, &n.to_le_bytes()[..wide.bytes()], &[], wide));
-        start = self.emit(place, OpKind::Clamp, &[bounds[0], start, bounds[1]], ty);
+        let bounds: [ValueId; 2] = [0, most].map(|n| self.splat(&n.to_le_bytes()[..wide.bytes()], &[], wide));
+        start = self.emit(OpKind::Clamp, &[bounds[0], start, bounds[1]], ty);
         if wide != DType::I32 {
-            start = self.emit(place, OpKind::Convert, &[start], scalar);
+            start = self.emit(OpKind::Convert, &[start], scalar);
         }
         start
     }
 
     /// All starts are of one type; those of slabs are `i32`.
-    fn alike(&mut self, starts: &mut [ValueId], place: &mut Place<'_>) {
-        let i32 = |pass: &Self, v: ValueId| pass.module.tensor(v).is_some_and(|t| t.dtype == DType::I32);
+    fn alike(&mut self, starts: &mut [ValueId]) {
+        let i32 = |pass: &Self, v: ValueId| pass.rw.module.tensor(v).is_some_and(|t| t.dtype == DType::I32);
         if starts.iter().all(|&v| i32(self, v)) {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
         // Of the others one may not fit in less than 64 bits.
         let narrow = |pass: &Self, v: ValueId| {
-            pass.module.tensor(v).is_some_and(|t| {
+            pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)
             })
         };
         let ty = if starts.iter().all(|&v| narrow(self, v)) { scalar } else { wide };
         for start in starts {
-            if self.module.values[*start].ty != ty {
-                *start = self.emit(place, OpKind::Convert, &[*start], ty);
+            if self.rw.module.values[*start].ty != ty {
+                *start = self.emit(OpKind::Convert, &[*start], ty);
             }
         }
     }
@@ -208,49 +205,48 @@ impl Localizer<'_> {
     /// `value` between margins of zeros, and of that what begins at `sign * ahead` from its first element.
     fn moved(
         &mut self,
-        place: &mut Place<'_>,
         value: ValueId,
         slabs: &[Slab],
         margin: impl Fn(&Slab) -> (i64, i64),
         sizes: &[i64],
     ) -> Option<ValueId> {
-        let ty = self.module.tensor(value)?.clone();
+        let ty = self.rw.module.tensor(value)?.clone();
         let sum = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
-        let zero = self.identity_scalar(place, sum, ty.dtype)?;
+        let zero = self.identity_scalar(sum, ty.dtype)?;
         let mut sides = SizeList::from_elem(0, ty.rank());
         let mut shape = ty.shape.clone();
-        let origin = self.i32_scalar(place, 0);
+        let origin = self.i32_scalar(0);
         let scalar = self.tensor_type(&[], DType::I32);
         let mut starts = vec![origin; ty.rank()];
         for slab in slabs {
             let (width, sign) = margin(slab);
             sides[slab.dim] = width;
             shape[slab.dim] += 2 * width;
-            let width = self.i32_scalar(place, width);
+            let width = self.i32_scalar(width);
             let op = if sign < 0 { BinaryOp::Subtract } else { BinaryOp::Add };
-            starts[slab.dim] = self.emit(place, OpKind::Binary(op), &[width, slab.ahead], scalar);
+            starts[slab.dim] = self.emit(OpKind::Binary(op), &[width, slab.ahead], scalar);
         }
         let interior = SizeList::from_elem(0, ty.rank());
         let spec = PadSpec { low: sides.clone(), high: sides, interior };
         let padded = self.tensor_type(&shape, ty.dtype);
-        let padded = self.emit(place, OpKind::Pad(Box::new(spec)), &[value, zero], padded);
+        let padded = self.emit(OpKind::Pad(Box::new(spec)), &[value, zero], padded);
         let mut operands = vec![padded];
         operands.extend(starts);
         let cut = self.tensor_type(sizes, ty.dtype);
-        Some(self.emit(place, OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
+        Some(self.emit(OpKind::DynamicSlice { sizes: SizeList::from_slice(sizes) }, &operands, cut))
     }
 
     /// Which elements of the slab are in the window.
-    fn inside(&mut self, place: &mut Place<'_>, slab: &Slab, shape: &[i64]) -> ValueId {
+    fn inside(&mut self, slab: &Slab, shape: &[i64]) -> ValueId {
         let ty = self.tensor_type(shape, DType::I32);
-        let index = self.emit(place, OpKind::Iota { dim: slab.dim as u32 }, &[], ty);
-        let ahead = self.broadcast_scalar(place, slab.ahead, shape, DType::I32);
-        let index = self.emit(place, OpKind::Binary(BinaryOp::Add), &[index, ahead], ty);
-        let (zero, end) = (self.i32_splat(place, 0, shape), self.i32_splat(place, slab.window, shape));
+        let index = self.emit(OpKind::Iota { dim: slab.dim as u32 }, &[], ty);
+        let ahead = self.broadcast_scalar(slab.ahead, shape, DType::I32);
+        let index = self.emit(OpKind::Binary(BinaryOp::Add), &[index, ahead], ty);
+        let (zero, end) = (self.i32_splat(0, shape), self.i32_splat(slab.window, shape));
         let pred = self.tensor_type(shape, DType::I1);
         let signed = Some(CompareType::Signed);
-        let begun = self.emit(place, OpKind::Compare(CompareDirection::GE, signed), &[index, zero], pred);
-        let ends = self.emit(place, OpKind::Compare(CompareDirection::LT, signed), &[index, end], pred);
-        self.emit(place, OpKind::Binary(BinaryOp::And), &[begun, ends], pred)
+        let begun = self.emit(OpKind::Compare(CompareDirection::GE, signed), &[index, zero], pred);
+        let ends = self.emit(OpKind::Compare(CompareDirection::LT, signed), &[index, end], pred);
+        self.emit(OpKind::Binary(BinaryOp::And), &[begun, ends], pred)
     }
 }

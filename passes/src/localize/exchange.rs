@@ -7,7 +7,7 @@ use shardc_ir::{
     AxisRef, BinaryOp, CompareDirection, CompareType, DType, OpKind, PadSpec, SizeList, SliceSpec, ValueId,
 };
 
-use super::{Localizer, Place};
+use super::Localizer;
 use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
 /// A place in a dimension.
@@ -29,7 +29,6 @@ impl Localizer<'_> {
     /// The window of each device along one dimension.
     pub(super) fn transfer(
         &mut self,
-        place: &mut Place<'_>,
         transfer: &Transfer,
         sources: &[ValueId],
         fill: Option<ValueId>,
@@ -38,38 +37,37 @@ impl Localizer<'_> {
         let Some(exchange) =
             Exchange::new(&transfer.held, &transfer.window, self.row_bytes(sources, line.dim))
         else {
-            self.too_far(place);
+            self.too_far();
             return None;
         };
-        let dtype = self.module.tensor(*sources.first()?)?.dtype;
+        let dtype = self.rw.module.tensor(*sources.first()?)?.dtype;
         let fill = match fill {
             Some(fill) => fill,
             // Swept away again where nothing takes it.
-            None => self.splat(place, &vec![0; dtype.bytes()], &[], dtype),
+            None => self.splat(&vec![0; dtype.bytes()], &[], dtype),
         };
         let mut thinned = sources.to_vec();
         if let Some(thin) = &transfer.thin {
             for value in &mut thinned {
-                *value = self.thin(place, *value, thin, line);
+                *value = self.thin(*value, thin, line);
             }
         }
-        let window = self.exchange(place, &exchange, &thinned, fill, line);
+        let window = self.exchange(&exchange, &thinned, fill, line);
         Some(match &transfer.spread {
-            Some(spread) => self.spread(place, window, spread, fill, line),
+            Some(spread) => self.spread(window, spread, fill, line),
             None => window,
         })
     }
 
     /// The bytes of what one index of dimension `dim` stands for in a device's block.
     fn row_bytes(&self, sources: &[ValueId], dim: usize) -> f64 {
-        let Some(ty) = sources.first().and_then(|&v| self.module.tensor(v)) else { return 0.0 };
+        let Some(ty) = sources.first().and_then(|&v| self.rw.module.tensor(v)) else { return 0.0 };
         let others = ty.shape.iter().enumerate().filter(|&(d, _)| d != dim).map(|(_, &n)| n as f64);
         others.product::<f64>() * f64::from(ty.dtype.bits()) / 8.0
     }
 
     fn exchange(
         &mut self,
-        place: &mut Place<'_>,
         exchange: &Exchange,
         sources: &[ValueId],
         fill: ValueId,
@@ -77,31 +75,31 @@ impl Localizer<'_> {
     ) -> ValueId {
         let mut slabs = Vec::with_capacity(exchange.pieces.len());
         for piece in &exchange.pieces {
-            slabs.push(self.slab(place, piece, sources[piece.source], line));
+            slabs.push(self.slab(piece, sources[piece.source], line));
         }
         let template = self.shape_along(sources[0], line.dim, exchange.size);
-        let dtype = self.module.tensor(sources[0]).map_or(DType::F32, |t| t.dtype);
+        let dtype = self.rw.module.tensor(sources[0]).map_or(DType::F32, |t| t.dtype);
         if exchange.is_joined {
-            return self.join(place, exchange, &slabs, &template, dtype, fill, line);
+            return self.join(exchange, &slabs, &template, dtype, fill, line);
         }
         let fills = exchange.fills_before || exchange.fills_after;
         let mut window: Option<ValueId> = None;
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
-            let moved = self.move_slab(place, slab, piece, exchange.size, fill, line);
+            let moved = self.move_slab(slab, piece, exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
                 // Around a moved slab there is the fill already.
                 let takes_all = |(takes, to): (&Span, &Option<i64>)| {
                     to.is_some_and(|to| *takes == (to..to + piece.width))
                 };
                 let is_filled = !fills || piece.takes.iter().zip(&piece.to).all(takes_all);
-                (!is_filled).then(|| self.broadcast_scalar(place, fill, &template, dtype))
+                (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
                 window = Some(moved);
                 continue;
             };
-            let mask = self.within(place, &piece.takes, &template, line);
+            let mask = self.within(&piece.takes, &template, line);
             let ty = self.tensor_type(&template, dtype);
-            window = Some(self.emit(place, OpKind::Select, &[mask, moved, others], ty));
+            window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
         }
         window.unwrap_or(sources[0])
     }
@@ -110,7 +108,6 @@ impl Localizer<'_> {
     #[allow(clippy::too_many_arguments)]
     fn join(
         &mut self,
-        place: &mut Place<'_>,
         exchange: &Exchange,
         slabs: &[ValueId],
         shape: &[i64],
@@ -120,28 +117,28 @@ impl Localizer<'_> {
     ) -> ValueId {
         let mut parts = Vec::with_capacity(slabs.len() + 1);
         let mut end = 0;
-        let gap = |this: &mut Self, place: &mut Place<'_>, size: i64| {
+        let gap = |this: &mut Self, size: i64| {
             let mut shape = shape.to_vec();
             shape[line.dim] = size;
-            this.broadcast_scalar(place, fill, &shape, dtype)
+            this.broadcast_scalar(fill, &shape, dtype)
         };
         for (piece, &slab) in exchange.pieces.iter().zip(slabs) {
             let to = piece.to.iter().flatten().next().copied().unwrap_or(0);
             if to > end {
-                let value = gap(self, place, to - end);
+                let value = gap(self, to - end);
                 parts.push(value);
             }
             parts.push(slab);
             end = to + piece.width;
         }
         if exchange.size > end {
-            let value = gap(self, place, exchange.size - end);
+            let value = gap(self, exchange.size - end);
             parts.push(value);
         }
         let ty = self.tensor_type(shape, dtype);
         let window = match parts.as_slice() {
             [only] => *only,
-            _ => self.emit(place, OpKind::Concatenate { dim: line.dim as u32 }, &parts, ty),
+            _ => self.emit(OpKind::Concatenate { dim: line.dim as u32 }, &parts, ty),
         };
         if slabs.is_empty() || !(exchange.fills_before || exchange.fills_after) {
             return window;
@@ -151,16 +148,16 @@ impl Localizer<'_> {
         };
         let below = exchange.fills_before.then(|| bound(exchange.extent.start));
         let above = exchange.fills_after.then(|| bound(exchange.extent.end));
-        let Some(mask) = self.between(place, below, above, shape, line) else { return window };
-        let fill = self.broadcast_scalar(place, fill, shape, dtype);
-        self.emit(place, OpKind::Select, &[mask, window, fill], ty)
+        let Some(mask) = self.between(below, above, shape, line) else { return window };
+        let fill = self.broadcast_scalar(fill, shape, dtype);
+        self.emit(OpKind::Select, &[mask, window, fill], ty)
     }
 
     /// What each device receives in one round.
-    fn slab(&mut self, place: &mut Place<'_>, piece: &Piece, block: ValueId, line: &Line<'_>) -> ValueId {
-        let at = self.per_device(place, &piece.from, line.axes);
-        let slab = self.cut(place, block, at, piece.width, line.dim);
-        let shape = self.module.shape(slab).to_vec();
+    fn slab(&mut self, piece: &Piece, block: ValueId, line: &Line<'_>) -> ValueId {
+        let at = self.per_device(&piece.from, line.axes);
+        let slab = self.cut(block, at, piece.width, line.dim);
+        let shape = self.rw.module.shape(slab).to_vec();
         // Back ends refuse to send nothing.
         if piece.pairs.is_empty() || shape.contains(&0) {
             return slab;
@@ -172,13 +169,12 @@ impl Localizer<'_> {
             }
         }
         let spec = self.on_channel(pairs);
-        self.collective(place, OpKind::CollectivePermute(spec), slab, &shape)
+        self.collective(OpKind::CollectivePermute(spec), slab, &shape)
     }
 
     /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere.
     fn move_slab(
         &mut self,
-        place: &mut Place<'_>,
         slab: ValueId,
         piece: &Piece,
         size: i64,
@@ -187,76 +183,68 @@ impl Localizer<'_> {
     ) -> ValueId {
         let to = || piece.to.iter().flatten().copied();
         let (least, most) = (to().min().unwrap_or(0), to().max().unwrap_or(0));
-        let at = self.per_device(place, &piece.to, line.axes);
+        let at = self.per_device(&piece.to, line.axes);
         if let At::Same(to) = at {
-            return self.pad(place, slab, fill, line.dim, [to, size - to - piece.width, 0]);
+            return self.pad(slab, fill, line.dim, [to, size - to - piece.width, 0]);
         }
         let low = most.max(0);
         let high = (size - least - piece.width).max(0);
-        let wide = self.pad(place, slab, fill, line.dim, [low, high, 0]);
+        let wide = self.pad(slab, fill, line.dim, [low, high, 0]);
         let start: PerDevice = piece.to.iter().map(|to| to.map(|to| low - to)).collect();
-        let start = self.per_device(place, &start, line.axes);
-        self.cut(place, wide, start, size, line.dim)
+        let start = self.per_device(&start, line.axes);
+        self.cut(wide, start, size, line.dim)
     }
 
     /// Of a block the elements that count.
-    fn thin(&mut self, place: &mut Place<'_>, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
-        let block = self.module.shape(value)[line.dim];
+    fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
+        let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
-        let at = self.per_device(place, &thin.first, line.axes);
+        let at = self.per_device(&thin.first, line.axes);
         let mut value = value;
         if most + reach > block {
-            let Some(dtype) = self.module.tensor(value).map(|t| t.dtype) else { return value };
-            let zero = self.splat(place, &vec![0; dtype.bytes()], &[], dtype);
-            value = self.pad(place, value, zero, line.dim, [0, most + reach - block, 0]);
+            let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { return value };
+            let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
+            value = self.pad(value, zero, line.dim, [0, most + reach - block, 0]);
         }
         if let At::Same(first) = at {
-            return self.slice(place, value, line.dim, first, first + reach, thin.stride);
+            return self.slice(value, line.dim, first, first + reach, thin.stride);
         }
-        let value = self.cut(place, value, at, reach, line.dim);
-        self.slice(place, value, line.dim, 0, reach, thin.stride)
+        let value = self.cut(value, at, reach, line.dim);
+        self.slice(value, line.dim, 0, reach, thin.stride)
     }
 
     /// A window with fill between its elements.
-    fn spread(
-        &mut self,
-        place: &mut Place<'_>,
-        window: ValueId,
-        spread: &Spread,
-        fill: ValueId,
-        line: &Line<'_>,
-    ) -> ValueId {
-        let size = self.module.shape(window)[line.dim];
+    fn spread(&mut self, window: ValueId, spread: &Spread, fill: ValueId, line: &Line<'_>) -> ValueId {
+        let size = self.rw.module.shape(window)[line.dim];
         let reach = (size - 1) * spread.step + 1;
         let between = spread.step - 1;
-        let at = self.per_device(place, &spread.first, line.axes);
+        let at = self.per_device(&spread.first, line.axes);
         if let At::Same(first) = at {
-            return self.pad(place, window, fill, line.dim, [first, spread.size - first - reach, between]);
+            return self.pad(window, fill, line.dim, [first, spread.size - first - reach, between]);
         }
         let most = spread.first.iter().flatten().max().copied().unwrap_or(0);
-        let wide = self.pad(place, window, fill, line.dim, [most, spread.size - reach, between]);
+        let wide = self.pad(window, fill, line.dim, [most, spread.size - reach, between]);
         let start: PerDevice = spread.first.iter().map(|first| first.map(|first| most - first)).collect();
-        let start = self.per_device(place, &start, line.axes);
-        self.cut(place, wide, start, spread.size, line.dim)
+        let start = self.per_device(&start, line.axes);
+        self.cut(wide, start, spread.size, line.dim)
     }
 
     /// True where a place of the window is in the device's span; of shape `shape`.
-    fn within(&mut self, place: &mut Place<'_>, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
+    fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
         // A device that takes nothing does so by whichever bound there is.
         let below = spans.iter().any(|s| s.start > 0).then(|| spans.iter().map(|s| Some(s.start)).collect());
         let above = spans.iter().any(|s| s.end < size).then(|| spans.iter().map(|s| Some(s.end)).collect());
-        match self.between(place, below, above, shape, line) {
+        match self.between(below, above, shape, line) {
             Some(mask) => mask,
-            None => self.splat(place, &[1], shape, DType::I1),
+            None => self.splat(&[1], shape, DType::I1),
         }
     }
 
     /// True where a place along the line is at least `below` and less than `above`; `None` without bounds.
     fn between(
         &mut self,
-        place: &mut Place<'_>,
         below: Option<PerDevice>,
         above: Option<PerDevice>,
         shape: &[i64],
@@ -268,25 +256,25 @@ impl Localizer<'_> {
         let mut mask: Option<ValueId> = None;
         for (bounds, direction) in [(below, CompareDirection::GE), (above, CompareDirection::LT)] {
             let Some(bounds) = bounds else { continue };
-            let index = self.emit(place, OpKind::Iota { dim: 0 }, &[], index_ty);
-            let bound = match self.per_device(place, &bounds, line.axes) {
-                At::Same(bound) => self.i32_splat(place, bound, &[size]),
-                At::Own(bound) => self.broadcast_scalar(place, bound, &[size], DType::I32),
+            let index = self.emit(OpKind::Iota { dim: 0 }, &[], index_ty);
+            let bound = match self.per_device(&bounds, line.axes) {
+                At::Same(bound) => self.i32_splat(bound, &[size]),
+                At::Own(bound) => self.broadcast_scalar(bound, &[size], DType::I32),
             };
             let compare = OpKind::Compare(direction, Some(CompareType::Signed));
-            let here = self.emit(place, compare, &[index, bound], pred_ty);
+            let here = self.emit(compare, &[index, bound], pred_ty);
             mask = Some(match mask {
                 None => here,
-                Some(mask) => self.emit(place, OpKind::Binary(BinaryOp::And), &[mask, here], pred_ty),
+                Some(mask) => self.emit(OpKind::Binary(BinaryOp::And), &[mask, here], pred_ty),
             });
         }
         let dims = [line.dim as u32].into_iter().collect();
         let ty = self.tensor_type(shape, DType::I1);
-        mask.map(|mask| self.emit(place, OpKind::BroadcastInDim { dims }, &[mask], ty))
+        mask.map(|mask| self.emit(OpKind::BroadcastInDim { dims }, &[mask], ty))
     }
 
     /// The device's own of these numbers.
-    pub(super) fn per_device(&mut self, place: &mut Place<'_>, values: &PerDevice, axes: &[AxisRef]) -> At {
+    pub(super) fn per_device(&mut self, values: &PerDevice, axes: &[AxisRef]) -> At {
         let mut known = values.iter().enumerate().filter_map(|(i, v)| Some((i as i64, (*v)?)));
         let Some((i, first)) = known.next() else { return At::Same(0) };
         let Some((j, second)) = known.next() else { return At::Same(first) };
@@ -297,48 +285,33 @@ impl Localizer<'_> {
                 return if step == 0 {
                     At::Same(first)
                 } else {
-                    At::Own(self.progression(place, axes, start, step))
+                    At::Own(self.progression(axes, start, step))
                 };
             }
         }
         let table: Vec<i32> = values.iter().map(|v| v.unwrap_or(0) as i32).collect();
-        At::Own(self.entry(place, axes, &table))
+        At::Own(self.entry(axes, &table))
     }
 
     /// `value` from `at` on, `width` elements of it along `dim`.
-    pub(super) fn cut(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        at: At,
-        width: i64,
-        dim: usize,
-    ) -> ValueId {
+    pub(super) fn cut(&mut self, value: ValueId, at: At, width: i64, dim: usize) -> ValueId {
         let start = match at {
-            At::Same(at) => return self.slice(place, value, dim, at, at + width, 1),
+            At::Same(at) => return self.slice(value, dim, at, at + width, 1),
             At::Own(start) => start,
         };
         let shape = self.shape_along(value, dim, width);
         let mut operands = vec![value];
         for d in 0..shape.len() {
-            operands.push(if d == dim { start } else { self.i32_scalar(place, 0) });
+            operands.push(if d == dim { start } else { self.i32_scalar(0) });
         }
-        let dtype = self.module.tensor(value).map_or(DType::F32, |t| t.dtype);
+        let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let ty = self.tensor_type(&shape, dtype);
         let sizes = SizeList::from_slice(&shape);
-        self.emit(place, OpKind::DynamicSlice { sizes }, &operands, ty)
+        self.emit(OpKind::DynamicSlice { sizes }, &operands, ty)
     }
 
-    fn slice(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        dim: usize,
-        start: i64,
-        limit: i64,
-        stride: i64,
-    ) -> ValueId {
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+    fn slice(&mut self, value: ValueId, dim: usize, start: i64, limit: i64, stride: i64) -> ValueId {
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if start == 0 && limit == ty.shape[dim] && stride == 1 {
             return value;
         }
@@ -352,19 +325,12 @@ impl Localizer<'_> {
         let shape =
             self.shape_along(value, dim, if limit > start { (limit - start - 1) / stride + 1 } else { 0 });
         let ty = self.tensor_type(&shape, ty.dtype);
-        self.emit(place, OpKind::Slice(Box::new(spec)), &[value], ty)
+        self.emit(OpKind::Slice(Box::new(spec)), &[value], ty)
     }
 
     /// `value` with `low`, `high` and `interior` padding along `dim`.
-    fn pad(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        fill: ValueId,
-        dim: usize,
-        padding: [i64; 3],
-    ) -> ValueId {
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
+    fn pad(&mut self, value: ValueId, fill: ValueId, dim: usize, padding: [i64; 3]) -> ValueId {
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if padding == [0, 0, 0] {
             return value;
         }
@@ -375,11 +341,11 @@ impl Localizer<'_> {
         let size = ty.shape[dim];
         let shape = self.shape_along(value, dim, low + high + size + (size - 1).max(0) * interior);
         let ty = self.tensor_type(&shape, ty.dtype);
-        self.emit(place, OpKind::Pad(Box::new(spec)), &[value, fill], ty)
+        self.emit(OpKind::Pad(Box::new(spec)), &[value, fill], ty)
     }
 
     fn shape_along(&self, value: ValueId, dim: usize, size: i64) -> Vec<i64> {
-        let mut shape = self.module.shape(value).to_vec();
+        let mut shape = self.rw.module.shape(value).to_vec();
         shape[dim] = size;
         shape
     }

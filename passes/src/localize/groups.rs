@@ -8,12 +8,12 @@ impl Localizer<'_> {
     /// The groups that the local shapes of a convolution leave: each has as many input features as the kernel, and as many
     /// batches as the result. Runs before windows change shapes; they do so along other dimensions.
     pub(super) fn keep_own_groups(&mut self, op: OpId) {
-        let data = &self.module.ops[op];
+        let data = &self.rw.module.ops[op];
         let (&[input, kernel, ..], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else {
             return;
         };
         let OpKind::Convolution(spec) = &data.kind else { return };
-        let size = |value, dim: u32| self.module.shape(value).get(dim as usize).copied().unwrap_or(0);
+        let size = |value, dim: u32| self.rw.module.shape(value).get(dim as usize).copied().unwrap_or(0);
         let count = |whole: i64, one: i64, as_written: i64| {
             // Where there is nothing in a group it does not matter how many there are.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
@@ -21,7 +21,7 @@ impl Localizer<'_> {
         let features =
             count(size(input, spec.input.b), size(kernel, spec.kernel.a), spec.feature_group_count);
         let batches = count(size(input, spec.input.a), size(result, spec.output.a), spec.batch_group_count);
-        if let OpKind::Convolution(spec) = &mut self.module.ops[op].kind {
+        if let OpKind::Convolution(spec) = &mut self.rw.module.ops[op].kind {
             spec.feature_group_count = features;
             spec.batch_group_count = batches;
         }

@@ -9,16 +9,16 @@
 
 use shardc_ir::{AxisRef, Diagnostic, OpId, OpKind, SizeList, ValueId};
 
+use super::Localizer;
 use super::exchange::Line;
-use super::{Localizer, Place};
 use crate::windows::{Along, Fill, is_windowed, scattered_from, transfers};
 
 impl Localizer<'_> {
     /// Brings operands of `op` that are needed in windows together; returns whether that was all that `op` does.
-    pub(crate) fn halo(&mut self, op: OpId, place: &mut Place<'_>) -> bool {
-        let kind = self.module.ops[op].kind.clone();
-        let &[result, ..] = self.module.ops[op].results.as_slice() else { return false };
-        let originals = self.module.ops[op].operands.clone();
+    pub(crate) fn halo(&mut self, op: OpId) -> bool {
+        let kind = self.rw.module.ops[op].kind.clone();
+        let &[result, ..] = self.rw.module.ops[op].results.as_slice() else { return false };
+        let originals = self.rw.module.ops[op].operands.clone();
         let shapes: Vec<SizeList> = originals
             .iter()
             .map(|&v| self.global(v).map(|t| SizeList::from_slice(&t.shape)).unwrap_or_default())
@@ -31,17 +31,17 @@ impl Localizer<'_> {
         }
         if made.contains(&0) {
             // Windows of several operands have results of one shape.
-            let results = self.module.ops[op].results.clone();
-            return results.into_iter().all(|result| self.empty(result, place));
+            let results = self.rw.module.ops[op].results.clone();
+            return results.into_iter().all(|result| self.empty(result));
         }
         for (along, axes) in &lines {
             let k = self.mesh.axes_size(axes);
             let Some(transfers) = transfers(&kind, &shapes, &made, *along, k) else {
-                self.too_far(place);
+                self.too_far();
                 return true;
             };
             for transfer in transfers {
-                let operands = &self.module.ops[op].operands;
+                let operands = &self.rw.module.ops[op].operands;
                 let sources: Vec<ValueId> =
                     transfer.operands.iter().filter_map(|&i| operands.get(i).copied()).collect();
                 let fill = match transfer.fill {
@@ -49,24 +49,24 @@ impl Localizer<'_> {
                     Fill::Operand(i) => operands.get(i).copied(),
                 };
                 let line = Line { dim: transfer.dim, axes };
-                let Some(window) = self.transfer(place, &transfer, &sources, fill, &line) else {
+                let Some(window) = self.transfer(&transfer, &sources, fill, &line) else {
                     return true;
                 };
                 let first = transfer.operands.first().copied().unwrap_or(0);
-                self.module.ops[op].operands[first] = window;
+                self.rw.module.ops[op].operands[first] = window;
                 if transfer.operands.len() > 1 {
-                    self.module.ops[op].operands.truncate(1);
+                    self.rw.module.ops[op].operands.truncate(1);
                 }
             }
         }
         self.on_windows(op, &lines);
-        let window = self.module.ops[op].operands[0];
+        let window = self.rw.module.ops[op].operands[0];
         if !originals.contains(&window) && self.does_nothing(op) {
-            self.attach(result, window);
+            self.replace(window);
             return true;
         }
         if matches!(kind, OpKind::SelectAndScatter(_)) {
-            self.keep_own(op, &shapes, &lines, place);
+            self.keep_own(op, &shapes, &lines);
             return true;
         }
         false
@@ -84,7 +84,7 @@ impl Localizer<'_> {
             let axes = self.sharding(value).filter(|s| dim < s.rank()).map(|s| s.axes(dim).to_vec());
             axes.filter(|axes| !axes.is_empty())
         };
-        let mut lines: Vec<(Along, Vec<AxisRef>)> = (0..self.module.rank(result))
+        let mut lines: Vec<(Along, Vec<AxisRef>)> = (0..self.rw.module.rank(result))
             .filter(|&d| shapes.first().is_some_and(|s| is_windowed(kind, s, d)))
             .filter_map(|d| Some((Along::Result(d), axes(result, d)?)))
             .collect();
@@ -99,40 +99,34 @@ impl Localizer<'_> {
     }
 
     /// A `select_and_scatter` on windows, and of what it makes the device's block.
-    fn keep_own(
-        &mut self,
-        op: OpId,
-        shapes: &[&[i64]],
-        lines: &[(Along, Vec<AxisRef>)],
-        place: &mut Place<'_>,
-    ) {
-        let kind = self.module.ops[op].kind.clone();
+    fn keep_own(&mut self, op: OpId, shapes: &[&[i64]], lines: &[(Along, Vec<AxisRef>)]) {
+        let kind = self.rw.module.ops[op].kind.clone();
         let (old, fresh) = self.detach_result(op, 0);
-        self.module.values[fresh].ty = self.module.values[self.module.ops[op].operands[0]].ty;
-        place.out.push(op);
-        let own = self.module.shape(old).to_vec();
+        self.rw.module.values[fresh].ty = self.rw.module.values[self.rw.module.ops[op].operands[0]].ty;
+        self.rw.keep();
+        let own = self.rw.module.shape(old).to_vec();
         let mut value = fresh;
         for (along, axes) in lines {
             let &Along::Result(dim) = along else { continue };
             let k = self.mesh.axes_size(axes);
             let Some(from) = shapes.first().and_then(|s| scattered_from(&kind, s, dim, k)) else { continue };
-            let at = self.per_device(place, &from, axes);
-            value = self.cut(place, value, at, own[dim], dim);
+            let at = self.per_device(&from, axes);
+            value = self.cut(value, at, own[dim], dim);
         }
         self.attach(old, value);
     }
 
-    fn empty(&mut self, result: ValueId, place: &mut Place<'_>) -> bool {
-        let Some(ty) = self.module.tensor(result).cloned() else { return false };
-        let value = self.splat(place, &vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
+    fn empty(&mut self, result: ValueId) -> bool {
+        let Some(ty) = self.rw.module.tensor(result).cloned() else { return false };
+        let value = self.splat(&vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
         self.attach(result, value);
         true
     }
 
     /// The operation as it is on windows.
     fn on_windows(&mut self, op: OpId, lines: &[(Along, Vec<AxisRef>)]) {
-        let result = self.module.ops[op].results.first().copied();
-        let made = result.map(|r| self.module.shape(r).to_vec()).unwrap_or_default();
+        let result = self.rw.module.ops[op].results.first().copied();
+        let made = result.map(|r| self.rw.module.shape(r).to_vec()).unwrap_or_default();
         let split: Vec<bool> = (0..made.len()).map(|d| result.is_some_and(|r| self.is_split(r, d))).collect();
         let windowed: Vec<usize> = lines
             .iter()
@@ -141,7 +135,7 @@ impl Localizer<'_> {
                 Along::Kernel(_) => None,
             })
             .collect();
-        match &mut self.module.ops[op].kind {
+        match &mut self.rw.module.ops[op].kind {
             OpKind::Slice(spec) => {
                 for &d in &windowed {
                     (spec.start[d], spec.stride[d]) = (0, 1);
@@ -185,8 +179,8 @@ impl Localizer<'_> {
 
     /// Whether the result of an operation that takes windows is its first operand.
     fn does_nothing(&self, op: OpId) -> bool {
-        let operand = self.module.shape(self.module.ops[op].operands[0]);
-        match &self.module.ops[op].kind {
+        let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
+        match &self.rw.module.ops[op].kind {
             OpKind::Slice(spec) => {
                 spec.start.iter().all(|&n| n == 0)
                     && spec.stride.iter().all(|&n| n == 1)
@@ -201,8 +195,8 @@ impl Localizer<'_> {
     }
 
     /// There are windows that reach too far.
-    pub(super) fn too_far(&mut self, place: &mut Place<'_>) {
-        let data = &self.module.ops[place.at];
+    pub(super) fn too_far(&mut self) {
+        let data = &self.rw.module.ops[self.at];
         let message = format!("{} would need the blocks of too many devices", data.kind.name());
         let error = Diagnostic::unsupported("SH0412", message).at(data.span);
         self.fail(error.hint("gather the dimension first"));

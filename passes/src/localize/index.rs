@@ -5,11 +5,11 @@
 //! made the result a pending sum. A scatter drops what falls outside the block by itself.
 
 use shardc_ir::{
-    AxisRef, BinaryOp, CompareDirection, CompareType, DType, DTypeClass, DimList, GatherSpec, OpId, OpKind,
-    ReductionKind, ValueId,
+    AxisRef, BinaryOp, Build, CompareDirection, CompareType, DType, DTypeClass, DimList, GatherSpec, OpId,
+    OpKind, ReductionKind, ValueId,
 };
 
-use super::{Localizer, Place};
+use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, is_identity, reducer};
 use crate::plan::single_windows;
 
@@ -49,15 +49,15 @@ impl Localizer<'_> {
             .map(|(at, &dim)| Component {
                 at,
                 size: global.shape[dim as usize],
-                block: self.module.shape(operand)[dim as usize],
+                block: self.rw.module.shape(operand)[dim as usize],
                 axes: self.sharding(operand).map(|s| s.axes(dim as usize).to_vec()).unwrap_or_default(),
             })
             .collect()
     }
 
     /// Signed and wide enough to subtract offsets from.
-    fn widen_indices(&mut self, place: &mut Place<'_>, indices: ValueId) -> (ValueId, DType) {
-        let Some(ty) = self.module.tensor(indices).cloned() else { return (indices, DType::I32) };
+    fn widen_indices(&mut self, indices: ValueId) -> (ValueId, DType) {
+        let Some(ty) = self.rw.module.tensor(indices).cloned() else { return (indices, DType::I32) };
         let wide = match (ty.dtype.class(), ty.dtype.bits()) {
             (DTypeClass::Unsigned, 32..) | (_, 64) => DType::I64,
             _ => DType::I32,
@@ -66,39 +66,36 @@ impl Localizer<'_> {
             return (indices, wide);
         }
         let wide_ty = self.tensor_type(&ty.shape, wide);
-        (self.emit(place, OpKind::Convert, &[indices], wide_ty), wide)
+        (self.emit(OpKind::Convert, &[indices], wide_ty), wide)
     }
 
-    fn int_splat(&mut self, place: &mut Place<'_>, value: i64, shape: &[i64], dtype: DType) -> ValueId {
-        self.splat(place, &value.to_le_bytes()[..dtype.bytes()], shape, dtype)
+    fn int_splat(&mut self, value: i64, shape: &[i64], dtype: DType) -> ValueId {
+        self.splat(&value.to_le_bytes()[..dtype.bytes()], shape, dtype)
     }
 
     /// A tensor of the indices' shape that holds, for each component, one scalar.
     fn per_component(
         &mut self,
-        place: &mut Place<'_>,
         scalars: &[ValueId],
         shape: &[i64],
         vector_dim: usize,
         dtype: DType,
     ) -> ValueId {
         if let [only] = scalars {
-            return self.broadcast_scalar(place, *only, shape, dtype);
+            return self.broadcast_scalar(*only, shape, dtype);
         }
         let one = self.tensor_type(&[1], dtype);
-        let parts: Vec<ValueId> =
-            scalars.iter().map(|&s| self.emit(place, OpKind::Reshape, &[s], one)).collect();
+        let parts: Vec<ValueId> = scalars.iter().map(|&s| self.emit(OpKind::Reshape, &[s], one)).collect();
         let row = self.tensor_type(&[scalars.len() as i64], dtype);
-        let row = self.emit(place, OpKind::Concatenate { dim: 0 }, &parts, row);
+        let row = self.emit(OpKind::Concatenate { dim: 0 }, &parts, row);
         let ty = self.tensor_type(shape, dtype);
         let dims = [vector_dim as u32].into_iter().collect();
-        self.emit(place, OpKind::BroadcastInDim { dims }, &[row], ty)
+        self.emit(OpKind::BroadcastInDim { dims }, &[row], ty)
     }
 
     /// Scalars for each of `count` components: `of` for the split ones, `other` for the rest.
     fn scalars(
         &mut self,
-        place: &mut Place<'_>,
         count: usize,
         split: &[Component],
         dtype: DType,
@@ -108,7 +105,7 @@ impl Localizer<'_> {
         (0..count)
             .map(|at| {
                 let value = split.iter().find(|c| c.at == at).map_or(other, &of);
-                self.int_splat(place, value, &[], dtype)
+                self.int_splat(value, &[], dtype)
             })
             .collect()
     }
@@ -116,30 +113,29 @@ impl Localizer<'_> {
     /// Indices of which those components are between zero and `last`, and the lower bounds.
     fn clamp_components(
         &mut self,
-        place: &mut Place<'_>,
         indices: ValueId,
         spec: &GatherSpec,
         components: &[Component],
         dtype: DType,
         last: impl Fn(&Component) -> i64,
     ) -> (ValueId, ValueId) {
-        let shape = self.module.shape(indices).to_vec();
+        let shape = self.rw.module.shape(indices).to_vec();
         let (count, vector_dim) = (spec.start_index_map.len(), spec.index_vector_dim as usize);
         let (least, most) = extremes(dtype);
-        let low = self.scalars(place, count, components, dtype, least, |_| 0);
-        let low = self.per_component(place, &low, &shape, vector_dim, dtype);
-        let high = self.scalars(place, count, components, dtype, most, last);
-        let high = self.per_component(place, &high, &shape, vector_dim, dtype);
+        let low = self.scalars(count, components, dtype, least, |_| 0);
+        let low = self.per_component(&low, &shape, vector_dim, dtype);
+        let high = self.scalars(count, components, dtype, most, last);
+        let high = self.per_component(&high, &shape, vector_dim, dtype);
         let ty = self.tensor_type(&shape, dtype);
-        (self.emit(place, OpKind::Clamp, &[low, indices, high], ty), low)
+        (self.emit(OpKind::Clamp, &[low, indices, high], ty), low)
     }
 
     /// As for a `dynamic_slice` ([`Localizer::keep_inside`]): XLA makes one of a gather of one slice.
-    fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec, place: &mut Place<'_>) {
-        let &[operand, indices] = self.module.ops[op].operands.as_slice() else { return };
-        let vectors = self.module.shape(indices).iter().enumerate();
+    fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec) {
+        let &[operand, indices] = self.rw.module.ops[op].operands.as_slice() else { return };
+        let vectors = self.rw.module.shape(indices).iter().enumerate();
         let is_one = vectors.filter(|&(d, _)| d != spec.index_vector_dim as usize).all(|(_, &n)| n == 1);
-        let shape = self.module.shape(operand).to_vec();
+        let shape = self.rw.module.shape(operand).to_vec();
         let window = |c: &Component| spec.slice_sizes[spec.start_index_map[c.at] as usize];
         let windows: Vec<Component> = (0..spec.start_index_map.len())
             .map(|at| {
@@ -152,113 +148,102 @@ impl Localizer<'_> {
         if !is_one || windows.is_empty() {
             return;
         }
-        let (indices, dtype) = self.widen_indices(place, indices);
-        let (inside, _) =
-            self.clamp_components(place, indices, spec, &windows, dtype, |c| c.size - window(c));
-        self.module.ops[op].operands[1] = inside;
+        let (indices, dtype) = self.widen_indices(indices);
+        let (inside, _) = self.clamp_components(indices, spec, &windows, dtype, |c| c.size - window(c));
+        self.rw.module.ops[op].operands[1] = inside;
     }
 
     /// Indices relative to the device's blocks.
     fn relative(
         &mut self,
-        place: &mut Place<'_>,
         indices: ValueId,
         dtype: DType,
         split: &[Component],
         count: usize,
         vector_dim: usize,
     ) -> ValueId {
-        let shape = self.module.shape(indices).to_vec();
+        let shape = self.rw.module.shape(indices).to_vec();
         let mut offsets = Vec::with_capacity(count);
         for at in 0..count {
             let offset = match split.iter().find(|c| c.at == at) {
-                None => self.int_splat(place, 0, &[], dtype),
+                None => self.int_splat(0, &[], dtype),
                 Some(c) => {
-                    let offset = self.offset(place, &c.axes, c.block);
+                    let offset = self.offset(&c.axes, c.block);
                     if dtype == DType::I32 {
                         offset
                     } else {
                         let ty = self.tensor_type(&[], dtype);
-                        self.emit(place, OpKind::Convert, &[offset], ty)
+                        self.emit(OpKind::Convert, &[offset], ty)
                     }
                 }
             };
             offsets.push(offset);
         }
-        let offsets = self.per_component(place, &offsets, &shape, vector_dim, dtype);
+        let offsets = self.per_component(&offsets, &shape, vector_dim, dtype);
         let ty = self.tensor_type(&shape, dtype);
-        self.emit(place, OpKind::Binary(BinaryOp::Subtract), &[indices, offsets], ty)
+        self.emit(OpKind::Binary(BinaryOp::Subtract), &[indices, offsets], ty)
     }
 
-    pub(crate) fn gather(&mut self, op: OpId, place: &mut Place<'_>) {
-        let OpKind::Gather(spec) = self.module.ops[op].kind.clone() else { return };
-        self.keep_index_inside(op, &spec, place);
-        let operand = self.module.ops[op].operands[0];
-        let indices = self.module.ops[op].operands[1];
+    pub(crate) fn gather(&mut self, op: OpId) {
+        let OpKind::Gather(spec) = self.rw.module.ops[op].kind.clone() else { return };
+        self.keep_index_inside(op, &spec);
+        let operand = self.rw.module.ops[op].operands[0];
+        let indices = self.rw.module.ops[op].operands[1];
         let takes_one = |dim: u32| spec.slice_sizes[dim as usize] == 1;
         let split = self.split_components(operand, &spec.start_index_map, takes_one);
-        let local = self.module.shape(operand).to_vec();
+        let local = self.rw.module.shape(operand).to_vec();
         let whole: Vec<bool> = (0..local.len())
             .map(|d| {
                 self.is_split(operand, d)
                     && self.global(operand).is_some_and(|t| t.shape[d] == spec.slice_sizes[d])
             })
             .collect();
-        if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {
+        if let OpKind::Gather(spec) = &mut self.rw.module.ops[op].kind {
             for d in (0..local.len()).filter(|&d| whole[d]) {
                 spec.slice_sizes[d] = local[d];
             }
         }
         if split.is_empty() {
-            place.out.push(op);
             return;
         }
-        let (indices, dtype) = self.widen_indices(place, indices);
-        let shape = self.module.shape(indices).to_vec();
+        let (indices, dtype) = self.widen_indices(indices);
+        let shape = self.rw.module.shape(indices).to_vec();
         let vector_dim = spec.index_vector_dim as usize;
         let count = spec.start_index_map.len();
         let (_, most) = extremes(dtype);
-        let (clamped, low) = self.clamp_components(place, indices, &spec, &split, dtype, |c| c.size - 1);
-        let relative = self.relative(place, clamped, dtype, &split, count, vector_dim);
-        self.module.ops[op].operands[1] = relative;
-        if let OpKind::Gather(spec) = &mut self.module.ops[op].kind {
+        let (clamped, low) = self.clamp_components(indices, &spec, &split, dtype, |c| c.size - 1);
+        let relative = self.relative(clamped, dtype, &split, count, vector_dim);
+        self.rw.module.ops[op].operands[1] = relative;
+        if let OpKind::Gather(spec) = &mut self.rw.module.ops[op].kind {
             spec.indices_are_sorted = Some(false);
         }
 
-        let block = self.scalars(place, count, &split, dtype, most, |c| c.block);
-        let block = self.per_component(place, &block, &shape, vector_dim, dtype);
+        let block = self.scalars(count, &split, dtype, most, |c| c.block);
+        let block = self.per_component(&block, &shape, vector_dim, dtype);
         let pred_ty = self.tensor_type(&shape, DType::I1);
         let signed = Some(CompareType::Signed);
-        let not_before =
-            self.emit(place, OpKind::Compare(CompareDirection::GE, signed), &[relative, low], pred_ty);
+        let not_before = self.emit(OpKind::Compare(CompareDirection::GE, signed), &[relative, low], pred_ty);
         let before_end =
-            self.emit(place, OpKind::Compare(CompareDirection::LT, signed), &[relative, block], pred_ty);
-        let inside = self.emit(place, OpKind::Binary(BinaryOp::And), &[not_before, before_end], pred_ty);
-        let inside = self.all_components(place, inside, &shape, vector_dim, count);
+            self.emit(OpKind::Compare(CompareDirection::LT, signed), &[relative, block], pred_ty);
+        let inside = self.emit(OpKind::Binary(BinaryOp::And), &[not_before, before_end], pred_ty);
+        let inside = self.all_components(inside, &shape, vector_dim, count);
 
         let (old, fresh) = self.detach_result(op, 0);
-        place.out.push(op);
-        let Some(result) = self.module.tensor(fresh).cloned() else { return };
-        let Some(zero) = self.identity_scalar(place, ReductionKind::Add, result.dtype) else { return };
-        let zeros = self.broadcast_scalar(place, zero, &result.shape, result.dtype);
+        self.rw.keep();
+        let Some(result) = self.rw.module.tensor(fresh).cloned() else { return };
+        let Some(zero) = self.identity_scalar(ReductionKind::Add, result.dtype) else { return };
+        let zeros = self.broadcast_scalar(zero, &result.shape, result.dtype);
         let batch_dims: DimList =
             (0..result.shape.len() as u32).filter(|d| !spec.offset_dims.contains(d)).collect();
         let mask_ty = self.tensor_type(&result.shape, DType::I1);
-        let mask = self.emit(place, OpKind::BroadcastInDim { dims: batch_dims }, &[inside], mask_ty);
-        let ty = self.module.values[fresh].ty;
-        let masked = self.emit(place, OpKind::Select, &[mask, fresh, zeros], ty);
+        let mask = self.emit(OpKind::BroadcastInDim { dims: batch_dims }, &[inside], mask_ty);
+        let ty = self.rw.module.values[fresh].ty;
+        let masked = self.emit(OpKind::Select, &[mask, fresh, zeros], ty);
         self.attach(old, masked);
     }
 
     /// Whether all components of each index are true: the shape of the indices without their vector dimension.
-    fn all_components(
-        &mut self,
-        place: &mut Place<'_>,
-        mask: ValueId,
-        shape: &[i64],
-        vector_dim: usize,
-        count: usize,
-    ) -> ValueId {
+    fn all_components(&mut self, mask: ValueId, shape: &[i64], vector_dim: usize, count: usize) -> ValueId {
         if vector_dim >= shape.len() {
             return mask;
         }
@@ -266,36 +251,33 @@ impl Localizer<'_> {
         batch.remove(vector_dim);
         let ty = self.tensor_type(&batch, DType::I1);
         if count == 1 {
-            return self.emit(place, OpKind::Reshape, &[mask], ty);
+            return self.emit(OpKind::Reshape, &[mask], ty);
         }
-        let init = self.splat(place, &[1], &[], DType::I1);
-        let region = reducer(self.module, ReductionKind::And, DType::I1);
+        let init = self.splat(&[1], &[], DType::I1);
+        let region = reducer(self.rw.module, ReductionKind::And, DType::I1);
         let dims = [vector_dim as u32].into_iter().collect();
-        let op = self.module.add_op(OpKind::Reduce { dims }, &[mask, init], &[ty], &[region]);
-        self.module.ops[op].span = self.module.ops[place.at].span;
-        self.module.ops[op].loc = self.module.ops[place.at].loc;
-        place.out.push(op);
-        self.module.ops[op].results[0]
+        let op = self.rw.op(OpKind::Reduce { dims }, &[mask, init], &[ty], &[region]);
+        self.rw.module.ops[op].results[0]
     }
 
-    pub(crate) fn scatter(&mut self, op: OpId, place: &mut Place<'_>) {
-        let OpKind::Scatter(spec) = self.module.ops[op].kind.clone() else { return };
-        let inputs = (self.module.ops[op].operands.len() - 1) / 2;
-        let indices = self.module.ops[op].operands[inputs];
+    pub(crate) fn scatter(&mut self, op: OpId) {
+        let OpKind::Scatter(spec) = self.rw.module.ops[op].kind.clone() else { return };
+        let inputs = (self.rw.module.ops[op].operands.len() - 1) / 2;
+        let indices = self.rw.module.ops[op].operands[inputs];
         let vector_dim = spec.index_vector_dim as usize;
         let whole = |value: Option<&ValueId>| value.and_then(|&v| self.global(v)).map(|ty| &*ty.shape);
-        let operands = &self.module.ops[op].operands;
+        let operands = &self.rw.module.ops[op].operands;
         let single = match (whole(operands.first()), whole(operands.last())) {
             (Some(input), Some(update)) => single_windows(&spec, input, update),
             _ => Vec::new(),
         };
         let takes_one =
             |dim: u32| spec.inserted_window_dims.contains(&dim) || single.contains(&(dim as usize));
-        let input = self.module.ops[op].operands[0];
+        let input = self.rw.module.ops[op].operands[0];
         let split = self.split_components(input, &spec.scatter_dims_to_operand_dims, takes_one);
 
         // Batch dimensions of the indices over which the devices hold different updates.
-        let rank = self.module.rank(indices);
+        let rank = self.rw.module.rank(indices);
         let partial: Vec<usize> = (0..rank)
             .filter(|&d| {
                 d != vector_dim
@@ -306,70 +288,64 @@ impl Localizer<'_> {
         if split.is_empty() && partial.is_empty() {
             return;
         }
-        let (mut value, dtype) = self.widen_indices(place, indices);
+        let (mut value, dtype) = self.widen_indices(indices);
         if value != indices {
             self.same_tensor(value, indices);
         }
         if !split.is_empty() {
             let count = spec.scatter_dims_to_operand_dims.len();
-            let relative = self.relative(place, value, dtype, &split, count, vector_dim);
+            let relative = self.relative(value, dtype, &split, count, vector_dim);
             self.same_tensor(relative, indices);
             value = relative;
         }
         for &dim in &partial {
             if self.is_padded(value, dim) {
                 // An index of -1 is out of bounds: its update is dropped.
-                let nowhere = self.int_splat(place, -1, &[], dtype);
-                value = self.mask_tail_of(place, value, dim, nowhere);
+                let nowhere = self.int_splat(-1, &[], dtype);
+                value = self.mask_tail_of(value, dim, nowhere);
             }
         }
-        self.module.ops[op].operands[inputs] = value;
-        if let OpKind::Scatter(spec) = &mut self.module.ops[op].kind {
+        self.rw.module.ops[op].operands[inputs] = value;
+        if let OpKind::Scatter(spec) = &mut self.rw.module.ops[op].kind {
             spec.indices_are_sorted = Some(false);
         }
         if !partial.is_empty() {
-            self.count_input_once(op, &partial, indices, place);
+            self.count_input_once(op, &partial, indices);
         }
         if !split.is_empty() {
-            self.keep_single_update_apart(op, inputs, vector_dim, place);
+            self.keep_single_update_apart(op, inputs, vector_dim);
         }
     }
 
     /// XLA makes the scatter of one update a slice and an update of a slice. If the input is a slice too, it takes
     /// one slice at the sum of the starts, before it brings the second into bounds; for an index outside the
     /// device's block it then writes what it found elsewhere. A barrier keeps the two apart.
-    fn keep_single_update_apart(
-        &mut self,
-        op: OpId,
-        inputs: usize,
-        vector_dim: usize,
-        place: &mut Place<'_>,
-    ) {
-        let indices = self.module.shape(self.module.ops[op].operands[inputs]);
+    fn keep_single_update_apart(&mut self, op: OpId, inputs: usize, vector_dim: usize) {
+        let indices = self.rw.module.shape(self.rw.module.ops[op].operands[inputs]);
         let updates: i64 =
             indices.iter().enumerate().filter(|&(d, _)| d != vector_dim).map(|(_, &n)| n).product();
         if updates != 1 {
             return;
         }
         for i in 0..inputs {
-            let input = self.module.ops[op].operands[i];
-            let ty = self.module.values[input].ty;
-            self.module.ops[op].operands[i] = self.emit(place, OpKind::OptimizationBarrier, &[input], ty);
+            let input = self.rw.module.ops[op].operands[i];
+            let ty = self.rw.module.values[input].ty;
+            self.rw.module.ops[op].operands[i] = self.emit(OpKind::OptimizationBarrier, &[input], ty);
         }
     }
 
     /// The result is a pending reduction over the axes of `partial`: only the first device along them may
     /// bring in the input.
-    fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId, place: &mut Place<'_>) {
-        let Some(kind) = collective_reduction(self.module, op) else { return };
-        let input = self.module.ops[op].operands[0];
-        if is_identity(self.module, input, kind) || crate::analysis::reducer::is_idempotent(kind) {
+    fn count_input_once(&mut self, op: OpId, partial: &[usize], indices: ValueId) {
+        let Some(kind) = collective_reduction(self.rw.module, op) else { return };
+        let input = self.rw.module.ops[op].operands[0];
+        if is_identity(self.rw.module, input, kind) || crate::analysis::reducer::is_idempotent(kind) {
             return;
         }
         let axes: Vec<AxisRef> = partial
             .iter()
             .flat_map(|&d| self.sharding(indices).map(|s| s.axes(d).to_vec()).unwrap_or_default())
             .collect();
-        self.module.ops[op].operands[0] = self.on_first(place, input, &axes, kind);
+        self.rw.module.ops[op].operands[0] = self.on_first(input, &axes, kind);
     }
 }

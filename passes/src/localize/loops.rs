@@ -6,35 +6,32 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use shardc_ir::{Build, Builder, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId};
 
 use super::MARK;
 use crate::analysis::regions::has_program_regions;
 
 /// Puts barriers between expressions of constants and the loops that read them, as operands or from outside.
 pub(crate) fn shield_loops(module: &mut Module, body: RegionId) {
-    region(module, body, &mut HashSet::new());
+    shield_region(&mut Rewriter::new(module), body, &mut HashSet::new());
 }
 
 /// `computed` are the values so far that XLA could compute: made of constants, but not constants themselves, which
 /// keep their mark.
-fn region(module: &mut Module, id: RegionId, computed: &mut HashSet<ValueId>) {
-    let ops = std::mem::take(&mut module.regions[id].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    for op in ops {
-        if matches!(module.ops[op].kind, OpKind::While) {
-            shield(module, op, computed, &mut out);
+fn shield_region(rw: &mut Rewriter<'_>, region: RegionId, computed: &mut HashSet<ValueId>) {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if matches!(rw.module.ops[op].kind, OpKind::While) {
+            shield(rw, op, computed);
         }
-        if has_program_regions(&module.ops[op].kind) {
-            for inner in module.ops[op].regions.clone() {
-                region(module, inner, computed);
+        if has_program_regions(&rw.module.ops[op].kind) {
+            for inner in rw.module.ops[op].regions.clone() {
+                shield_region(rw, inner, computed);
             }
-        } else if is_computed(module, op, computed) {
-            computed.extend(&module.ops[op].results);
+        } else if is_computed(rw.module, op, computed) {
+            computed.extend(&rw.module.ops[op].results);
         }
-        out.push(op);
     }
-    module.regions[id].ops = out;
 }
 
 /// A needless barrier costs next to nothing, so that in doubt the answer is yes.
@@ -49,32 +46,29 @@ fn is_computed(module: &Module, op: OpId, computed: &HashSet<ValueId>) -> bool {
     }
 }
 
-fn shield(module: &mut Module, op: OpId, computed: &HashSet<ValueId>, out: &mut Vec<OpId>) {
+fn shield(rw: &mut Rewriter<'_>, op: OpId, computed: &HashSet<ValueId>) {
     let mut readers = vec![op];
-    for &inner in &module.ops[op].regions {
-        readers.extend(module.walk(inner));
+    for &inner in &rw.module.ops[op].regions {
+        readers.extend(rw.module.walk(inner));
     }
     let mut shielded = BTreeMap::<ValueId, ValueId>::new();
     for reader in readers {
-        for i in 0..module.ops[reader].operands.len() {
-            let value = module.ops[reader].operands[i];
+        for i in 0..rw.module.ops[reader].operands.len() {
+            let value = rw.module.ops[reader].operands[i];
             if !computed.contains(&value) {
                 continue;
             }
             let behind = *shielded.entry(value).or_insert_with(|| {
-                let ty = module.values[value].ty;
-                let mut b = Builder::new(module);
-                b.from_op(op);
-                let behind = b.op1(OpKind::OptimizationBarrier, &[value], ty);
-                let made = b.take();
-                let mark = module.def_op(value).and_then(|def| module.ops[def].attrs.get(MARK).cloned());
+                let ty = rw.module.values[value].ty;
+                let barrier = rw.op(OpKind::OptimizationBarrier, &[value], &[ty], &[]);
+                let mark =
+                    rw.module.def_op(value).and_then(|def| rw.module.ops[def].attrs.get(MARK).cloned());
                 if let Some(mark) = mark {
-                    made.iter().for_each(|&barrier| module.ops[barrier].attrs.set(MARK, mark.clone()));
+                    rw.module.ops[barrier].attrs.set(MARK, mark);
                 }
-                out.extend(made);
-                behind
+                rw.module.ops[barrier].results[0]
             });
-            module.ops[reader].operands[i] = behind;
+            rw.module.ops[reader].operands[i] = behind;
         }
     }
 }

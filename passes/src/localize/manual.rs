@@ -1,57 +1,58 @@
 //! Manual computations, whose values are local along their axes already.
 
-use shardc_ir::{DType, Diagnostic, Module, OpId, OpKind, RegionId, SpmdMode, ValueMap, clone_region};
+use shardc_ir::{
+    DType, Diagnostic, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId, ValueMap, clone_region,
+};
 
-use super::{Localizer, Place};
+use super::Localizer;
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
     /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes
     /// one for each, since back ends ask of such values that they be of one shape, or refuse them.
-    pub(super) fn collective_of_program(&mut self, op: OpId, place: &mut Place<'_>) {
-        let mut groups = match device_groups(self.module, op, &self.mesh, &self.scope) {
+    pub(super) fn collective_of_program(&mut self, op: OpId) {
+        let mut groups = match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
         let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
         groups.iter_mut().for_each(|group| group.resize(longest, -1));
-        let by_global_ids = takes_global_ids(&self.module.ops[op].kind);
-        for i in 1..self.module.ops[op].operands.len() {
-            let (spec, groups) = (self.module.ops[op].clone(), groups.clone());
+        let by_global_ids = takes_global_ids(&self.rw.module.ops[op].kind);
+        for i in 1..self.rw.module.ops[op].operands.len() {
+            let (spec, groups) = (self.rw.module.ops[op].clone(), groups.clone());
             let regions: Vec<RegionId> = spec
                 .regions
                 .iter()
-                .map(|&region| clone_region(self.module, region, &mut ValueMap::new()))
+                .map(|&region| clone_region(self.rw.module, region, &mut ValueMap::new()))
                 .collect();
             let (operand, old) = (spec.operands[i], spec.results[i]);
-            let value = self.emit(place, spec.kind, &[operand], self.module.values[old].ty);
-            if let Some(one) = self.module.def_op(value) {
-                self.module.ops[one].regions.extend(regions);
+            let value = self.emit(spec.kind, &[operand], self.rw.module.values[old].ty);
+            if let Some(one) = self.rw.module.def_op(value) {
+                self.rw.module.ops[one].regions.extend(regions);
                 self.name_devices(one, groups, by_global_ids);
             }
             self.attach(old, value);
         }
-        self.module.ops[op].operands.truncate(1);
-        self.module.ops[op].results.truncate(1);
+        self.rw.module.ops[op].operands.truncate(1);
+        self.rw.module.ops[op].results.truncate(1);
         self.name_devices(op, groups, by_global_ids);
-        place.out.push(op);
     }
 
     fn name_devices(&mut self, op: OpId, groups: Vec<Vec<i64>>, by_global_ids: bool) {
         let spec = if by_global_ids { self.groups(groups) } else { self.on_channel(groups) };
-        if let Some(old) = self.module.ops[op].kind.collective_mut() {
+        if let Some(old) = self.rw.module.ops[op].kind.collective_mut() {
             *old = *spec;
         }
     }
 
     /// Partitions of the program are devices, which are replicas in that mode. Those that differ along free axes are one to
     /// the program: it is told the number of the first of them.
-    pub(super) fn partition_id(&mut self, op: OpId, place: &mut Place<'_>) {
+    pub(super) fn partition_id(&mut self, op: OpId) {
         if self.scope.is_full(&self.mesh) {
             if self.mode == SpmdMode::Replica {
-                self.module.ops[op].kind = OpKind::ReplicaId;
+                self.rw.module.ops[op].kind = OpKind::ReplicaId;
             }
-            return place.out.push(op);
+            return;
         }
         let axes = self.scope.axes.clone();
         let mut table = vec![None; usize::try_from(self.mesh.axes_size(&axes)).unwrap_or(0)];
@@ -62,17 +63,16 @@ impl Localizer<'_> {
             }
         }
         let table: Vec<i32> = table.into_iter().map(Option::unwrap_or_default).collect();
-        let number = self.entry(place, &axes, &table);
+        let number = self.entry(&axes, &table);
         let ty = self.tensor_type(&[], DType::UI32);
-        let value = self.emit(place, OpKind::Convert, &[number], ty);
-        self.attach(self.module.ops[op].results[0], value);
+        let value = self.emit(OpKind::Convert, &[number], ty);
+        self.replace(value);
     }
 
     /// The program has one replica.
-    pub(super) fn replica_id(&mut self, op: OpId, place: &mut Place<'_>) {
-        let old = self.module.ops[op].results[0];
-        let zero = self.splat(place, &[0; 4], &[], DType::UI32);
-        self.attach(old, zero);
+    pub(super) fn replica_id(&mut self) {
+        let zero = self.splat(&[0; 4], &[], DType::UI32);
+        self.replace(zero);
     }
 }
 
@@ -85,42 +85,37 @@ pub(super) fn inline_manual(module: &mut Module, body: RegionId) -> Result<(), B
     if !module.walk(body).into_iter().any(|op| is_manual(module, op)) {
         return Ok(());
     }
-    let mut forward = ValueMap::new();
-    region(module, body, &mut forward)
+    inline_region(&mut Rewriter::new(module), body)
 }
 
-fn region(module: &mut Module, id: RegionId, forward: &mut ValueMap) -> Result<(), Box<Diagnostic>> {
-    let ops = std::mem::take(&mut module.regions[id].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    for op in ops {
-        forward.rewrite(&mut module.ops[op].operands);
-        let is_manual = matches!(module.ops[op].kind, OpKind::ManualComputation(_));
-        if let (true, &[body]) = (is_manual, module.ops[op].regions.as_slice()) {
-            for (i, &arg) in module.regions[body].args.iter().enumerate() {
-                let operand = module.ops[op].operands[i];
-                if module.values[arg].ty != module.values[operand].ty {
-                    return Err(disagree(module, op));
+fn inline_region(rw: &mut Rewriter<'_>, region: RegionId) -> Result<(), Box<Diagnostic>> {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        let data = &rw.module.ops[op];
+        let is_manual = matches!(data.kind, OpKind::ManualComputation(_));
+        if let (true, &[body]) = (is_manual, data.regions.as_slice()) {
+            let operands = data.operands.clone();
+            for (i, arg) in rw.module.regions[body].args.clone().into_iter().enumerate() {
+                if rw.module.values[arg].ty != rw.module.values[operands[i]].ty {
+                    return Err(disagree(rw.module, op));
                 }
-                forward.insert(arg, operand);
+                rw.stand_for(arg, operands[i]);
             }
-            region(module, body, forward)?;
-            let mut inner = std::mem::take(&mut module.regions[body].ops);
-            let returned = inner.pop().map(|ret| module.ops[ret].operands.clone()).unwrap_or_default();
-            out.extend(inner);
-            for (i, &result) in module.ops[op].results.iter().enumerate() {
-                if returned.get(i).is_none_or(|&v| module.values[v].ty != module.values[result].ty) {
-                    return Err(disagree(module, op));
+            inline_region(rw, body)?;
+            let returned = rw.splice(body);
+            for (i, &result) in rw.module.ops[op].results.iter().enumerate() {
+                let ty = |v: ValueId| rw.module.values[v].ty;
+                if returned.get(i).is_none_or(|&v| ty(v) != ty(result)) {
+                    return Err(disagree(rw.module, op));
                 }
-                forward.insert(result, returned[i]);
             }
+            rw.replace(&returned);
             continue;
         }
-        for inner in module.ops[op].regions.clone() {
-            region(module, inner, forward)?;
+        for inner in rw.module.ops[op].regions.clone() {
+            inline_region(rw, inner)?;
         }
-        out.push(op);
     }
-    module.regions[id].ops = out;
     Ok(())
 }
 

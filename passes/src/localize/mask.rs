@@ -11,47 +11,36 @@ use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId,
 };
 
-use super::{Localizer, Place};
+use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, identity, is_idempotent, is_identity};
 
 impl Localizer<'_> {
     /// `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
-    pub(crate) fn mask_tail(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        dim: usize,
-        fill: ValueId,
-    ) -> ValueId {
+    pub(crate) fn mask_tail(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
         let Some(size) = self.global(value).map(|t| t.shape[dim]) else { return value };
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
-        let index = self.global_index(place, value, dim, &ty.shape);
-        let size = self.i32_splat(place, size, &ty.shape);
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
+        let index = self.global_index(value, dim, &ty.shape);
+        let size = self.i32_splat(size, &ty.shape);
         let pred_ty = self.tensor_type(&ty.shape, DType::I1);
         let compare = OpKind::Compare(CompareDirection::LT, Some(CompareType::Signed));
-        let inside = self.emit(place, compare, &[index, size], pred_ty);
-        let fill = self.broadcast_scalar(place, fill, &ty.shape, ty.dtype);
-        let value_ty = self.module.values[value].ty;
-        self.emit(place, OpKind::Select, &[inside, value, fill], value_ty)
+        let inside = self.emit(compare, &[index, size], pred_ty);
+        let fill = self.broadcast_scalar(fill, &ty.shape, ty.dtype);
+        let value_ty = self.rw.module.values[value].ty;
+        self.emit(OpKind::Select, &[inside, value, fill], value_ty)
     }
 
     /// The identity of `kind` as a scalar.
-    pub(crate) fn identity_scalar(
-        &mut self,
-        place: &mut Place<'_>,
-        kind: ReductionKind,
-        dtype: DType,
-    ) -> Option<ValueId> {
+    pub(crate) fn identity_scalar(&mut self, kind: ReductionKind, dtype: DType) -> Option<ValueId> {
         match identity(kind, dtype) {
-            Some(bytes) => Some(self.splat(place, &bytes, &[], dtype)),
+            Some(bytes) => Some(self.splat(&bytes, &[], dtype)),
             None => {
-                let name = self.module.ops[place.at].kind.name().to_owned();
+                let name = self.rw.module.ops[self.at].kind.name().to_owned();
                 self.fail(
                     Diagnostic::unsupported(
                         "SH0410",
                         format!("{name} over {dtype} cannot be done in parts of uneven size"),
                     )
-                    .at(self.module.ops[place.at].span)
+                    .at(self.rw.module.ops[self.at].span)
                     .hint("shard a dimension that the mesh axis divides, or compute in a wider type"),
                 );
                 None
@@ -59,49 +48,49 @@ impl Localizer<'_> {
         }
     }
 
-    pub(crate) fn mask_reduce(&mut self, op: OpId, place: &mut Place<'_>) {
-        let OpKind::Reduce { dims } = self.module.ops[op].kind.clone() else { return };
-        let inputs = self.module.ops[op].operands.len() / 2;
-        self.count_init_once(op, &dims, place);
+    pub(crate) fn mask_reduce(&mut self, op: OpId) {
+        let OpKind::Reduce { dims } = self.rw.module.ops[op].kind.clone() else { return };
+        let inputs = self.rw.module.ops[op].operands.len() / 2;
+        self.count_init_once(op, &dims);
         // Where it makes a difference how often the initial value counts, the tail must not count at all.
-        let counts = collective_reduction(self.module, op).filter(|&kind| !is_idempotent(kind));
+        let counts = collective_reduction(self.rw.module, op).filter(|&kind| !is_idempotent(kind));
         for i in 0..inputs {
             for &dim in &dims {
-                let value = self.module.ops[op].operands[i];
+                let value = self.rw.module.ops[op].operands[i];
                 if !self.is_split(value, dim as usize) || !self.is_padded(value, dim as usize) {
                     continue;
                 }
-                let fill = match (counts, self.module.tensor(value).map(|t| t.dtype)) {
-                    (Some(kind), Some(dtype)) => self.identity_scalar(place, kind, dtype),
-                    _ => Some(self.module.ops[op].operands[inputs + i]),
+                let fill = match (counts, self.rw.module.tensor(value).map(|t| t.dtype)) {
+                    (Some(kind), Some(dtype)) => self.identity_scalar(kind, dtype),
+                    _ => Some(self.rw.module.ops[op].operands[inputs + i]),
                 };
                 let Some(fill) = fill else { return };
-                let masked = self.mask_tail_of(place, value, dim as usize, fill);
-                self.module.ops[op].operands[i] = masked;
+                let masked = self.mask_tail_of(value, dim as usize, fill);
+                self.rw.module.ops[op].operands[i] = masked;
             }
         }
     }
 
     /// XLA's back ends take the reduction of one element for that element, and leave out the initial value, which counts where
     /// one device reduces several. Where one element is left to each device, it is combined with the initial value.
-    pub(super) fn keep_init(&mut self, op: OpId, place: &mut Place<'_>) {
-        let data = &self.module.ops[op];
+    pub(super) fn keep_init(&mut self, op: OpId) {
+        let data = &self.rw.module.ops[op];
         let (&[value, init], OpKind::Reduce { dims }) = (data.operands.as_slice(), &data.kind) else {
             return;
         };
-        let Some(kind) = collective_reduction(self.module, op) else { return };
-        let shape = self.module.shape(value);
+        let Some(kind) = collective_reduction(self.rw.module, op) else { return };
+        let shape = self.rw.module.shape(value);
         let one_is_left = dims.iter().all(|&d| shape[d as usize] == 1)
             && dims.iter().any(|&d| self.is_split(value, d as usize));
         let result = data.results[0];
-        let Some(ty) = self.module.tensor(result).cloned() else { return };
-        if !one_is_left || is_identity(self.module, init, kind) {
+        let Some(ty) = self.rw.module.tensor(result).cloned() else { return };
+        if !one_is_left || is_identity(self.rw.module, init, kind) {
             return;
         }
-        let result_ty = self.module.values[result].ty;
-        let element = self.emit(place, OpKind::Reshape, &[value], result_ty);
-        let init = self.broadcast_scalar(place, init, &ty.shape, ty.dtype);
-        let data = &mut self.module.ops[op];
+        let result_ty = self.rw.module.values[result].ty;
+        let element = self.emit(OpKind::Reshape, &[value], result_ty);
+        let init = self.broadcast_scalar(init, &ty.shape, ty.dtype);
+        let data = &mut self.rw.module.ops[op];
         data.kind = OpKind::Binary(kind.op());
         data.operands = [element, init].into_iter().collect();
         data.regions.clear();
@@ -109,49 +98,37 @@ impl Localizer<'_> {
 
     /// The first device along the axes of a split reduction begins with the initial value, the others with the
     /// identity, unless that makes no difference.
-    fn count_init_once(&mut self, op: OpId, dims: &[u32], place: &mut Place<'_>) {
-        let &[value, init] = self.module.ops[op].operands.as_slice() else { return };
-        let Some(kind) = collective_reduction(self.module, op) else { return };
+    fn count_init_once(&mut self, op: OpId, dims: &[u32]) {
+        let &[value, init] = self.rw.module.ops[op].operands.as_slice() else { return };
+        let Some(kind) = collective_reduction(self.rw.module, op) else { return };
         let axes: Vec<AxisRef> = dims
             .iter()
             .flat_map(|&d| self.sharding(value).map(|s| s.axes(d as usize).to_vec()).unwrap_or_default())
             .collect();
-        if axes.is_empty() || is_idempotent(kind) || is_identity(self.module, init, kind) {
+        if axes.is_empty() || is_idempotent(kind) || is_identity(self.rw.module, init, kind) {
             return;
         }
-        let first = self.on_first(place, init, &axes, kind);
-        self.module.ops[op].operands[1] = first;
+        let first = self.on_first(init, &axes, kind);
+        self.rw.module.ops[op].operands[1] = first;
     }
 
     /// `value` on the first device along `axes`, and the identity on the others.
-    pub(crate) fn on_first(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        axes: &[AxisRef],
-        kind: ReductionKind,
-    ) -> ValueId {
-        let Some(ty) = self.module.tensor(value).cloned() else { return value };
-        let Some(identity) = self.identity_scalar(place, kind, ty.dtype) else { return value };
-        let coordinate = self.linear_coordinate(place, axes);
-        let zero = self.i32_scalar(place, 0);
+    pub(crate) fn on_first(&mut self, value: ValueId, axes: &[AxisRef], kind: ReductionKind) -> ValueId {
+        let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
+        let Some(identity) = self.identity_scalar(kind, ty.dtype) else { return value };
+        let coordinate = self.linear_coordinate(axes);
+        let zero = self.i32_scalar(0);
         let pred = self.tensor_type(&[], DType::I1);
         let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
-        let first = self.emit(place, compare, &[coordinate, zero], pred);
-        let rest = self.broadcast_scalar(place, identity, &ty.shape, ty.dtype);
-        let value_ty = self.module.values[value].ty;
-        self.emit(place, OpKind::Select, &[first, value, rest], value_ty)
+        let first = self.emit(compare, &[coordinate, zero], pred);
+        let rest = self.broadcast_scalar(identity, &ty.shape, ty.dtype);
+        let value_ty = self.rw.module.values[value].ty;
+        self.emit(OpKind::Select, &[first, value, rest], value_ty)
     }
 
     /// [`Localizer::mask_tail`], keeping the sharding and global type on the result, so that it can be masked again.
-    pub(crate) fn mask_tail_of(
-        &mut self,
-        place: &mut Place<'_>,
-        value: ValueId,
-        dim: usize,
-        fill: ValueId,
-    ) -> ValueId {
-        let masked = self.mask_tail(place, value, dim, fill);
+    pub(crate) fn mask_tail_of(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
+        let masked = self.mask_tail(value, dim, fill);
         self.same_tensor(masked, value);
         masked
     }
@@ -164,19 +141,19 @@ impl Localizer<'_> {
             self.global.resize(index + 1, global);
         }
         self.global[index] = global;
-        let sharding = self.module.shardings.of(old);
-        self.module.shardings.set(new, sharding);
+        let sharding = self.rw.module.shardings.of(old);
+        self.rw.module.shardings.set(new, sharding);
     }
 
     /// Both sides: padding may hold infinities, and zero times infinity is not zero.
-    pub(crate) fn mask_contraction(&mut self, op: OpId, place: &mut Place<'_>) {
-        let contracted: [Vec<u32>; 2] = match &self.module.ops[op].kind {
+    pub(crate) fn mask_contraction(&mut self, op: OpId) {
+        let contracted: [Vec<u32>; 2] = match &self.rw.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             OpKind::RaggedDot(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             // Of spatial dimensions only those that one window covers are contracted in parts; of features in groups, none
             // that do not come out even.
             OpKind::Convolution(spec) => {
-                let result = self.module.ops[op].results[0];
+                let result = self.rw.module.ops[op].results[0];
                 let covered = |dims: &[u32], feature: u32| -> Vec<u32> {
                     let spatial = dims.iter().zip(&spec.output.spatial);
                     let covered = spatial.filter(|&(_, &o)| !self.is_split(result, o as usize));
@@ -189,12 +166,12 @@ impl Localizer<'_> {
         };
         for (i, dims) in contracted.into_iter().enumerate() {
             for dim in dims {
-                let value = self.module.ops[op].operands[i];
+                let value = self.rw.module.ops[op].operands[i];
                 if self.is_split(value, dim as usize) && self.is_padded(value, dim as usize) {
-                    let Some(dtype) = self.module.tensor(value).map(|t| t.dtype) else { continue };
-                    let Some(zero) = self.identity_scalar(place, ReductionKind::Add, dtype) else { return };
-                    let masked = self.mask_tail_of(place, value, dim as usize, zero);
-                    self.module.ops[op].operands[i] = masked;
+                    let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { continue };
+                    let Some(zero) = self.identity_scalar(ReductionKind::Add, dtype) else { return };
+                    let masked = self.mask_tail_of(value, dim as usize, zero);
+                    self.rw.module.ops[op].operands[i] = masked;
                 }
             }
         }

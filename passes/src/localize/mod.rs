@@ -32,9 +32,9 @@ mod sizes;
 use std::collections::{HashMap, HashSet};
 
 use shardc_ir::{
-    Attr, Build, Builder, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind,
-    QuantTensor, RegionId, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type,
-    TypeId, Value, ValueDef, ValueId,
+    Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
+    RegionId, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type,
+    TypeId, ValueId,
 };
 
 use self::coords::Coords;
@@ -79,9 +79,22 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
     on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
     let devices = mesh.num_devices() as i64;
     let scope = Scope::default();
-    let mut pass = Localizer { module, global, mesh, scope, mode, next_channel: 1, error: None };
-    pass.region(body);
-    if let Some(error) = pass.error {
+    let error = {
+        let mut pass = Localizer {
+            rw: Rewriter::new(module),
+            at: OpId::new(0),
+            coords: Coords::default(),
+            global,
+            mesh,
+            scope,
+            mode,
+            next_channel: 1,
+            error: None,
+        };
+        pass.region(body);
+        pass.error
+    };
+    if let Some(error) = error {
         return Err(vec![*error]);
     }
     manual::inline_manual(module, body).map_err(|error| vec![*error])?;
@@ -215,7 +228,11 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
 }
 
 pub(crate) struct Localizer<'m> {
-    module: &'m mut Module,
+    rw: Rewriter<'m>,
+    /// The operation at hand.
+    at: OpId,
+    /// What the region at hand has computed of where the device is.
+    coords: Coords,
     /// Type of each value of the planned program before localizing.
     global: Vec<TypeId>,
     /// The mesh that every tensor is on.
@@ -227,37 +244,28 @@ pub(crate) struct Localizer<'m> {
     error: Option<Box<Diagnostic>>,
 }
 
-/// What a step needs in order to add operations in front of or after another: a builder's worth of output
-/// and the coordinates that this region already computed.
-pub(crate) struct Place<'a> {
-    at: OpId,
-    out: &'a mut Vec<OpId>,
-    coords: &'a mut Coords,
-}
-
 impl Localizer<'_> {
     fn region(&mut self, region: RegionId) {
-        let ops = std::mem::take(&mut self.module.regions[region].ops);
-        let mut out = Vec::with_capacity(ops.len() + ops.len() / 4);
-        let mut coords = Coords::default();
-        for op in ops {
-            let mut place = Place { at: op, out: &mut out, coords: &mut coords };
-            self.op(op, &mut place);
-            if has_program_regions(&self.module.ops[op].kind) {
-                let mut around = None;
-                if let OpKind::ManualComputation(spec) = &self.module.ops[op].kind {
+        self.rw.enter(region);
+        let around = std::mem::take(&mut self.coords);
+        while let Some(op) = self.rw.next_op() {
+            self.at = op;
+            self.op(op);
+            if has_program_regions(&self.rw.module.ops[op].kind) {
+                let mut outer = None;
+                if let OpKind::ManualComputation(spec) = &self.rw.module.ops[op].kind {
                     let scope = self.scope.enter(&self.mesh, spec);
-                    around = Some(std::mem::replace(&mut self.scope, scope));
+                    outer = Some(std::mem::replace(&mut self.scope, scope));
                 }
-                for inner in self.module.ops[op].regions.clone() {
+                for inner in self.rw.module.ops[op].regions.clone() {
                     self.region(inner);
                 }
-                if let Some(scope) = around {
+                if let Some(scope) = outer {
                     self.scope = scope;
                 }
             }
         }
-        self.module.regions[region].ops = out;
+        self.coords = around;
     }
 
     fn fail(&mut self, error: Diagnostic) {
@@ -266,11 +274,11 @@ impl Localizer<'_> {
 
     /// The global tensor type of a value of the planned program.
     fn global(&self, value: ValueId) -> Option<&TensorType> {
-        self.module.types.stored(*self.global.get(value.index())?)
+        self.rw.module.types.stored(*self.global.get(value.index())?)
     }
 
     fn sharding(&self, value: ValueId) -> Option<&TensorSharding> {
-        self.module.shardings.sharding_of(value)
+        self.rw.module.shardings.sharding_of(value)
     }
 
     /// Whether devices hold different blocks of this dimension.
@@ -281,98 +289,96 @@ impl Localizer<'_> {
     /// Whether the blocks of this dimension are larger, all together, than the dimension.
     fn is_padded(&self, value: ValueId, dim: usize) -> bool {
         let (Some(s), Some(ty)) = (self.sharding(value), self.global(value)) else { return false };
-        let k = s.shards(&self.module.meshes[s.mesh], dim);
+        let k = s.shards(&self.rw.module.meshes[s.mesh], dim);
         ty.shape[dim] % k != 0
     }
 
-    /// Appends an operation that comes from the place of the one that is being localized.
-    fn emit(&mut self, place: &mut Place<'_>, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
-        let mut b = Builder::new(self.module);
-        b.from_op(place.at);
-        let value = b.op1(kind, operands, ty);
-        place.out.extend(b.take());
-        value
+    /// Inserts an operation that comes from the place of the one that is being localized.
+    fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
+        self.rw.op1(kind, operands, ty)
     }
 
     fn tensor_type(&mut self, shape: &[i64], dtype: DType) -> TypeId {
-        self.module.types.tensor(shape, dtype)
+        self.rw.module.types.tensor(shape, dtype)
     }
 
     /// A constant of equal elements.
-    fn splat(&mut self, place: &mut Place<'_>, bytes: &[u8], shape: &[i64], dtype: DType) -> ValueId {
+    fn splat(&mut self, bytes: &[u8], shape: &[i64], dtype: DType) -> ValueId {
         let ty = self.tensor_type(shape, dtype);
-        self.emit(place, OpKind::Constant(Dense::splat(bytes)), &[], ty)
+        self.emit(OpKind::Constant(Dense::splat(bytes)), &[], ty)
     }
 
-    fn i32_splat(&mut self, place: &mut Place<'_>, value: i64, shape: &[i64]) -> ValueId {
-        self.splat(place, &(value as i32).to_le_bytes(), shape, DType::I32)
+    fn i32_splat(&mut self, value: i64, shape: &[i64]) -> ValueId {
+        self.splat(&(value as i32).to_le_bytes(), shape, DType::I32)
     }
 
-    /// ShardingAccess `op` with a new result `i`; the old result is for the caller to define.
+    /// Gives `op`, which stays, a new result `i`. Returns the old result, which is for the caller to define, and the new.
     fn detach_result(&mut self, op: OpId, i: usize) -> (ValueId, ValueId) {
-        let old = self.module.ops[op].results[i];
-        let ty = self.module.values[old].ty;
-        let fresh = self.module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
-        self.module.ops[op].results[i] = fresh;
-        (old, fresh)
+        (self.rw.module.renew_result(op, i), self.rw.module.ops[op].results[i])
     }
 
     /// Makes `old` the result of the operation that made `value`.
     fn attach(&mut self, old: ValueId, value: ValueId) {
-        self.module.values[old].ty = self.module.values[value].ty;
-        self.module.take_over(value, old);
+        self.rw.module.values[old].ty = self.rw.module.values[value].ty;
+        self.rw.module.take_over(value, old);
     }
 
-    fn op(&mut self, op: OpId, place: &mut Place<'_>) {
-        let operands = self.module.ops[op].operands.clone();
-        match &self.module.ops[op].kind {
+    /// Lets the operation that made `value` make the one result of the operation at hand, which goes.
+    fn replace(&mut self, value: ValueId) {
+        self.attach(self.rw.module.ops[self.at].results[0], value);
+        self.rw.erase();
+    }
+
+    fn op(&mut self, op: OpId) {
+        let operands = self.rw.module.ops[op].operands.clone();
+        match &self.rw.module.ops[op].kind {
             OpKind::Iota { dim } => {
                 let dim = *dim as usize;
-                return self.iota(op, dim, place);
+                return self.iota(op, dim);
             }
             OpKind::Slice(_) => {
-                let local = self.module.shape(self.module.ops[op].results[0]).to_vec();
+                let local = self.rw.module.shape(self.rw.module.ops[op].results[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
-                if self.halo(op, place) {
+                if self.halo(op) {
                     return;
                 }
-                if let OpKind::Slice(spec) = &mut self.module.ops[op].kind {
+                if let OpKind::Slice(spec) = &mut self.rw.module.ops[op].kind {
                     for d in (0..local.len()).filter(|&d| split[d]) {
                         spec.limit[d] = local[d];
                     }
                 }
             }
             OpKind::DynamicSlice { .. } => {
-                self.keep_inside(op, place);
-                if self.partial_slice(op, place) {
+                self.keep_inside(op);
+                if self.partial_slice(op) {
                     return;
                 }
-                let local = self.module.shape(operands[0]).to_vec();
+                let local = self.rw.module.shape(operands[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
-                if let OpKind::DynamicSlice { sizes } = &mut self.module.ops[op].kind {
+                if let OpKind::DynamicSlice { sizes } = &mut self.rw.module.ops[op].kind {
                     for d in (0..local.len()).filter(|&d| split[d]) {
                         sizes[d] = local[d];
                     }
                 }
-                self.start_at_zero(op, 1, &split, place);
+                self.start_at_zero(op, 1, &split);
             }
             OpKind::DynamicUpdateSlice => {
-                if self.partial_update(op, place) {
+                if self.partial_update(op) {
                     return;
                 }
-                let rank = self.module.rank(operands[0]);
+                let rank = self.rw.module.rank(operands[0]);
                 let split: Vec<bool> = (0..rank).map(|d| self.is_split(operands[0], d)).collect();
-                self.start_at_zero(op, 2, &split, place);
+                self.start_at_zero(op, 2, &split);
             }
             OpKind::Reduce { .. } => {
-                self.mask_reduce(op, place);
-                self.keep_init(op, place);
+                self.mask_reduce(op);
+                self.keep_init(op);
             }
-            OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op, place),
+            OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op),
             OpKind::Convolution(_) => {
-                self.mask_contraction(op, place);
+                self.mask_contraction(op);
                 self.keep_own_groups(op);
-                if self.halo(op, place) {
+                if self.halo(op) {
                     return;
                 }
             }
@@ -381,91 +387,86 @@ impl Localizer<'_> {
             | OpKind::Reverse { .. }
             | OpKind::ReduceWindow(_)
             | OpKind::SelectAndScatter(_) => {
-                if self.halo(op, place) {
+                if self.halo(op) {
                     return;
                 }
             }
-            OpKind::Gather(_) => return self.gather(op, place),
-            OpKind::Scatter(_) => self.scatter(op, place),
-            OpKind::MeshCollective(_) => return self.mesh_collective(op, place),
+            OpKind::Gather(_) => return self.gather(op),
+            OpKind::Scatter(_) => self.scatter(op),
+            OpKind::MeshCollective(_) => return self.mesh_collective(op),
             OpKind::AllReduce(_)
             | OpKind::AllGather { .. }
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op, place),
-            OpKind::PartitionId => return self.partition_id(op, place),
-            OpKind::Rng(_) => return self.drawn_by_one(op, place),
-            OpKind::ReplicaId => return self.replica_id(op, place),
+            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op),
+            OpKind::PartitionId => return self.partition_id(op),
+            OpKind::Rng(_) => return self.drawn_by_one(op),
+            OpKind::ReplicaId => return self.replica_id(),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
-                let name = self.module.ops[op].kind.name().to_owned();
+                let name = self.rw.module.ops[op].kind.name().to_owned();
                 self.fail(
-                    Diagnostic::internal("SH0490", format!("{name} reached localization"))
-                        .at(self.module.ops[op].span),
+                    Diagnostic::internal("SH0490", format!("{name} reached localization")).at(self
+                        .rw
+                        .module
+                        .ops[op]
+                        .span),
                 );
             }
             // The planner gathers what others cannot do in parts (`plan/support.rs`, by the table's `Parts`); the rest of them
             // is the same on local shapes.
             _ => {}
         }
-        place.out.push(op);
     }
 
     /// A box as large as a dimension starts at zero, wherever it is asked to. Said outright where the dimension is
     /// split, since XLA may merge this slice with the one that cut the block, and asks for the start of both.
-    fn start_at_zero(&mut self, op: OpId, first: usize, split: &[bool], place: &mut Place<'_>) {
+    fn start_at_zero(&mut self, op: OpId, first: usize, split: &[bool]) {
         for d in (0..split.len()).filter(|&d| split[d]) {
-            let Some(&start) = self.module.ops[op].operands.get(first + d) else { continue };
-            let Some(dtype) = self.module.tensor(start).map(|t| t.dtype) else { continue };
-            let zero = self.splat(place, &vec![0; dtype.bytes()], &[], dtype);
-            self.module.ops[op].operands[first + d] = zero;
+            let Some(&start) = self.rw.module.ops[op].operands.get(first + d) else { continue };
+            let Some(dtype) = self.rw.module.tensor(start).map(|t| t.dtype) else { continue };
+            let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
+            self.rw.module.ops[op].operands[first + d] = zero;
         }
     }
 
     /// Counts from the device's offset. The sum is taken in `i32` and then converted, so that narrow floats
     /// round as the global count does.
-    fn iota(&mut self, op: OpId, dim: usize, place: &mut Place<'_>) {
-        let old = self.module.ops[op].results[0];
+    fn iota(&mut self, op: OpId, dim: usize) {
+        let old = self.rw.module.ops[op].results[0];
         if !self.is_split(old, dim) {
-            place.out.push(op);
             return;
         }
-        let shape = self.module.shape(old).to_vec();
-        if let Type::Quantized(local) = self.module.types.get(self.module.values[old].ty).clone() {
-            let value = self.quantized_iota(old, dim, *local, place);
-            return self.attach(old, value);
+        let shape = self.rw.module.shape(old).to_vec();
+        if let Type::Quantized(local) = self.rw.module.types.get(self.rw.module.values[old].ty).clone() {
+            let value = self.quantized_iota(old, dim, *local);
+            return self.replace(value);
         }
-        let dtype = self.module.tensor(old).map_or(DType::I32, |t| t.dtype);
-        let index = self.global_index(place, old, dim, &shape);
+        let dtype = self.rw.module.tensor(old).map_or(DType::I32, |t| t.dtype);
+        let index = self.global_index(old, dim, &shape);
         let ty = self.tensor_type(&shape, dtype);
         let value = if dtype == DType::I32 {
-            let zero = self.i32_splat(place, 0, &shape);
-            self.emit(place, OpKind::Binary(shardc_ir::BinaryOp::Add), &[index, zero], ty)
+            let zero = self.i32_splat(0, &shape);
+            self.emit(OpKind::Binary(shardc_ir::BinaryOp::Add), &[index, zero], ty)
         } else {
-            self.emit(place, OpKind::Convert, &[index], ty)
+            self.emit(OpKind::Convert, &[index], ty)
         };
-        self.attach(old, value);
+        self.replace(value);
     }
 
     /// Nothing is converted to quantized elements, so that the device counts over all blocks and takes its own.
-    fn quantized_iota(
-        &mut self,
-        old: ValueId,
-        dim: usize,
-        local: QuantTensor,
-        place: &mut Place<'_>,
-    ) -> ValueId {
+    fn quantized_iota(&mut self, old: ValueId, dim: usize, local: QuantTensor) -> ValueId {
         let axes = self.sharding(old).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
         let (block, sizes) = (local.shape[dim], SizeList::from_slice(&local.shape));
         let mut whole = local.clone();
         whole.shape[dim] = block.saturating_mul(self.mesh.axes_size(&axes));
-        let whole = self.module.types.intern(Type::Quantized(Box::new(whole)));
-        let local = self.module.types.intern(Type::Quantized(Box::new(local)));
-        let mut operands = vec![self.emit(place, OpKind::Iota { dim: dim as u32 }, &[], whole)];
+        let whole = self.rw.module.types.intern(Type::Quantized(Box::new(whole)));
+        let local = self.rw.module.types.intern(Type::Quantized(Box::new(local)));
+        let mut operands = vec![self.emit(OpKind::Iota { dim: dim as u32 }, &[], whole)];
         for d in 0..sizes.len() {
-            let start = if d == dim { self.offset(place, &axes, block) } else { self.i32_scalar(place, 0) };
+            let start = if d == dim { self.offset(&axes, block) } else { self.i32_scalar(0) };
             operands.push(start);
         }
-        self.emit(place, OpKind::DynamicSlice { sizes }, &operands, local)
+        self.emit(OpKind::DynamicSlice { sizes }, &operands, local)
     }
 }

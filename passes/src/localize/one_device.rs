@@ -6,27 +6,27 @@
 
 use shardc_ir::{CompareDirection, CompareType, DType, OpId, OpKind};
 
-use super::{Localizer, Place};
+use super::Localizer;
 
 impl Localizer<'_> {
     /// What `op` draws on the first of the devices along the axes over which its result is pending, zero on the others:
     /// each of them would draw other numbers.
-    pub(super) fn drawn_by_one(&mut self, op: OpId, place: &mut Place<'_>) {
+    pub(super) fn drawn_by_one(&mut self, op: OpId) {
         let axes =
-            self.sharding(self.module.ops[op].results[0]).map(|s| s.unreduced.clone()).unwrap_or_default();
+            self.sharding(self.rw.module.ops[op].results[0]).map(|s| s.unreduced.clone()).unwrap_or_default();
         if axes.is_empty() {
-            return place.out.push(op);
+            return;
         }
         let (old, drawn) = self.detach_result(op, 0);
-        place.out.push(op);
-        let Some(ty) = self.module.tensor(drawn).cloned() else { return };
-        let index = self.linear_coordinate(place, &axes);
-        let first = self.i32_scalar(place, 0);
+        self.rw.keep();
+        let Some(ty) = self.rw.module.tensor(drawn).cloned() else { return };
+        let index = self.linear_coordinate(&axes);
+        let first = self.i32_scalar(0);
         let bool_ty = self.tensor_type(&[], DType::I1);
         let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
-        let is_first = self.emit(place, equal, &[index, first], bool_ty);
-        let zeros = self.splat(place, &vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
-        let value = self.emit(place, OpKind::Select, &[is_first, drawn, zeros], self.module.values[drawn].ty);
+        let is_first = self.emit(equal, &[index, first], bool_ty);
+        let zeros = self.splat(&vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
+        let value = self.emit(OpKind::Select, &[is_first, drawn, zeros], self.rw.module.values[drawn].ty);
         self.attach(old, value);
     }
 }

@@ -10,4 +10,4 @@ pub mod fuzz;
 pub mod interpret;
 pub mod random;
 
-pub use shardc_filetest::{files, filetest, functions, program, root, shared};
+pub use shardc_filetest::{files, filetest, functions, program, root, shared, skip, tools};

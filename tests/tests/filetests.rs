@@ -1,16 +1,37 @@
 //! Runs `filetests/**/*.mlir`: each file is one test, named by its path.
 //!
 //! `cargo test -p shardc-tests --test filetests -- propagate/` runs one folder. Each file says in its `RUN:` lines
-//! what is run; see `shardc_tests::filetest`.
+//! what is run; see `shardc_tests::filetest`. Nothing but the files that say `REQUIRES: mlir` needs LLVM:
+//! `cargo test -p shardc-tests --no-default-features --test filetests` runs the others without.
+//!
+//! `SHARDC_BLESS=1` rewrites check lines that fail, as `shardc_filetest::filecheck::bless` says, and lists them at the
+//! end; `git diff` is the review.
 
-use std::{env, ffi::OsString, path::Path, process::ExitCode, sync::LazyLock};
+use std::{
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{LazyLock, Mutex, PoisonError},
+};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use shardc_tests::{files, filetest::FileTest, program, root, shared};
+use shardc_tests::{
+    files,
+    filetest::FileTest,
+    program, root, shared,
+    skip::{Need, skipped},
+    tools,
+};
 
 fn main() -> ExitCode {
+    if let Some(code) = tools::stand_in() {
+        return code;
+    }
     let arguments = Arguments::from_args();
     let folder = root().join("filetests");
+    // Without dots in between, as people read it.
+    let folder = folder.canonicalize().unwrap_or(folder);
     let paths = match files(&folder, "mlir") {
         Ok(paths) => paths,
         Err(error) => {
@@ -25,38 +46,56 @@ fn main() -> ExitCode {
             Trial::test(name, move || run(&file))
         })
         .collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let mut rewritten = REWRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    rewritten.sort();
+    if !rewritten.is_empty() {
+        eprintln!("rewritten, to be looked at with `git diff`:\n{}", rewritten.concat());
+    }
+    conclusion.exit_code()
 }
 
-/// The search path for the commands of a test: where `shardc` and LLVM's tools are, then the usual one. `None` where
-/// there is no LLVM. Found once, by the first test that runs.
-static TOOLS: LazyLock<Option<Result<OsString, String>>> = LazyLock::new(|| {
-    let Some(llvm) = program::llvm_tools() else {
-        eprintln!("SKIPPED: file tests need LLVM's FileCheck (`cargo xtask setup` installs it)");
-        return None;
+/// What was blessed, by file.
+static REWRITTEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What the commands of tests find.
+struct Tools {
+    path: OsString,
+    has_mlir: bool,
+}
+
+/// Found once, by the first test that runs.
+static TOOLS: LazyLock<Result<Tools, String>> = LazyLock::new(|| {
+    let find = || {
+        let shardc = program::shardc()?;
+        let bin = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("filetests");
+        let path = program::search_path(&bin, &shardc, &[])?;
+        Ok(Tools { path, has_mlir: program::writes_bytecode(&shardc)? })
     };
-    let path = program::shardc().map_err(|e| format!("{e:#}")).and_then(|shardc| {
-        let own = shardc.parent().map(Path::to_owned).into_iter().chain([llvm]);
-        let usual = env::var_os("PATH").unwrap_or_default();
-        env::join_paths(own.chain(env::split_paths(&usual))).map_err(|e| e.to_string())
-    });
-    Some(path)
+    find().map_err(|error: anyhow::Error| format!("{error:#}"))
 });
 
 fn run(file: &Path) -> Result<(), Failed> {
     let text = std::fs::read_to_string(file)?;
     let test = FileTest::parse(&text).map_err(|e| format!("{}: {e}", file.display()))?;
-    if let Some(absent) = test.requires.iter().find(|word| !offered(word)) {
-        eprintln!("SKIPPED: {} requires {absent}", file.display());
-        return Ok(());
+    let tools = TOOLS.as_ref()?;
+    for word in &test.requires {
+        let (need, is_there) = match Need::from_word(word) {
+            Some(need @ Need::Shared) => (need, shared().is_some()),
+            Some(need @ Need::Mlir) => (need, tools.has_mlir),
+            _ => return Err(format!("{}: `REQUIRES: {word}` is not known", file.display()).into()),
+        };
+        if !is_there {
+            return Ok(skipped(need, &format!("{} requires {need}", file.display()))?);
+        }
     }
-    let Some(path) = &*TOOLS else { return Ok(()) };
-    let path = path.as_ref().map_err(Failed::from)?;
     let scratch = tempfile::tempdir()?;
-    Ok(test.run(file, scratch.path(), path)?)
-}
-
-/// What a test may require: `shared`, the data beside the checkout, or an environment variable by name.
-fn offered(word: &str) -> bool {
-    if word == "shared" { shared().is_some() } else { env::var_os(word).is_some() }
+    if env::var_os("SHARDC_BLESS").is_none_or(|value| value != "1") {
+        return Ok(test.run(file, scratch.path(), &tools.path)?);
+    }
+    let (changed, outcome) = test.bless(file, scratch.path(), &tools.path);
+    if !changed.is_empty() {
+        REWRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
+    }
+    Ok(outcome?)
 }

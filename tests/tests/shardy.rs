@@ -1,6 +1,10 @@
 //! A sample of Shardy's own tests, function by function; `cargo xtask conformance shardy` runs them all.
 
-use shardc_tests::{filetest::FileTest, functions, program, shared};
+use shardc_tests::{
+    filetest::FileTest,
+    functions, program, shared,
+    skip::{Need, skip},
+};
 
 /// Files of which every function passes.
 const SAMPLE: [&str; 5] = [
@@ -14,13 +18,8 @@ const SAMPLE: [&str; 5] = [
 #[test]
 fn the_sample_passes() {
     let Some(root) = shared().map(|dir| dir.join("conformance/shardy")).filter(|dir| dir.is_dir()) else {
-        eprintln!("SKIPPED: {} files of Shardy's tests, which are not here", SAMPLE.len());
-        return;
+        return skip(Need::Shared, &format!("{} files of Shardy's tests, which are not here", SAMPLE.len()));
     };
-    if program::llvm_tools().is_none() {
-        eprintln!("SKIPPED: Shardy's tests need LLVM's FileCheck (`cargo xtask setup` installs it)");
-        return;
-    }
     let scratch = tempfile::tempdir().unwrap();
     let path = program::search_path(&scratch.path().join("bin"), &program::shardc().unwrap(), &["sdy_opt"]);
     let path = path.unwrap();

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::filecheck::directive::{Kind, find};
+
 /// Marks the end of a program in a file that holds several.
 pub const MARK: &str = "// -----";
 
@@ -22,24 +24,18 @@ pub struct Block {
 /// A program's lines, and its blocks in order.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks<'a> {
-    lines: Vec<(&'a str, Option<Directive>)>,
+    lines: Vec<(&'a str, Option<Kind>)>,
     /// Empty where there is no label.
     pub blocks: Vec<Block>,
-}
-
-/// What a line tells FileCheck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Directive {
-    Label,
-    Check,
 }
 
 impl<'a> Blocks<'a> {
     /// Finds the check lines with one of the `prefixes`.
     #[must_use]
     pub fn new(program: &'a str, prefixes: &[String]) -> Self {
-        let lines: Vec<_> = program.lines().map(|line| (line, directive(line, prefixes))).collect();
-        let labels = lines.iter().enumerate().filter(|(_, (_, kind))| *kind == Some(Directive::Label));
+        let lines: Vec<_> =
+            program.lines().map(|line| (line, find(line, prefixes).map(|found| found.kind))).collect();
+        let labels = lines.iter().enumerate().filter(|(_, (_, kind))| *kind == Some(Kind::Label));
         let mut blocks: Vec<Block> = labels
             .map(|(i, (line, _))| Block { label: i, name: name(line), lines: i..lines.len() })
             .collect();
@@ -65,38 +61,14 @@ impl<'a> Blocks<'a> {
         for (i, (line, kind)) in self.lines.iter().enumerate() {
             let wanted = match kind {
                 None => false,
-                Some(Directive::Label) => labels.contains(&i) || block.is_some_and(|b| b.label == i),
-                Some(Directive::Check) => block.is_some_and(|b| b.lines.contains(&i)),
+                Some(Kind::Label) => labels.contains(&i) || block.is_some_and(|b| b.label == i),
+                Some(_) => block.is_some_and(|b| b.lines.contains(&i)),
             };
             out.push_str(if wanted { line } else { "" });
             out.push('\n');
         }
         out
     }
-}
-
-/// Reads `PREFIX:`, `PREFIX-NEXT:`, `PREFIX-COUNT-2:`, `PREFIX{LITERAL}:`, where PREFIX is a word of its own.
-fn directive(line: &str, prefixes: &[String]) -> Option<Directive> {
-    let one = |prefix: &String| {
-        line.match_indices(prefix.as_str()).find_map(|(at, _)| {
-            let in_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-            if line[..at].chars().next_back().is_some_and(in_word) {
-                return None;
-            }
-            let (suffix, _) = line[at + prefix.len()..].split_once(':')?;
-            let (suffix, _) = suffix.split_once('{').unwrap_or((suffix, ""));
-            let known =
-                |kind: &&str| *kind == suffix || (suffix.starts_with("-COUNT-") && *kind == "-COUNT-");
-            match ["", "-NEXT", "-SAME", "-NOT", "-DAG", "-EMPTY", "-COUNT-", "-LABEL"]
-                .iter()
-                .find(|k| known(k))?
-            {
-                &"-LABEL" => Some(Directive::Label),
-                _ => Some(Directive::Check),
-            }
-        })
-    };
-    prefixes.iter().find_map(one)
 }
 
 /// The symbol that a label names, else its text.

@@ -2,14 +2,24 @@
 //!
 //! A line `// RUN: COMMAND` is given to a shell, with `%s` for the file, `%S` for its folder, `%t` for a path of
 //! the test's own, `%{shared}` for the folder of shared data and `%%` for a percent sign; a line that ends in `\` goes on in the next `RUN:` line. Every line
-//! must succeed, every command of a pipe included. `shardc`, `FileCheck` and `not` are on the `PATH`.
+//! must succeed, every command of a pipe included. `shardc`, `FileCheck`, `not` and `split-file` are on the `PATH`; the
+//! last three are [the runner's own](crate::tools).
 //!
 //! `// REQUIRES: WORD` lets a test run only where the runner offers that word.
+//!
+//! [`FileTest::bless`] lets `FileCheck` rewrite the check lines that fail, as [`bless`](crate::filecheck::bless) says.
 
 use std::{
+    ffi::OsStr,
+    fs,
     path::Path,
     process::{Command, Stdio},
 };
+
+use crate::filecheck::bless::LOG;
+
+/// How often a test is run again for what its last run rewrote.
+const BLESS_ROUNDS: usize = 4;
 
 /// A parsed file test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,10 +72,49 @@ impl FileTest {
     ///
     /// # Errors
     /// What the first failed command was, and what it said.
-    pub fn run(&self, file: &Path, scratch: &Path, path: &std::ffi::OsStr) -> Result<(), String> {
+    pub fn run(&self, file: &Path, scratch: &Path, path: &OsStr) -> Result<(), String> {
+        self.commands(file, scratch, path, None)
+    }
+
+    /// Runs the commands, and has check lines of `file` that fail rewritten. Says what was rewritten, even where the
+    /// test still fails.
+    pub fn bless(&self, file: &Path, scratch: &Path, path: &OsStr) -> (String, Result<(), String>) {
+        let log = scratch.join("blessed");
+        let mut done = String::new();
+        let mut outcome = Ok(());
+        // Lines that come or go move others, of which diagnostics in the output tell the number.
+        for _ in 0..BLESS_ROUNDS {
+            outcome = self.commands(file, scratch, path, Some(&log));
+            let Ok(changed) = fs::read_to_string(&log) else { break };
+            done.push_str(&changed);
+            if let Err(error) = fs::remove_file(&log) {
+                outcome = Err(format!("removing {}: {error}", log.display()));
+                break;
+            }
+        }
+        if outcome.is_ok() && !done.is_empty() {
+            outcome = self.commands(file, scratch, path, None).map_err(|said| {
+                format!("the RUN: lines want different things of the check lines that they share\n{said}")
+            });
+        }
+        (done, outcome)
+    }
+
+    fn commands(
+        &self,
+        file: &Path,
+        scratch: &Path,
+        path: &OsStr,
+        bless: Option<&Path>,
+    ) -> Result<(), String> {
         for run in &self.runs {
             let command = substitute(run, file, scratch);
-            let out = Command::new("bash")
+            let mut bash = Command::new("bash");
+            match bless {
+                Some(log) => bash.env(LOG, log),
+                None => bash.env_remove(LOG),
+            };
+            let out = bash
                 .args(["-o", "pipefail", "-c", &command])
                 .env("PATH", path)
                 .current_dir(scratch)

@@ -1,15 +1,19 @@
-//! # shardc-filetest: files with `RUN:` lines, and the program that they run
+//! # shardc-filetest: files with `RUN:` lines, the program that they run, and what all tests share
 //!
 //! [`program`] finds or builds the `shardc` command line, [`filetest`] reads and runs the files, [`functions`] does so
-//! function by function.
+//! function by function. [`filecheck`] compares what is printed with the check lines of a file, and rewrites those that
+//! fail where it is asked to (`SHARDC_BLESS=1`). [`skip`] says that a test cannot run on this machine.
 //!
-//! This crate knows shardc only as a program, so that `cargo xtask`, which installs LLVM, can use it before LLVM is
-//! there.
+//! This crate knows shardc only as a program and needs no LLVM, so that `cargo xtask`, which installs LLVM, can use it
+//! before LLVM is there, and every crate in its tests.
 
 pub mod blocks;
+pub mod filecheck;
 pub mod filetest;
 pub mod functions;
 pub mod program;
+pub mod skip;
+pub mod tools;
 
 use std::{
     env,

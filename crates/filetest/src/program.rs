@@ -12,6 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::tools;
+
 /// The `shardc` program: what `SHARDC_BIN` names, else the one that cargo builds from this checkout, in the
 /// profile that this test was built in.
 ///
@@ -23,15 +25,11 @@ pub fn shardc() -> Result<PathBuf> {
         return Ok(path);
     }
     let mut command = cargo();
-    // For the whole workspace, so that shared dependencies have the features that they already were built with.
-    command.args([
-        "build",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        "shardc",
-        "--message-format=json-render-diagnostics",
-    ]);
+    // For the whole workspace, so that shared dependencies have the features that they already were built with; one of
+    // them is `mlir`, which needs LLVM.
+    let packages: &[&str] = if has_llvm() { &["--workspace"] } else { &["--package", "shardc-cli"] };
+    command.args(["build", "--quiet"]).args(packages);
+    command.args(["--bin", "shardc", "--message-format=json-render-diagnostics"]);
     if !cfg!(debug_assertions) {
         command.arg("--release");
     }
@@ -49,14 +47,14 @@ pub fn shardc() -> Result<PathBuf> {
     }
 }
 
-/// A search path where `shardc opt`, with a limit on its time, stands in for each of `tools`, then LLVM's tools and
-/// what else there is. The stand-ins are written to the folder `bin`.
+/// A search path where `shardc opt`, with a limit on its time, stands in for each of `names`, then `shardc`, FileCheck
+/// and its like ([`tools`]), and what else there is. The stand-ins are written to the folder `bin`.
 ///
 /// # Errors
-/// There is no FileCheck, or `bin` cannot be written to.
-pub fn search_path(bin: &Path, shardc: &Path, tools: &[&str]) -> Result<OsString> {
-    fs::create_dir_all(bin).with_context(|| format!("making {}", bin.display()))?;
-    for tool in tools {
+/// `bin` cannot be written to.
+pub fn search_path(bin: &Path, shardc: &Path, names: &[&str]) -> Result<OsString> {
+    tools::link(bin)?;
+    for tool in names {
         let file = bin.join(tool);
         let script = format!("#!/bin/sh\nexec timeout 60 '{}' opt \"$@\"\n", shardc.display());
         fs::write(&file, script).with_context(|| format!("writing {}", file.display()))?;
@@ -64,9 +62,8 @@ pub fn search_path(bin: &Path, shardc: &Path, tools: &[&str]) -> Result<OsString
             .with_context(|| format!("making {} executable", file.display()))?;
     }
     let usual = env::var_os("PATH").unwrap_or_default();
-    let llvm = llvm_tools().context("LLVM's FileCheck is not there")?;
-    env::join_paths([bin.to_owned(), llvm].into_iter().chain(env::split_paths(&usual)))
-        .context("joining the search path")
+    let own = [Some(bin), shardc.parent()].into_iter().flatten().map(Path::to_owned);
+    env::join_paths(own.chain(env::split_paths(&usual))).context("joining the search path")
 }
 
 /// The cargo that runs us, without what it says to us about ourselves: some build scripts look at those variables,
@@ -83,15 +80,22 @@ pub fn cargo() -> Command {
     command
 }
 
-/// The folder of LLVM's tools (`FileCheck`, `not`): beside the LLVM that the build uses, else on the `PATH`.
+/// Whether the LLVM that the feature `mlir` is built with is there.
 #[must_use]
-pub fn llvm_tools() -> Option<PathBuf> {
+pub fn has_llvm() -> bool {
     let prefix =
         env::var_os("MLIR_SYS_220_PREFIX").map_or_else(|| PathBuf::from("/usr/lib/llvm-22"), PathBuf::from);
-    let has_filecheck = |dir: &Path| dir.join("FileCheck").is_file();
-    let beside = prefix.join("bin");
-    if has_filecheck(&beside) {
-        return Some(beside);
-    }
-    env::split_paths(&env::var_os("PATH")?).find(|dir| has_filecheck(dir))
+    prefix.join("bin/llvm-config").is_file()
+}
+
+/// Whether a `shardc` was built with the feature `mlir`: whether it writes bytecode.
+///
+/// # Errors
+/// It does not start.
+pub fn writes_bytecode(shardc: &Path) -> Result<bool> {
+    let mut command = Command::new(shardc);
+    command.args(["opt", "-", "--emit", "bytecode", "-o", "/dev/null"]);
+    // An empty file is an empty module.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.status().with_context(|| format!("starting {}", shardc.display()))?.success())
 }

@@ -85,6 +85,9 @@ struct SetupArgs {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = shardc_filetest::tools::stand_in() {
+        return code;
+    }
     let cli = Cli::parse();
     let done = Workspace::find().and_then(|workspace| match cli.command {
         Command::Setup(args) => setup::run(args.tpu),

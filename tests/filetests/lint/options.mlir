@@ -9,8 +9,6 @@
 // RUN: shardc lint 2> %t.err; test $? = 2
 // RUN: shardc lint %s --format json | FileCheck %s --check-prefix=JSON
 // RUN: shardc lint - --json < %s | FileCheck %s --check-prefix=JSON
-// RUN: shardc opt %s --emit bytecode -o %t.mlirbc
-// RUN: shardc lint %t.mlirbc | FileCheck %s --check-prefix=BYTECODE
 
 // LIST: rule
 // LIST: large-unsharded-parameter
@@ -22,11 +20,10 @@
 // JSON: "code": "SH0902"
 // JSON: "place": {
 // JSON-NEXT: "column": 10
-// JSON-NEXT: "line": [[#@LINE+5]]
+// JSON-NEXT: "line": [[#@LINE+4]]
 // JSON: "rule": "unused-mesh-axis"
 // JSON: "severity": "warning"
 // JSON: "version": 1
-// BYTECODE: warning[SH0902]
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> tensor<32x64xf32> {
   %0 = stablehlo.tanh %x : tensor<32x64xf32>

@@ -1,4 +1,5 @@
 // The program as it is, in each format; bytecode reads back.
+// REQUIRES: mlir
 // RUN: shardc opt %s --emit bytecode -o %t.mlirbc
 // RUN: shardc opt %t.mlirbc | FileCheck %s
 // RUN: shardc propagate %s --emit bytecode -o %t.propagated.mlirbc

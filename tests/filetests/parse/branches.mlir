@@ -13,5 +13,3 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 ^bb1(%y: tensor<8xf32>):
   return %y : tensor<8xf32>
 }
-// RUN: not shardc opt %s --emit bytecode -o %t.mlirbc 2>&1 | FileCheck --check-prefix=BYTECODE %s
-// BYTECODE: error[SH0508]: shardc passes the function @main with branches between blocks on as text

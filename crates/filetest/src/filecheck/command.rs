@@ -1,0 +1,119 @@
+//! FileCheck as a program.
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use super::{Options, bless, check};
+
+/// The arguments of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The file of checks.
+    pub checks: PathBuf,
+    /// What is checked; the standard input where there is none.
+    pub input: Option<PathBuf>,
+    /// How.
+    pub options: Options,
+}
+
+impl Command {
+    /// Reads what follows the program's name.
+    ///
+    /// # Errors
+    /// An argument that this program does not know, or too few.
+    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut command = Command::default();
+        let mut prefixes = Vec::new();
+        let mut checks = None;
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let Some(option) = argument.strip_prefix('-').filter(|option| !option.is_empty()) else {
+                if checks.replace(PathBuf::from(&argument)).is_some() {
+                    return Err(format!("`{argument}` is a second file of checks"));
+                }
+                continue;
+            };
+            let option = option.strip_prefix('-').unwrap_or(option);
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (option, None),
+            };
+            let mut value = || {
+                value.clone().or_else(|| arguments.next()).ok_or_else(|| format!("`{argument}` has no value"))
+            };
+            match name {
+                "check-prefix" | "check-prefixes" => {
+                    prefixes.extend(value()?.split(',').map(str::to_owned));
+                }
+                "implicit-check-not" => command.options.implicit_not.push(value()?),
+                "input-file" => command.input = Some(PathBuf::from(value()?)),
+                "allow-empty" => command.options.allow_empty = true,
+                "strict-whitespace" => command.options.strict_whitespace = true,
+                _ => return Err(format!("this FileCheck knows no option `{argument}`")),
+            }
+        }
+        if !prefixes.is_empty() {
+            command.options.prefixes = prefixes;
+        }
+        command.checks = checks.ok_or("FileCheck wants a file of checks")?;
+        Ok(command)
+    }
+
+    /// The input, from `folder` where its path is relative.
+    fn read(&self, folder: &Path) -> Result<String, String> {
+        let bytes = match &self.input {
+            Some(file) if file.as_os_str() != "-" => {
+                let file = folder.join(file);
+                fs::read(&file).map_err(|error| format!("reading {}: {error}\n", file.display()))?
+            }
+            _ => {
+                let mut bytes = Vec::new();
+                let read = std::io::stdin().lock().read_to_end(&mut bytes);
+                read.map_err(|error| format!("reading the standard input: {error}\n"))?;
+                bytes
+            }
+        };
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Runs FileCheck with the arguments of this process. Where [`bless::LOG`] names a file, check lines that fail are
+/// rewritten, and what was done goes there.
+///
+/// # Errors
+/// What is to be said on the standard error, before the process fails.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
+    let words = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let command = Command::parse(words).map_err(|error| format!("error: {error}\n"))?;
+    let input = command.read(Path::new(""))?;
+    let file = &command.checks;
+    let text = fs::read_to_string(file).map_err(|error| format!("reading {}: {error}\n", file.display()))?;
+    let checked = check(&text, &file.display().to_string(), &input, &command.options);
+    match std::env::var_os(bless::LOG) {
+        Some(log) if checked.is_err() => bless::file(file, &text, &input, &command.options, Path::new(&log)),
+        _ => checked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_those_of_llvm() {
+        let of = |line: &str| Command::parse(line.split_whitespace().map(str::to_owned));
+        let command =
+            of("a.mlir --check-prefix=A -check-prefixes B,C --implicit-check-not x --input-file in");
+        let command = command.expect("all are known");
+        assert_eq!(command.options.prefixes, ["A", "B", "C"]);
+        assert_eq!(command.options.implicit_not, ["x"]);
+        assert_eq!((command.checks, command.input), ("a.mlir".into(), Some("in".into())));
+        assert!(of("a.mlir").is_ok_and(|command| command.options == Options::default()));
+        assert!(of("a.mlir --match-full-lines").is_err_and(|error| error.contains("match-full-lines")));
+        assert!(of("").is_err() && of("a b").is_err() && of("a --check-prefix").is_err());
+    }
+}

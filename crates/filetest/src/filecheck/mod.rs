@@ -1,0 +1,242 @@
+//! What LLVM's FileCheck does, for the tests of a machine without LLVM.
+//!
+//! A file of checks says in lines `// CHECK: TEXT` what must come in an input, in order:
+//!
+//! | directive | what it demands |
+//! |---|---|
+//! | `CHECK:` | the text, somewhere after what matched before |
+//! | `CHECK-NEXT:` | the text, on the next line |
+//! | `CHECK-SAME:` | the text, later on the same line |
+//! | `CHECK-EMPTY:` | an empty line, next |
+//! | `CHECK-COUNT-3:` | the text three times |
+//! | `CHECK-DAG:` | a group of these: the texts in any order, without overlap |
+//! | `CHECK-NOT:` | the text does not come before what the next directive matches |
+//! | `CHECK-LABEL:` | the text cuts input and checks in blocks, which are checked apart |
+//!
+//! In the text, `{{...}}` is a regular expression, `[[NAME:...]]` one whose match is kept, `[[NAME]]` what was kept,
+//! `[[@LINE+1]]` and `[[#NAME+1]]` are numbers. `CHECK{LITERAL}:` is none of that. Blanks in a row are one.
+//!
+//! Where an alternation can match in two ways that both fit, the first is taken; LLVM takes the longest. What LLVM's
+//! program knows besides (`--match-full-lines`, `-D`, ...) is refused, not ignored.
+//!
+//! LLVM's own program stays the measure: where it is installed, a test compares what the two say.
+//! The crate `filecheck` has other directives than LLVM's, and `litcheck-filecheck` does not tell where the input stood
+//! when a directive failed, which [`bless`] needs, so neither is used.
+
+mod align;
+pub mod bless;
+mod check;
+mod command;
+pub(crate) mod directive;
+mod pattern;
+mod posix;
+
+use std::fmt::Write as _;
+
+use check::Checker;
+pub use check::{Failure, Reason};
+pub use command::{Command, run};
+use directive::Directive;
+
+/// What is looked for, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The words in front of directives.
+    pub prefixes: Vec<String>,
+    /// Patterns that must match nowhere but in what directives match.
+    pub implicit_not: Vec<String>,
+    /// An empty input is no error of its own.
+    pub allow_empty: bool,
+    /// Blanks in a row are what they are.
+    pub strict_whitespace: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            prefixes: vec!["CHECK".to_owned()],
+            implicit_not: Vec::new(),
+            allow_empty: false,
+            strict_whitespace: false,
+        }
+    }
+}
+
+/// Checks `input` against the directives in `checks`.
+///
+/// # Errors
+/// Text for people that says what failed; `name` stands for the file of checks.
+pub fn check(checks: &str, name: &str, input: &str, options: &Options) -> Result<(), String> {
+    let directives = read(checks, name, input, options)?;
+    let input = canonical(input, options);
+    let failures = Checker::new(&input, &directives).check();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    Err(failures.iter().map(|failure| shown(failure, &directives, checks, name, &input)).collect())
+}
+
+/// The directives of a file, where that and the input are fit to be checked.
+fn read(checks: &str, name: &str, input: &str, options: &Options) -> Result<Vec<Directive>, String> {
+    let directives = directive::read(checks, options)
+        .map_err(|(line, message)| format!("{name}:{}: error: {message}\n", line + 1))?;
+    for prefix in &options.prefixes {
+        if !directives.iter().any(|directive| directive.prefix == *prefix) {
+            return Err(format!("{name}: error: no check lines begin with `{prefix}:`\n"));
+        }
+    }
+    if input.is_empty() && !options.allow_empty {
+        return Err(format!("{name}: error: what is checked is empty (`--allow-empty` allows that)\n"));
+    }
+    Ok(directives)
+}
+
+/// The input with the line ends of Unix and, unless that is not wanted, one blank for several.
+fn canonical(input: &str, options: &Options) -> String {
+    let mut out = String::with_capacity(input.len());
+    let mut chars = input.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            ' ' | '\t' if !options.strict_whitespace => {
+                while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+                out.push(' ');
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// How many lines of the input are shown around the place where a directive failed.
+const CONTEXT: usize = 5;
+
+fn shown(failure: &Failure, directives: &[Directive], checks: &str, name: &str, input: &str) -> String {
+    let mut out = String::new();
+    let directive = directives.get(failure.directive);
+    let line = directive.map_or(0, |directive| directive.line);
+    let (what, at) = match &failure.reason {
+        Reason::NotFound => ("is not in the input".to_owned(), failure.region.start),
+        Reason::Undefined(variable) => (format!("uses {variable}, which has no value"), failure.region.start),
+        Reason::TooFew { found } => {
+            (format!("is there {found} times only in this part of the input"), failure.region.start)
+        }
+        Reason::Elsewhere { at } => ("is in the input, but on another line".to_owned(), at.start),
+        Reason::Excluded { at } => ("is in the input".to_owned(), at.start),
+    };
+    let title = directive.map_or_else(String::new, |directive| directive.title());
+    let _ = writeln!(out, "{name}:{}: error: {title} {what}", line + 1);
+    if let Some(text) = checks.lines().nth(line).filter(|_| directive.is_some_and(|d| !d.implicit)) {
+        let _ = writeln!(out, "  {}", text.trim());
+    }
+    let names: Vec<&str> = directive.into_iter().flat_map(|directive| directive.pattern.names()).collect();
+    for (variable, value) in failure.values.iter().filter(|(name, _)| names.contains(&&***name)) {
+        let _ = writeln!(out, "  where {variable} is \"{value}\"");
+    }
+    let from = line_of(input, at);
+    let started = line_of(input, failure.region.start);
+    let _ = writeln!(out, "  looked for from line {} of the input; around line {}:", started + 1, from + 1);
+    for (number, text) in input.lines().enumerate().skip(from.saturating_sub(CONTEXT)).take(2 * CONTEXT + 1) {
+        let mark = if number == from { ">" } else { " " };
+        let _ = writeln!(out, "{mark} {:>5}  {text}", number + 1);
+    }
+    out
+}
+
+/// The number, from 0, of the line that a byte is on.
+fn line_of(input: &str, at: usize) -> usize {
+    input.bytes().take(at).filter(|&byte| byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(checks: &str, input: &str) -> bool {
+        check(checks, "checks", input, &Options::default()).is_ok()
+    }
+
+    #[test]
+    fn directives_are_in_order() {
+        let input = "func @a\n  %0 = add\n  return\n";
+        assert!(passes("// CHECK: func @a\n// CHECK-NEXT: add\n// CHECK: return", input));
+        assert!(!passes("// CHECK: return\n// CHECK: add", input));
+        assert!(!passes("// CHECK: func\n// CHECK-NEXT: return", input));
+        assert!(passes("// CHECK: func\n// CHECK-SAME: @a", input));
+        assert!(!passes("// CHECK: func\n// CHECK-SAME: add", input));
+        assert!(passes("// CHECK:   %0   =\tadd", input), "blanks in a row are one");
+    }
+
+    #[test]
+    fn what_must_not_come_is_looked_for_between() {
+        let input = "a\nb\nc\n";
+        assert!(passes("// CHECK: a\n// CHECK-NOT: c\n// CHECK: b", input));
+        assert!(!passes("// CHECK: a\n// CHECK-NOT: b\n// CHECK: c", input));
+        assert!(!passes("// CHECK: a\n// CHECK-NOT: c", input), "up to the end");
+        let options = Options { implicit_not: vec!["b".to_owned()], ..Options::default() };
+        assert!(check("// CHECK: a\n// CHECK: b\n// CHECK: c", "f", input, &options).is_ok());
+        assert!(check("// CHECK: a\n// CHECK: c", "f", input, &options).is_err());
+    }
+
+    #[test]
+    fn a_group_comes_in_any_order_and_does_not_overlap() {
+        let input = "x 1\nx 2\nend\n";
+        assert!(passes("// CHECK-DAG: x 2\n// CHECK-DAG: x 1\n// CHECK: end", input));
+        assert!(passes("// CHECK-DAG: x\n// CHECK-DAG: x\n// CHECK: end", input));
+        assert!(!passes("// CHECK-DAG: x\n// CHECK-DAG: x\n// CHECK-DAG: x", input));
+        assert!(!passes("// CHECK-DAG: x 2\n// CHECK-NOT: 1\n// CHECK: zzz", input));
+    }
+
+    #[test]
+    fn variables_hold_what_matched() {
+        let input = "%0 = add %1\n%1 = neg %0\n%2 = mul %2\n";
+        assert!(passes("// CHECK: %[[A:.*]] = add %[[B:.*]]\n// CHECK-NEXT: %[[B]] = neg %[[A]]", input));
+        assert!(!passes("// CHECK: %[[A:.*]] = add\n// CHECK-NEXT: %[[A]] = neg", input));
+        assert!(passes("// CHECK: [[A:%[0-9]+]] = mul [[A]]", input), "on the same line");
+        assert!(!passes("// CHECK: [[A:%[0-9]+]] = add [[A]]{{$}}", input));
+        assert!(!passes("// CHECK: [[NONE]]", input), "no value");
+    }
+
+    #[test]
+    fn labels_cut_the_input() {
+        let input = "func @a\nadd\nfunc @b\nmul\n";
+        assert!(passes("// CHECK-LABEL: @a\n// CHECK: add\n// CHECK-LABEL: @b\n// CHECK: mul", input));
+        let text = check(
+            "// CHECK-LABEL: @a\n// CHECK: mul\n// CHECK-LABEL: @b\n// CHECK: add",
+            "f",
+            input,
+            &Options::default(),
+        );
+        let text = text.expect_err("neither is in its block");
+        assert!(text.contains("f:2: error") && text.contains("f:4: error"), "{text}");
+    }
+
+    #[test]
+    fn counts_numbers_and_literals() {
+        assert!(passes("// CHECK-COUNT-2: a\n// CHECK-NOT: a", "a\na\n"));
+        assert!(!passes("// CHECK-COUNT-3: a", "a\na\n"));
+        assert!(passes("// CHECK: at [[@LINE+1]]:\n// CHECK: [[#@LINE]]", "at 2: 2"));
+        assert!(passes("// CHECK: n [[#N:]]\n// CHECK: n [[#N+1]]\n// CHECK: [[#]]", "n 7\nn 8\n9"));
+        assert!(passes("// CHECK{LITERAL}: [[0, 1]] {{x}}", "[[0, 1]] {{x}}"));
+        assert!(passes("// CHECK: a\n// CHECK-EMPTY:\n// CHECK-NEXT: b", "a\n\nb\n"));
+        assert!(!passes("// CHECK: a\n// CHECK-EMPTY:", "a\nb\n"));
+    }
+
+    #[test]
+    fn a_class_does_not_match_a_line_end() {
+        assert!(!passes("// CHECK: a{{[^x]*}}b", "a\nb\n"));
+        assert!(passes("// CHECK: a{{[]\\x]+}}b", "a]\\xb\n"));
+        assert!(passes("// CHECK: {{^}}b{{$}}", "ab\nb\n"));
+    }
+
+    #[test]
+    fn files_without_use_are_errors() {
+        assert!(!passes("// CHEEK: a", "a"));
+        assert!(!passes("// CHECK-NEXT: a", "a"));
+        assert!(!passes("// CHECK-NOT: a", ""));
+        assert!(!passes("// RUN: FileCheck %s # CHECK: a", "a"), "a RUN: line is no check");
+        assert!(!passes("// CHECK-LABEL: [[A:x]]", "x"));
+        assert!(!passes("// CHECK: {{a", "a"));
+        assert!(!passes("// CHECK:", "a"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Extended regular expressions of POSIX, as FileCheck has them, in the syntax of Rust's.
+
+/// Rewrites an expression: what has a meaning only in Rust's syntax is escaped, a class that says what it does not
+/// match does not match a line end either, and groups capture nothing.
+///
+/// # Errors
+/// The expression is not closed, or refers to a group by number.
+pub(super) fn translated(expression: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut chars = expression.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                None => return Err("the expression ends in a `\\`".to_owned()),
+                Some(c) if c.is_ascii_digit() => {
+                    return Err(format!("`\\{c}` names a group by its number; use a variable"));
+                }
+                Some(c) => literal(c, &mut out),
+            },
+            '[' => {
+                let mut set = String::new();
+                let negative = chars.next_if_eq(&'^').is_some();
+                // A bracket that comes first stands for itself.
+                let mut first = true;
+                loop {
+                    match chars.next() {
+                        None => return Err("a `[` is not closed".to_owned()),
+                        Some(']') if !first => break,
+                        Some('[') if chars.peek() == Some(&':') => {
+                            set.push('[');
+                            while let Some(c) = chars.next_if(|&c| c != ']') {
+                                set.push(c);
+                            }
+                            if chars.next().is_some() {
+                                set.push(']');
+                            }
+                        }
+                        Some('-') if !first && chars.peek().is_some_and(|&c| c != ']') => set.push('-'),
+                        Some(c) => literal(c, &mut set),
+                    }
+                    first = false;
+                }
+                out.push_str(if negative { "[^\\n" } else { "[" });
+                out.push_str(&set);
+                out.push(']');
+            }
+            '(' => out.push_str("(?:"),
+            '{' if chars.peek().is_some_and(char::is_ascii_digit) => {
+                out.push('{');
+                while let Some(c) = chars.next_if(|c| c.is_ascii_digit() || *c == ',') {
+                    out.push(c);
+                }
+                if chars.next_if_eq(&'}').is_none() {
+                    return Err("a `{` is not closed".to_owned());
+                }
+                out.push('}');
+            }
+            '.' | '*' | '+' | '?' | '|' | ')' | '^' | '$' => out.push(c),
+            c => literal(c, &mut out),
+        }
+    }
+    Ok(out)
+}
+
+/// Writes a character that stands for itself. Others than these mean something only with a `\\` in front.
+pub(super) fn literal(c: char, out: &mut String) {
+    if r"\.+*?()|[]{}^$#&-~".contains(c) {
+        out.push('\\');
+    }
+    out.push(c);
+}

@@ -1,0 +1,132 @@
+//! LLVM's small programs for tests, in the program that runs the tests: `FileCheck`, `not` and `split-file`.
+//!
+//! The commands of a file test find them by name on their search path. There they are links to the running program
+//! ([`link`]), which sees by its name what it is to be ([`stand_in`]). So there is nothing to build, and to install,
+//! beside the runner.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    os::unix::{fs::symlink, process::ExitStatusExt as _},
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::filecheck;
+
+/// What the program can be.
+const NAMES: [&str; 3] = ["FileCheck", "not", "split-file"];
+
+/// Does the work of the tool that this process was started as; `None` if it was started as itself. Whoever calls
+/// [`link`] calls this first of all.
+#[must_use]
+pub fn stand_in() -> Option<ExitCode> {
+    let mut arguments = env::args_os();
+    let name = arguments.next()?;
+    let done = match Path::new(&name).file_name()?.to_str()? {
+        "FileCheck" => match filecheck::run(arguments) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(said) => {
+                eprint!("{said}");
+                Ok(ExitCode::FAILURE)
+            }
+        },
+        "not" => not(arguments),
+        "split-file" => split(arguments),
+        _ => return None,
+    };
+    Some(done.unwrap_or_else(|error| {
+        eprintln!("{}: error: {error:#}", Path::new(&name).display());
+        ExitCode::FAILURE
+    }))
+}
+
+/// Puts the tools into a folder.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub fn link(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let program = env::current_exe().context("finding the running program")?;
+    for name in NAMES {
+        let link = folder.join(name);
+        // One of an earlier run may be another program's. Other runners use the folder at the same time.
+        if fs::read_link(&link).is_ok_and(|old| old == program) {
+            continue;
+        }
+        let new = folder.join(format!("{name}.{}", std::process::id()));
+        let made = symlink(&program, &new).and_then(|()| fs::rename(&new, &link));
+        made.with_context(|| format!("making {}", link.display()))?;
+    }
+    Ok(())
+}
+
+/// Succeeds where the command fails by itself; one that a signal ends did not.
+fn not(mut arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
+    let program = arguments.next().context("`not` wants a command")?;
+    let status = Command::new(&program).args(arguments).status();
+    let status = status.with_context(|| format!("starting {}", Path::new(&program).display()))?;
+    if let Some(signal) = status.signal() {
+        bail!("{} was ended by signal {signal}", Path::new(&program).display());
+    }
+    Ok(if status.success() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Writes the parts of a file, each after a line `//--- NAME`, to files of a folder.
+fn split(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
+    let arguments: Vec<OsString> = arguments.collect();
+    let [file, folder] = arguments.as_slice() else { bail!("`split-file` wants a file and a folder") };
+    let (file, folder) = (Path::new(file), Path::new(folder));
+    let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
+    for (name, part) in parts(&text)? {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+        fs::write(&path, part).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parts(text: &str) -> Result<Vec<(&str, String)>> {
+    let mut parts: Vec<(&str, String)> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        if let Some(name) = line.trim_start_matches(['/', '#', ';', ' ']).strip_prefix("--- ") {
+            let name = name.trim();
+            if parts.iter().any(|(before, _)| *before == name) {
+                bail!("two parts are called {name}");
+            }
+            parts.push((name, String::new()));
+        } else if let Some((_, part)) = parts.last_mut() {
+            part.push_str(line);
+        }
+    }
+    if parts.is_empty() {
+        bail!("there is no line `//--- NAME`");
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_split_at_its_names() {
+        let all = parts("// RUN: x\n//--- a.mlir\na\nb\n//--- d/b.mlir\nc\n").expect("two parts");
+        assert_eq!(all, [("a.mlir", "a\nb\n".to_owned()), ("d/b.mlir", "c\n".to_owned())]);
+        assert!(parts("a\n").is_err() && parts("//--- a\n//--- a\n").is_err());
+    }
+
+    #[test]
+    fn not_turns_an_exit_around() {
+        let of = |words: &[&str]| not(words.iter().map(OsString::from));
+        let is = |code: ExitCode, words: &[&str]| {
+            of(words).is_ok_and(|it| format!("{it:?}") == format!("{code:?}"))
+        };
+        assert!(is(ExitCode::SUCCESS, &["false"]) && is(ExitCode::FAILURE, &["true"]));
+        assert!(of(&["bash", "-c", "kill -9 $$"]).is_err() && of(&[]).is_err());
+    }
+}

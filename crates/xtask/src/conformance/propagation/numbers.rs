@@ -198,7 +198,7 @@ func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
         let op = find(&module, Constraints::Numbered).ops[&1][0];
         let sum = module.ops[op].results[0];
         other.shardings.set(sum, None);
-        module.take_over(op, &other, op);
+        take_over(&mut module, op, &other, op);
         assert_eq!(find(&module, Constraints::Numbered).values[&1], ["-"]);
     }
 }

@@ -161,6 +161,13 @@ impl<'m> Rewriter<'m> {
         self.values.insert(old, new);
     }
 
+    /// Puts what stands for them in the place of the operands of all operations under a region.
+    pub fn rewrite_under(&mut self, region: RegionId) {
+        for op in self.module.walk(region) {
+            self.values.rewrite(&mut self.module.ops[op].operands);
+        }
+    }
+
     /// The value that stands for `value`.
     #[must_use]
     pub fn value(&self, value: ValueId) -> ValueId {

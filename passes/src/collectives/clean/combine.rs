@@ -16,8 +16,7 @@ use std::mem::discriminant;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Build, Builder, DType, Effect, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, Value,
-    ValueDef, ValueId, Work,
+    Build, Builder, DType, Effect, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -184,7 +183,7 @@ impl Order {
             groups,
             group_of: &group_of,
             done: vec![false; self.ops.len()],
-            out: Vec::with_capacity(self.ops.len()),
+            builder: Builder::new(module),
             combined: Vec::with_capacity(groups.len()),
         };
         let last = self.ops.len().saturating_sub(1);
@@ -194,15 +193,15 @@ impl Order {
                 let waiting = if at == last { groups.iter().map(|g| g[0]).collect() } else { Vec::new() };
                 let mut stack: Vec<(usize, bool)> = vec![(at, false)];
                 stack.extend(waiting.into_iter().rev().map(|first| (first, false)));
-                self.bring(module, stack, &mut emission);
+                self.bring(stack, &mut emission);
             }
         }
-        module.regions[region].ops = emission.out;
+        emission.builder.finish(region);
         emission.combined
     }
 
     /// Appends what is on the stack, last first, each after all that it has to come after.
-    fn bring(&self, module: &mut Module, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_>) {
+    fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
                 continue;
@@ -213,8 +212,8 @@ impl Order {
                 members.iter().for_each(|&member| emission.done[member] = true);
                 let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
                 match ops.as_slice() {
-                    [op] => emission.out.push(*op),
-                    all => emission.combined.push(together(module, all, &mut emission.out)),
+                    [op] => emission.builder.insert(*op),
+                    all => emission.combined.push(together(&mut emission.builder, all)),
                 }
                 continue;
             }
@@ -229,15 +228,15 @@ impl Order {
 }
 
 /// A region while it is put together again. Operations are named by their old places.
-struct Emission<'a> {
+struct Emission<'a, 'm> {
     /// What becomes one.
     groups: &'a [Vec<usize>],
     /// The group that each operation is in.
     group_of: &'a [Option<usize>],
     /// What has its new place.
     done: Vec<bool>,
-    /// The operations in their new order.
-    out: Vec<OpId>,
+    /// Has the operations in their new order.
+    builder: Builder<'m>,
     /// What became one.
     combined: Vec<Combined>,
 }
@@ -293,12 +292,12 @@ fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
 }
 
 /// Appends one collective in place of `members`, whose results it defines.
-fn together(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> Combined {
+fn together(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     let first = members[0];
-    let op = if goes_flat(module, first) {
-        end_to_end(module, members, out)
+    let op = if goes_flat(b.module, first) {
+        end_to_end(b, members)
     } else {
-        side_by_side(module, first, members, out);
+        side_by_side(b, first, members);
         first
     };
     Combined { op, members: members.to_vec() }
@@ -315,24 +314,21 @@ fn goes_flat(module: &Module, op: OpId) -> bool {
 }
 
 /// One collective with the operands and results of all.
-fn side_by_side(module: &mut Module, first: OpId, members: &[OpId], out: &mut Vec<OpId>) {
+fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
-        let (operand, result) = (module.ops[op].operands[0], module.ops[op].results[0]);
-        let index = module.ops[first].results.len() as u32;
-        module.ops[first].operands.push(operand);
-        module.ops[first].results.push(result);
-        module.values[result].def = ValueDef::Result(first, index);
+        let operand = b.module.ops[op].operands[0];
+        b.module.ops[first].operands.push(operand);
         // The member that is gone keeps a result of its own.
-        let ty = module.values[result].ty;
-        let unused = module.values.push(Value { ty, def: ValueDef::Result(op, 0) });
-        module.ops[op].results[0] = unused;
+        let result = b.module.renew_result(op, 0);
+        b.module.give_result(first, result);
     }
-    out.push(first);
+    b.insert(first);
 }
 
 /// One collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
 /// parts, of what comes out where they gather them. Returns the collective.
-fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> OpId {
+fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
+    let module = &*builder.module;
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
@@ -342,24 +338,29 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> OpI
         other => (other, 1, 1),
     };
     let dtype = module.tensor(module.ops[first].operands[0]).map_or(DType::F32, |t| t.dtype);
-    let mut b = Made { module, like: first, out };
+    let mut b = Made { builder, like: first };
     let mut flat = Vec::with_capacity(members.len());
     let mut width = 0;
     for &op in members {
         b.like = op;
-        let row = b.rows(b.module.ops[op].operands[0], changed_dim(&b.module.ops[op].kind), rows_in, dtype);
-        width += b.module.shape(row)[1];
+        let row = b.rows(
+            b.builder.module.ops[op].operands[0],
+            changed_dim(&b.builder.module.ops[op].kind),
+            rows_in,
+            dtype,
+        );
+        width += b.builder.module.shape(row)[1];
         flat.push(row);
     }
     b.like = first;
     let all = b.make(OpKind::Concatenate { dim: 1 }, &flat, &[rows_in, width], dtype);
     let done = b.make(kind, &[all], &[rows_out, width], dtype);
-    let collective = b.module.def_op(done).unwrap_or(first);
-    b.module.ops[collective].attrs = b.module.ops[first].attrs.clone();
-    b.module.ops[collective].regions = std::mem::take(&mut b.module.ops[first].regions);
+    let collective = b.builder.module.def_op(done).unwrap_or(first);
+    b.builder.module.ops[collective].attrs = b.builder.module.ops[first].attrs.clone();
+    b.builder.module.ops[collective].regions = std::mem::take(&mut b.builder.module.ops[first].regions);
     let mut start = 0;
     for (&op, &row) in members.iter().zip(&flat) {
-        let size = b.module.shape(row)[1];
+        let size = b.builder.module.shape(row)[1];
         b.like = op;
         let spec = SliceSpec {
             start: SizeList::from_slice(&[0, start]),
@@ -368,9 +369,10 @@ fn end_to_end(module: &mut Module, members: &[OpId], out: &mut Vec<OpId>) -> OpI
         };
         let part = b.make(OpKind::Slice(Box::new(spec)), &[done], &[rows_out, size], dtype);
         start += size;
-        let result = b.module.ops[op].results[0];
-        let value = b.unrows(part, result, changed_dim(&b.module.ops[op].kind), rows_out, dtype);
-        b.define(result, value);
+        let result = b.builder.module.ops[op].results[0];
+        let value = b.unrows(part, result, changed_dim(&b.builder.module.ops[op].kind), rows_out, dtype);
+        b.builder.module.renew_result(op, 0);
+        b.builder.module.take_over(value, result);
     }
     collective
 }
@@ -384,32 +386,26 @@ fn changed_dim(kind: &OpKind) -> usize {
 }
 
 /// Makes operations that come from the place of another and carry its mark.
-struct Made<'a> {
-    module: &'a mut Module,
+struct Made<'a, 'm> {
+    builder: &'a mut Builder<'m>,
     like: OpId,
-    out: &'a mut Vec<OpId>,
 }
 
-impl Made<'_> {
+impl Made<'_, '_> {
     fn make(&mut self, kind: OpKind, operands: &[ValueId], shape: &[i64], dtype: DType) -> ValueId {
-        let ty: TypeId = self.module.types.tensor(shape, dtype);
-        let mark = self.module.ops[self.like].attrs.get(MARK).cloned();
-        let mut b = Builder::new(self.module);
-        b.from_op(self.like);
-        let value = b.op1(kind, operands, ty);
-        let made = b.take();
-        if let Some(mark) = mark {
-            for &op in &made {
-                self.module.ops[op].attrs.set(MARK, mark.clone());
-            }
+        let ty: TypeId = self.builder.module.types.tensor(shape, dtype);
+        self.builder.from_op(self.like);
+        let op = self.builder.op(kind, operands, &[ty], &[]);
+        let module = &mut *self.builder.module;
+        if let Some(mark) = module.ops[self.like].attrs.get(MARK).cloned() {
+            module.ops[op].attrs.set(MARK, mark);
         }
-        self.out.extend(made);
-        value
+        module.ops[op].results[0]
     }
 
     /// `value` as `rows` rows, one for each part of dimension `dim`.
     fn rows(&mut self, value: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
-        let mut shape = self.module.shape(value).to_vec();
+        let mut shape = self.builder.module.shape(value).to_vec();
         let elements: i64 = shape.iter().product();
         let mut value = value;
         if rows > 1 && dim > 0 {
@@ -426,7 +422,7 @@ impl Made<'_> {
 
     /// Rows in the shape of `like`, of whose dimension `dim` each is a part.
     fn unrows(&mut self, value: ValueId, like: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
-        let whole = self.module.shape(like).to_vec();
+        let whole = self.builder.module.shape(like).to_vec();
         let mut value = value;
         if rows > 1 && dim > 0 {
             let mut shape = whole.clone();
@@ -441,21 +437,10 @@ impl Made<'_> {
     }
 
     fn reshape(&mut self, value: ValueId, shape: &[i64], dtype: DType) -> ValueId {
-        if self.module.shape(value) == shape {
+        if self.builder.module.shape(value) == shape {
             value
         } else {
             self.make(OpKind::Reshape, &[value], shape, dtype)
-        }
-    }
-
-    /// Makes `old` the result of the operation that made `value`.
-    fn define(&mut self, old: ValueId, value: ValueId) {
-        let (def, was) = (self.module.values[value].def, self.module.values[old].def);
-        for (value, def) in [(old, def), (value, was)] {
-            self.module.values[value].def = def;
-            if let ValueDef::Result(op, i) = def {
-                self.module.ops[op].results[i as usize] = value;
-            }
         }
     }
 }

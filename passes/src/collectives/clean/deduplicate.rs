@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
 use rustc_hash::{FxHashMap, FxHasher};
-use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, ValueId, ValueMap};
+use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, Rewriter, ValueId};
 use smallvec::SmallVec;
 
 use super::CleanOptions;
@@ -18,11 +18,10 @@ use crate::analysis::regions::has_program_regions;
 /// Merges under a function body; returns the number of collectives that are gone.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
     let mut merger = Merger {
-        module,
+        rw: Rewriter::new(module),
         keep_bytes: options.keep_bytes,
         seen: FxHashMap::default(),
         order: Vec::new(),
-        forward: ValueMap::new(),
         merged: 0,
     };
     merger.region(body);
@@ -30,47 +29,38 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
 }
 
 struct Merger<'m> {
-    module: &'m mut Module,
+    rw: Rewriter<'m>,
     keep_bytes: u64,
     /// What stands in this region and in those around it, by [`key`].
     seen: FxHashMap<u64, SmallVec<[(OpId, RegionId); 1]>>,
     /// The keys in the order in which they were seen.
     order: Vec<u64>,
-    forward: ValueMap,
     merged: usize,
 }
 
 impl Merger<'_> {
     fn region(&mut self, region: RegionId) {
         let outside = self.order.len();
-        let ops = std::mem::take(&mut self.module.regions[region].ops);
-        let mut kept = Vec::with_capacity(ops.len());
-        for op in ops {
-            self.forward.rewrite(&mut self.module.ops[op].operands);
-            if let Some(key) = key(self.module, op) {
+        self.rw.enter(region);
+        while let Some(op) = self.rw.next_op() {
+            if let Some(key) = key(self.rw.module, op) {
                 if let Some(same) = self.find(key, op, region) {
-                    for i in 0..self.module.ops[op].results.len() {
-                        let (from, to) = (self.module.ops[op].results[i], self.module.ops[same].results[i]);
-                        self.forward.insert(from, to);
-                    }
-                    self.merged += usize::from(self.module.ops[op].kind.collective().is_some());
+                    self.merged += usize::from(self.rw.module.ops[op].kind.collective().is_some());
+                    let results = self.rw.module.ops[same].results.clone();
+                    self.rw.replace(&results);
                     continue;
                 }
                 self.seen.entry(key).or_default().push((op, region));
                 self.order.push(key);
             }
-            for inner in self.module.ops[op].regions.clone() {
-                if has_program_regions(&self.module.ops[op].kind) {
+            for inner in self.rw.module.ops[op].regions.clone() {
+                if has_program_regions(&self.rw.module.ops[op].kind) {
                     self.region(inner);
                 } else {
-                    for nested in self.module.walk(inner) {
-                        self.forward.rewrite(&mut self.module.ops[nested].operands);
-                    }
+                    self.rw.rewrite_under(inner);
                 }
             }
-            kept.push(op);
         }
-        self.module.regions[region].ops = kept;
         for key in self.order.drain(outside..).rev() {
             if let Some(same) = self.seen.get_mut(&key) {
                 same.pop();
@@ -80,7 +70,7 @@ impl Merger<'_> {
 
     /// An earlier operation that does the same.
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
-        let module = &*self.module;
+        let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
         // Beyond the region, what is reused lives longer.
         let bytes =

@@ -6,8 +6,8 @@
 //! run, and the pending sum is not much larger on a device than the complete one.
 
 use shardc_ir::{
-    BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId,
-    SecondaryMap, ShardingId, Value, ValueDef, ValueId,
+    BinaryOp, Build, Builder, Dense, Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, Rewriter,
+    SecondaryMap, ShardingId, ValueId,
 };
 
 use crate::analysis::reducer::{identity, is_identity};
@@ -27,7 +27,7 @@ pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -
             readers.add(value, op);
         }
     }
-    visit(module, body, keep_bytes, &mut readers)
+    visit(&mut Rewriter::new(module), body, keep_bytes, &mut readers)
 }
 
 /// How many operands each value is, and the last operation that has it.
@@ -49,30 +49,28 @@ impl Readers {
     }
 }
 
-fn visit(module: &mut Module, region: RegionId, keep_bytes: u64, readers: &mut Readers) -> usize {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
+fn visit(rw: &mut Rewriter<'_>, region: RegionId, keep_bytes: u64, readers: &mut Readers) -> usize {
     let mut deferred = 0;
-    for op in ops {
-        if has_program_regions(&module.ops[op].kind) {
-            for inner in module.ops[op].regions.clone() {
-                deferred += visit(module, inner, keep_bytes, readers);
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if has_program_regions(&rw.module.ops[op].kind) {
+            for inner in rw.module.ops[op].regions.clone() {
+                deferred += visit(rw, inner, keep_bytes, readers);
             }
         }
-        let mut after = Vec::new();
-        if matches!(module.ops[op].kind, OpKind::While) && trip_count::runs(module, op) {
+        if matches!(rw.module.ops[op].kind, OpKind::While) && trip_count::runs(rw.module, op) {
             let mut budget = keep_bytes;
-            for i in 0..module.ops[op].operands.len() {
-                if let Some(sum) = accumulator(module, op, i, readers, &mut budget) {
-                    rewrite(module, op, i, &sum, readers, &mut out, &mut after);
+            let mut after = Vec::new();
+            for i in 0..rw.module.ops[op].operands.len() {
+                if let Some(sum) = accumulator(rw.module, op, i, readers, &mut budget) {
+                    after.extend(rewrite(rw, op, i, &sum, readers));
                     deferred += 1;
                 }
             }
+            rw.keep();
+            after.into_iter().for_each(|completion| rw.insert(completion));
         }
-        out.push(op);
-        out.extend(after);
     }
-    module.regions[region].ops = out;
     deferred
 }
 
@@ -140,24 +138,15 @@ fn accumulator(
     Some(Accumulator { additions, pending, wanted })
 }
 
-/// Carries the pending sum from zero, and completes it after the loop.
-fn rewrite(
-    module: &mut Module,
-    op: OpId,
-    i: usize,
-    sum: &Accumulator,
-    readers: &mut Readers,
-    before: &mut Vec<OpId>,
-    after: &mut Vec<OpId>,
-) {
+/// Carries the pending sum from zero. Returns what completes it after the loop.
+fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers: &mut Readers) -> Vec<OpId> {
+    let module = &mut *rw.module;
     let &Accumulator { ref additions, pending, wanted } = sum;
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let zeros = b.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
-    before.extend(b.take());
+    let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
+    let module = &mut *rw.module;
     module.shardings.set(zeros, Some(pending));
     module.ops[op].operands[i] = zeros;
     readers.add(zeros, op);
@@ -171,29 +160,23 @@ fn rewrite(
         // The reshard that read it is dead.
         readers.last[source] = addition.into();
     }
-    let carried = module.values.push(Value { ty, def: ValueDef::Result(op, i as u32) });
+    module.renew_result(op, i);
+    let carried = module.ops[op].results[i];
     module.shardings.set(carried, Some(pending));
-    module.ops[op].results[i] = carried;
-    let place = additions.last().map_or(op, |&(addition, ..)| addition);
-    let reshard = module.add_op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);
-    let mut last = reshard;
-    let mut made = vec![reshard];
+    let mut b = Builder::new(module);
+    b.from_op(additions.last().map_or(op, |&(addition, ..)| addition));
+    let reshard = b.op(OpKind::Reshard(wanted), &[carried], &[ty], &[]);
     readers.add(carried, reshard);
-    if !is_identity(module, first, ReductionKind::Add) {
-        let completed = module.ops[reshard].results[0];
-        module.shardings.set(completed, Some(wanted));
-        last = module.add_op(OpKind::Binary(BinaryOp::Add), &[first, completed], &[ty], &[]);
-        readers.add(completed, last);
-        readers.last[first] = last.into();
-        made.push(last);
+    let mut last = b.module.ops[reshard].results[0];
+    if !is_identity(b.module, first, ReductionKind::Add) {
+        b.module.shardings.set(last, Some(wanted));
+        let add = b.op(OpKind::Binary(BinaryOp::Add), &[first, last], &[ty], &[]);
+        readers.add(last, add);
+        readers.last[first] = add.into();
+        last = b.module.ops[add].results[0];
     } else {
         readers.count[first] -= 1;
     }
-    for &new in &made {
-        module.ops[new].span = module.ops[place].span;
-        module.ops[new].loc = module.ops[place].loc;
-    }
-    module.ops[last].results[0] = result;
-    module.values[result].def = ValueDef::Result(last, 0);
-    after.extend(made);
+    b.module.take_over(last, result);
+    b.take()
 }

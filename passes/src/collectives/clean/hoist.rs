@@ -6,7 +6,7 @@
 //! long as what they keep for it stays small.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
+use shardc_ir::{Build, Module, OpId, OpKind, RegionId, Rewriter, ValueId, ValueMap, clone_op};
 
 use super::CleanOptions;
 use crate::analysis::regions::has_program_regions;
@@ -14,28 +14,30 @@ use crate::analysis::trip_count;
 
 /// Hoists under `region`; returns the number of collectives that moved, counted once for each loop that they left.
 pub(super) fn hoist(module: &mut Module, region: RegionId, options: &CleanOptions) -> usize {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
+    hoist_in(&mut Rewriter::new(module), region, options)
+}
+
+fn hoist_in(rw: &mut Rewriter<'_>, region: RegionId, options: &CleanOptions) -> usize {
     let mut moved = 0;
-    for op in ops {
-        if has_program_regions(&module.ops[op].kind) {
-            for inner in module.ops[op].regions.clone() {
-                moved += hoist(module, inner, options);
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if has_program_regions(&rw.module.ops[op].kind) {
+            for inner in rw.module.ops[op].regions.clone() {
+                moved += hoist_in(rw, inner, options);
             }
         }
-        if matches!(module.ops[op].kind, OpKind::While)
+        if matches!(rw.module.ops[op].kind, OpKind::While)
             && options.keep_bytes > 0
-            && trip_count::runs(module, op)
+            && trip_count::runs(rw.module, op)
         {
-            moved += out_of_loop(module, op, options.keep_bytes, &mut out);
+            moved += out_of_loop(rw, op, options.keep_bytes);
         }
-        out.push(op);
     }
-    module.regions[region].ops = out;
     moved
 }
 
-fn out_of_loop(module: &mut Module, op: OpId, mut budget: u64, out: &mut Vec<OpId>) -> usize {
+fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
+    let module = &*rw.module;
     let &[_, body] = module.ops[op].regions.as_slice() else { return 0 };
     let chosen = choose(module, op, body, &mut budget);
     if chosen.is_empty() {
@@ -48,16 +50,13 @@ fn out_of_loop(module: &mut Module, op: OpId, mut budget: u64, out: &mut Vec<OpI
         .iter()
         .flat_map(|&inner| module.ops[inner].results.iter().map(move |&v| (v, inner)))
         .collect();
+    let moved: FxHashSet<OpId> = chosen.iter().copied().collect();
+    rw.module.retain_ops(body, |op| !moved.contains(&op));
     for &collective in &chosen {
-        bring_along(module, collective, &own, &chosen, &mut map, &mut copied, out);
-        for i in 0..module.ops[collective].operands.len() {
-            let operand = module.ops[collective].operands[i];
-            module.ops[collective].operands[i] = map.get(operand);
-        }
-        out.push(collective);
+        bring_along(rw, collective, &own, &chosen, &mut map, &mut copied);
+        map.rewrite(&mut rw.module.ops[collective].operands);
+        rw.insert(collective);
     }
-    let chosen: FxHashSet<OpId> = chosen.into_iter().collect();
-    module.regions[body].ops.retain(|op| !chosen.contains(op));
     chosen.len()
 }
 
@@ -105,26 +104,25 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
 
 /// Copies the operations of the body that lead to `op`, and are not moved themselves, in front of the loop.
 fn bring_along(
-    module: &mut Module,
+    rw: &mut Rewriter<'_>,
     op: OpId,
     own: &FxHashMap<ValueId, OpId>,
     chosen: &[OpId],
     map: &mut ValueMap,
     copied: &mut FxHashSet<OpId>,
-    out: &mut Vec<OpId>,
 ) {
     // An operation is copied when all that leads to it was.
     let mut stack: Vec<(OpId, bool)> = vec![(op, false)];
     while let Some((at, ready)) = stack.pop() {
         if ready {
             if at != op && copied.insert(at) {
-                let copy = clone_op(module, at, map);
-                out.push(copy);
+                let copy = clone_op(rw.module, at, map);
+                rw.insert(copy);
             }
             continue;
         }
         stack.push((at, true));
-        for operand in &module.ops[at].operands {
+        for operand in &rw.module.ops[at].operands {
             if let Some(&def) = own.get(operand)
                 && !chosen.contains(&def)
                 && !copied.contains(&def)

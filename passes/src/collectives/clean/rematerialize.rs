@@ -10,7 +10,9 @@
 //! the same, and do it once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op};
+use shardc_ir::{
+    FuncId, InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ValueId, ValueMap, clone_op,
+};
 
 use crate::cost::memory::need;
 use crate::transforms::dce::sweep;
@@ -35,14 +37,13 @@ pub(super) fn repeat(module: &mut Module, func: FuncId, body: RegionId, memory: 
             return repeated;
         }
         repeated += chosen.len();
-        gather_again(module, &chosen, &mut channel);
+        gather_again(module, body, &chosen, &mut channel);
         sweep(module, body);
     }
 }
 
 /// A gathered value that is kept while most else is.
 struct Kept {
-    region: RegionId,
     gather: OpId,
     /// What only puts the gathered value into another form, in order.
     forms: Vec<OpId>,
@@ -104,7 +105,7 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
         let &result = module.ops[gather].results.first()?;
         let bytes = u64::try_from(module.tensor(result)?.num_bytes()?).ok()?;
         let late = readers[late..].iter().map(|&number| ops[number]).collect();
-        Some(Kept { region, gather, forms, bytes, late, waits_for })
+        Some(Kept { gather, forms, bytes, late, waits_for })
     });
     kept.collect()
 }
@@ -123,13 +124,14 @@ fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
 }
 
 /// Does the all-gathers again where they are next needed.
-fn gather_again(module: &mut Module, chosen: &[Kept], channel: &mut i64) {
-    let mut before: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
+fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &mut i64) {
+    let mut insertions = Insertions::default();
     for kept in chosen {
-        let copies = before.entry(kept.late[0]).or_default();
+        let mut place = InsertionPoint::Before(kept.late[0]);
         let mut map = ValueMap::new();
         let part = module.ops[kept.gather].operands[0];
-        let part_then = behind(module, kept, part, copies);
+        let (barrier, part_then) = behind(module, kept, part);
+        insertions.insert(&mut place, barrier);
         map.insert(part, part_then);
         let again = clone_op(module, kept.gather, &mut map);
         if let OpKind::AllGather { spec, .. } = &mut module.ops[again].kind
@@ -138,9 +140,9 @@ fn gather_again(module: &mut Module, chosen: &[Kept], channel: &mut i64) {
             own.handle = *channel;
             *channel += 1;
         }
-        copies.push(again);
+        insertions.insert(&mut place, again);
         for &form in &kept.forms {
-            copies.push(clone_op(module, form, &mut map));
+            insertions.insert(&mut place, clone_op(module, form, &mut map));
         }
         let whole: FxHashSet<ValueId> =
             kept.forms.iter().chain([&kept.gather]).map(|&op| module.ops[op].results[0]).collect();
@@ -154,29 +156,21 @@ fn gather_again(module: &mut Module, chosen: &[Kept], channel: &mut i64) {
             }
         }
     }
-    let mut regions: Vec<RegionId> = chosen.iter().map(|kept| kept.region).collect();
-    regions.sort_unstable();
-    regions.dedup();
-    for region in regions {
-        let ops = std::mem::take(&mut module.regions[region].ops);
-        let with_copies =
-            ops.into_iter().flat_map(|op| before.remove(&op).unwrap_or_default().into_iter().chain([op]));
-        module.regions[region].ops = with_copies.collect();
-    }
+    insertions.apply(module, body, &ValueMap::new(), |_| false);
 }
 
-/// `part` as it is once the value exists that the first late reader gets besides.
-fn behind(module: &mut Module, kept: &Kept, part: ValueId, out: &mut Vec<OpId>) -> ValueId {
+/// The barrier behind the value that the first late reader gets besides, and `part` as it comes out of it.
+fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     let reader = kept.late[0];
     let other = module.ops[reader].operands[kept.waits_for];
     let types = [module.values[part].ty, module.values[other].ty];
     let barrier = module.add_op(OpKind::OptimizationBarrier, &[part, other], &types, &[]);
     module.ops[barrier].loc = module.ops[kept.gather].loc;
     module.ops[barrier].span = module.ops[kept.gather].span;
-    let &[part_then, other_then] = module.ops[barrier].results.as_slice() else { return part };
+    let results = &module.ops[barrier].results;
+    let (part_then, other_then) = (results[0], results[1]);
     module.ops[reader].operands[kept.waits_for] = other_then;
-    out.push(barrier);
-    part_then
+    (barrier, part_then)
 }
 
 /// A channel that no collective has.

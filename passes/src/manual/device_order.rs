@@ -4,7 +4,7 @@
 //! number of the device that is played.
 
 use shardc_ir::{
-    Build, Builder, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, TensorSharding,
+    Build, Channel, DType, Dense, Diagnostic, Mesh, MeshId, Module, OpId, OpKind, Rewriter, TensorSharding,
 };
 
 use super::groups::{named_devices, positions, takes_global_ids};
@@ -43,15 +43,14 @@ pub(crate) fn renamed(
             _ => {}
         }
     }
-    for region in program_regions(module, body) {
-        let mut out = Vec::with_capacity(module.regions[region].ops.len());
-        for inner in std::mem::take(&mut module.regions[region].ops) {
-            match module.ops[inner].kind {
-                OpKind::PartitionId => part_played(module, inner, to, &played, &mut out),
-                _ => out.push(inner),
+    let mut rw = Rewriter::new(module);
+    for region in program_regions(rw.module, body) {
+        rw.enter(region);
+        while let Some(inner) = rw.next_op() {
+            if let OpKind::PartitionId = rw.module.ops[inner].kind {
+                part_played(&mut rw, inner, to, &played);
             }
         }
-        module.regions[region].ops = out;
     }
     Ok(())
 }
@@ -97,24 +96,22 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
     Ok(())
 }
 
-/// The number of the device whose part is played, in place of the own one.
-fn part_played(module: &mut Module, op: OpId, mesh: MeshId, played: &[i64], out: &mut Vec<OpId>) {
-    let result = module.ops[op].results[0];
-    let own_ty = module.values[result].ty;
+/// Puts the number of the device whose part is played in the place of the own one.
+fn part_played(rw: &mut Rewriter<'_>, op: OpId, mesh: MeshId, played: &[i64]) {
+    let result = rw.module.ops[op].results[0];
+    let own_ty = rw.module.values[result].ty;
     let bytes = played.iter().flat_map(|&d| (d as u32).to_le_bytes()).collect();
-    let table_ty = module.types.tensor(&[played.len() as i64], DType::UI32);
-    let one_ty = module.types.tensor(&[1], DType::UI32);
-    let mut b = Builder::new(module);
-    b.from_op(op);
-    let table = b.op1(OpKind::Constant(Dense::compact(4, bytes)), &[], table_ty);
-    let own = b.op1(OpKind::PartitionId, &[], own_ty);
+    let table_ty = rw.module.types.tensor(&[played.len() as i64], DType::UI32);
+    let one_ty = rw.module.types.tensor(&[1], DType::UI32);
+    let table = rw.op1(OpKind::Constant(Dense::compact(4, bytes)), &[], table_ty);
+    let own = rw.op1(OpKind::PartitionId, &[], own_ty);
     let sizes = [1].into_iter().collect();
-    let entry = b.op1(OpKind::DynamicSlice { sizes }, &[table, own], one_ty);
-    let number = b.op1(OpKind::Reshape, &[entry], own_ty);
-    out.extend(b.take());
+    let entry = rw.op1(OpKind::DynamicSlice { sizes }, &[table, own], one_ty);
+    let number = rw.op1(OpKind::Reshape, &[entry], own_ty);
     for (value, rank) in [(table, 1), (own, 0), (entry, 1)] {
-        let whole = module.shardings.intern(TensorSharding::replicated(mesh, rank));
-        module.shardings.set(value, Some(whole));
+        let whole = rw.module.shardings.intern(TensorSharding::replicated(mesh, rank));
+        rw.module.shardings.set(value, Some(whole));
     }
-    module.take_over(number, result);
+    rw.module.take_over(number, result);
+    rw.erase();
 }

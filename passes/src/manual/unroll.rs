@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{
     Build, CompareDirection, CompareType, Dense, Diagnostic, FuncId, ManualSpec, Module, OpId, OpKind,
-    ReductionKind, RegionId, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId, ValueMap,
-    clone_op,
+    ReductionKind, RegionId, Rewriter, ShardingId, SizeList, SliceSpec, TensorType, TypeId, ValueId,
+    ValueMap, clone_op,
 };
 
 use super::coordinates::Lanes;
@@ -24,57 +24,58 @@ use crate::analysis::reducer::reduction_of;
 /// boundary is over something else than tensors (`SH0314`).
 pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
-    let mut forward = ValueMap::new();
-    outside(module, body, &mut forward).map_err(|error| vec![*error])
+    outside(&mut Rewriter::new(module), body).map_err(|error| vec![*error])
 }
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
-fn outside(module: &mut Module, region: RegionId, forward: &mut ValueMap) -> Res<()> {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    for op in ops {
-        forward.rewrite(&mut module.ops[op].operands);
-        if let OpKind::ManualComputation(spec) = &module.ops[op].kind {
+fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if let OpKind::ManualComputation(spec) = &rw.module.ops[op].kind {
             // Without a mesh it takes and returns nothing.
-            let Some(mesh) = mesh_of(module, spec) else { continue };
-            let lanes = Lanes::new(module.meshes[mesh].clone(), Scope::default());
+            let Some(mesh) = mesh_of(rw.module, spec) else {
+                rw.erase();
+                continue;
+            };
+            let lanes = Lanes::new(rw.module.meshes[mesh].clone(), Scope::default());
             let mut maps = [ValueMap::new()];
-            Unroll { module, lanes: &lanes, at: op, out: &mut out }.manual(op, &mut maps)?;
-            for &result in &module.ops[op].results {
-                forward.insert(result, maps[0].get(result));
-            }
+            Unroll { rw, lanes: &lanes, at: op }.manual(op, &mut maps)?;
+            let values: Vec<ValueId> = rw.module.ops[op].results.iter().map(|&v| maps[0].get(v)).collect();
+            rw.replace(&values);
             continue;
         }
-        for inner in module.ops[op].regions.clone() {
-            outside(module, inner, forward)?;
+        for inner in rw.module.ops[op].regions.clone() {
+            outside(rw, inner)?;
         }
-        out.push(op);
     }
-    module.regions[region].ops = out;
     Ok(())
 }
 
-/// Writes to the end of one region, for all lanes.
-struct Unroll<'a> {
-    module: &'a mut Module,
+/// Writes where the rewriter stands, for all lanes.
+struct Unroll<'a, 'm> {
+    rw: &'a mut Rewriter<'m>,
     lanes: &'a Lanes,
     /// The operation that is being written out.
     at: OpId,
-    out: &'a mut Vec<OpId>,
 }
 
-impl Unroll<'_> {
+impl Unroll<'_, '_> {
+    fn go_to(&mut self, op: OpId) {
+        self.at = op;
+        self.rw.at_origin_of(op);
+    }
+
     /// Writes a region's operations, where `maps` says what stands for each value in each lane. Returns what each lane
     /// returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
-        for op in self.module.regions[region].ops.clone() {
-            self.at = op;
-            match &self.module.ops[op].kind {
+        for op in self.rw.module.regions[region].ops.clone() {
+            self.go_to(op);
+            match &self.rw.module.ops[op].kind {
                 OpKind::Return => {
                     for (values, map) in returned.iter_mut().zip(maps.iter()) {
-                        *values = self.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
+                        *values = self.rw.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
                     }
                 }
                 OpKind::ManualComputation(_) => self.manual(op, maps)?,
@@ -83,18 +84,18 @@ impl Unroll<'_> {
                 kind if is_manual_op(kind) => self.meet(op, maps)?,
                 // One is enough for all lanes.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
-                    let result = self.module.ops[op].results[0];
+                    let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
-                    let copy = clone_op(self.module, op, first);
-                    self.out.push(copy);
+                    let copy = clone_op(self.rw.module, op, first);
+                    self.rw.insert(copy);
                     for map in rest {
                         map.insert(result, first.get(result));
                     }
                 }
                 _ => {
                     for map in maps.iter_mut() {
-                        let copy = clone_op(self.module, op, map);
-                        self.out.push(copy);
+                        let copy = clone_op(self.rw.module, op, map);
+                        self.rw.insert(copy);
                     }
                 }
             }
@@ -104,15 +105,15 @@ impl Unroll<'_> {
 
     /// Whether lanes cannot do this operation each by itself.
     fn lanes_meet(&self, op: OpId) -> bool {
-        let inner = self.module.ops[op].regions.iter().flat_map(|&r| self.module.walk(r));
+        let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
-            .map(|op| &self.module.ops[op].kind)
+            .map(|op| &self.rw.module.ops[op].kind)
             .any(|k| is_manual_op(k) || matches!(k, OpKind::ManualComputation(_)))
     }
 
     fn manual(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let (OpKind::ManualComputation(spec), &[body]) =
-            (&self.module.ops[op].kind, self.module.ops[op].regions.as_slice())
+            (&self.rw.module.ops[op].kind, self.rw.module.ops[op].regions.as_slice())
         else {
             return Err(self.refuse("a manual computation without a body"));
         };
@@ -120,23 +121,23 @@ impl Unroll<'_> {
         let lanes = self.lanes.enter(&spec);
         let inner = lanes.count() / self.lanes.count().max(1);
         let mut inner_maps = vec![ValueMap::new(); lanes.count()];
-        for (i, &arg) in self.module.regions[body].args.clone().iter().enumerate() {
-            let operand = self.module.ops[op].operands[i];
-            let sharding = self.module.shardings.get(spec.in_shardings[i]).clone();
+        for (i, &arg) in self.rw.module.regions[body].args.clone().iter().enumerate() {
+            let operand = self.rw.module.ops[op].operands[i];
+            let sharding = self.rw.module.shardings.get(spec.in_shardings[i]).clone();
             if sharding.unreduced.iter().any(|a| lanes.scope.axes.iter().any(|m| m.axis == a.axis)) {
                 return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
             }
             for (lane, map) in inner_maps.iter_mut().enumerate() {
                 let whole = maps[lane / inner].get(operand);
                 let block = lanes.block(lane, &sharding);
-                let part = self.block(whole, self.module.values[arg].ty, &block)?;
+                let part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
                 map.insert(arg, part);
             }
         }
-        let returned = Unroll { module: &mut *self.module, lanes: &lanes, at: op, out: &mut *self.out }
-            .region(body, &mut inner_maps)?;
-        self.at = op;
-        for (i, &result) in self.module.ops[op].results.clone().iter().enumerate() {
+        let mut inside = Unroll { rw: &mut *self.rw, lanes: &lanes, at: op };
+        let returned = inside.region(body, &mut inner_maps)?;
+        self.go_to(op);
+        for (i, &result) in self.rw.module.ops[op].results.clone().iter().enumerate() {
             for (outer, map) in maps.iter_mut().enumerate() {
                 let own = outer * inner..(outer + 1) * inner;
                 let parts = own.map(|lane| (lane, returned[lane][i]));
@@ -149,10 +150,10 @@ impl Unroll<'_> {
 
     /// The block of `whole` with this place in each dimension, as large as `ty`.
     fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
-        if self.module.values[whole].ty == ty {
+        if self.rw.module.values[whole].ty == ty {
             return Ok(whole);
         }
-        let Some(part) = self.module.types.as_tensor(ty).cloned() else {
+        let Some(part) = self.rw.module.types.as_tensor(ty).cloned() else {
             return Err(self.refuse("a manual computation over something else than tensors"));
         };
         let start: SizeList = block.iter().zip(&part.shape).map(|(i, n)| i * n).collect();
@@ -165,7 +166,7 @@ impl Unroll<'_> {
             limit: start.iter().zip(&part.shape).map(|(i, n)| i + n).collect(),
             stride: SizeList::from_elem(1, part.shape.len()),
         };
-        let ty = self.module.types.tensor(&part.shape, part.dtype);
+        let ty = self.rw.module.types.tensor(&part.shape, part.dtype);
         self.emit(OpKind::Slice(Box::new(spec)), &[whole], ty)
     }
 
@@ -176,7 +177,7 @@ impl Unroll<'_> {
         parts: impl Iterator<Item = (usize, ValueId)>,
         sharding: ShardingId,
     ) -> Res<ValueId> {
-        let sharding = self.module.shardings.get(sharding).clone();
+        let sharding = self.rw.module.shardings.get(sharding).clone();
         let mut blocks = BTreeMap::<Vec<i64>, ValueId>::new();
         for (lane, part) in parts {
             let mut place = lanes.block(lane, &sharding);
@@ -203,8 +204,8 @@ impl Unroll<'_> {
             return Ok(only);
         }
         let mut ty = self.tensor(parts[0])?;
-        ty.shape[dim] = parts.iter().map(|&p| self.module.shape(p)[dim]).sum();
-        let ty = self.module.types.tensor(&ty.shape, ty.dtype);
+        ty.shape[dim] = parts.iter().map(|&p| self.rw.module.shape(p)[dim]).sum();
+        let ty = self.rw.module.types.tensor(&ty.shape, ty.dtype);
         Ok(self.emit(OpKind::Concatenate { dim: dim as u32 }, parts, ty))
     }
 
@@ -214,18 +215,18 @@ impl Unroll<'_> {
         };
         let mut sum = first;
         for &part in rest {
-            sum = self.emit(OpKind::Binary(kind.op()), &[sum, part], self.module.values[first].ty);
+            sum = self.emit(OpKind::Binary(kind.op()), &[sum, part], self.rw.module.values[first].ty);
         }
         Ok(sum)
     }
 
     /// A collective, or the number of the device.
     fn meet(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
-        let kind = self.module.ops[op].kind.clone();
-        let result_ty = self.module.values[self.module.ops[op].results[0]].ty;
+        let kind = self.rw.module.ops[op].kind.clone();
+        let result_ty = self.rw.module.values[self.rw.module.ops[op].results[0]].ty;
         match kind {
             OpKind::PartitionId | OpKind::ReplicaId => {
-                let result = self.module.ops[op].results[0];
+                let result = self.rw.module.ops[op].results[0];
                 for (lane, map) in maps.iter_mut().enumerate() {
                     let id = if matches!(kind, OpKind::PartitionId) { self.lanes.device(lane) } else { 0 };
                     let id =
@@ -236,9 +237,10 @@ impl Unroll<'_> {
             }
             _ => {}
         }
-        let groups = device_groups(self.module, op, &self.lanes.mesh, &self.lanes.scope)?;
+        let groups = device_groups(self.rw.module, op, &self.lanes.mesh, &self.lanes.scope)?;
         let groups = self.lanes.groups(&groups);
-        let (operands, results) = (self.module.ops[op].operands.clone(), self.module.ops[op].results.clone());
+        let (operands, results) =
+            (self.rw.module.ops[op].operands.clone(), self.rw.module.ops[op].results.clone());
         for (&operand, &result) in operands.iter().zip(&results) {
             let given: Vec<ValueId> = maps.iter().map(|map| map.get(operand)).collect();
             let part = self.tensor(result)?;
@@ -252,7 +254,7 @@ impl Unroll<'_> {
                 let value = match value {
                     Some(value) => value,
                     None => {
-                        let ty = self.module.types.tensor(&part.shape, part.dtype);
+                        let ty = self.rw.module.types.tensor(&part.shape, part.dtype);
                         self.emit(OpKind::Constant(Dense::splat(&vec![0; part.dtype.bytes()])), &[], ty)
                     }
                 };
@@ -274,8 +276,8 @@ impl Unroll<'_> {
         match kind {
             OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
                 // One computation of two elements, however many operands there are.
-                let region = self.module.ops[op].regions.first();
-                let reduction = region.and_then(|&r| reduction_of(self.module, r, 1));
+                let region = self.rw.module.ops[op].regions.first();
+                let reduction = region.and_then(|&r| reduction_of(self.rw.module, r, 1));
                 let Some(reduction) = reduction else {
                     return Err(self.refuse("a collective that combines by more than one operation"));
                 };
@@ -324,46 +326,43 @@ impl Unroll<'_> {
 
     /// A loop in which lanes meet: all go round until the last is done, and those that are done keep what they have.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
-        let data = self.module.ops[op].clone();
+        let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
-        let types: Vec<TypeId> = data.results.iter().map(|&r| self.module.values[r].ty).collect();
+        let types: Vec<TypeId> = data.results.iter().map(|&r| self.rw.module.values[r].ty).collect();
         let all_types: Vec<TypeId> = maps.iter().flat_map(|_| types.iter().copied()).collect();
         let operands: Vec<ValueId> = maps
             .iter()
             .flat_map(|map| data.operands.iter().map(|&v| map.get(v)).collect::<Vec<_>>())
             .collect();
-        let lanes = self.lanes;
 
-        let new_cond = self.module.add_region(&all_types);
-        let mut out = Vec::new();
-        let mut inner = Unroll { module: &mut *self.module, lanes, at: op, out: &mut out };
-        let running = inner.running(cond, new_cond, maps, types.len())?;
-        let any = inner.combine(&running, ReductionKind::Or)?;
-        inner.give_back(&[any]);
-        self.module.regions[new_cond].ops = out;
+        let new_cond = self.rw.module.add_region(&all_types);
+        self.rw.enter(new_cond);
+        let running = self.running(cond, new_cond, maps, types.len())?;
+        let any = self.combine(&running, ReductionKind::Or)?;
+        self.give_back(&[any]);
+        self.rw.leave();
 
-        let new_body = self.module.add_region(&all_types);
-        let mut out = Vec::new();
-        let mut inner = Unroll { module: &mut *self.module, lanes, at: op, out: &mut out };
-        let running = inner.running(cond, new_body, maps, types.len())?;
-        let mut inner_maps = inner.with_args(body, new_body, maps, types.len());
-        let returned = inner.region(body, &mut inner_maps)?;
-        let args = inner.module.regions[new_body].args.clone();
+        let new_body = self.rw.module.add_region(&all_types);
+        self.rw.enter(new_body);
+        self.go_to(op);
+        let running = self.running(cond, new_body, maps, types.len())?;
+        let mut inner_maps = self.with_args(body, new_body, maps, types.len());
+        let returned = self.region(body, &mut inner_maps)?;
+        let args = self.rw.module.regions[new_body].args.clone();
         let mut next = Vec::with_capacity(args.len());
         for (lane, values) in returned.iter().enumerate() {
             for (i, &value) in values.iter().enumerate() {
-                next.push(inner.select(running[lane], value, args[lane * types.len() + i])?);
+                next.push(self.select(running[lane], value, args[lane * types.len() + i])?);
             }
         }
-        inner.give_back(&next);
-        self.module.regions[new_body].ops = out;
+        self.give_back(&next);
+        self.rw.leave();
 
-        let copy = self.module.add_op(OpKind::While, &operands, &all_types, &[new_cond, new_body]);
-        (self.module.ops[copy].span, self.module.ops[copy].loc) = (data.span, data.loc);
-        self.out.push(copy);
+        self.go_to(op);
+        let copy = self.rw.op(OpKind::While, &operands, &all_types, &[new_cond, new_body]);
         for (lane, map) in maps.iter_mut().enumerate() {
             for (i, &result) in data.results.iter().enumerate() {
-                map.insert(result, self.module.ops[copy].results[lane * types.len() + i]);
+                map.insert(result, self.rw.module.ops[copy].results[lane * types.len() + i]);
             }
         }
         Ok(())
@@ -391,27 +390,27 @@ impl Unroll<'_> {
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (lane, map) in maps.iter_mut().enumerate() {
-            for (i, &arg) in self.module.regions[old].args.iter().enumerate() {
-                map.insert(arg, self.module.regions[new].args[lane * n + i]);
+            for (i, &arg) in self.rw.module.regions[old].args.iter().enumerate() {
+                map.insert(arg, self.rw.module.regions[new].args[lane * n + i]);
             }
         }
         maps
     }
 
     fn give_back(&mut self, values: &[ValueId]) {
-        let ret = self.module.add_op(OpKind::Return, values, &[], &[]);
-        self.out.push(ret);
+        let ret = self.rw.module.add_op(OpKind::Return, values, &[], &[]);
+        self.rw.insert(ret);
     }
 
     /// Branches in which lanes meet: all are gone through, and each lane takes what its own gives.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
-        let data = self.module.ops[op].clone();
+        let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());
         for &branch in &data.regions {
             given.push(self.region(branch, &mut maps.to_vec())?);
         }
-        self.at = op;
-        let bool_ty = self.module.types.tensor(&[], shardc_ir::DType::I1);
+        self.go_to(op);
+        let bool_ty = self.rw.module.types.tensor(&[], shardc_ir::DType::I1);
         for (lane, map) in maps.iter_mut().enumerate() {
             let index = map.get(data.operands[0]);
             for (i, &result) in data.results.iter().enumerate() {
@@ -420,7 +419,7 @@ impl Unroll<'_> {
                 for (branch, given) in others.iter().enumerate() {
                     let taken = match data.kind {
                         OpKind::Case => {
-                            let ty = self.module.values[index].ty;
+                            let ty = self.rw.module.values[index].ty;
                             let number = Dense::splat(&(branch as i32).to_le_bytes());
                             let number = self.emit(OpKind::Constant(number), &[], ty);
                             let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
@@ -438,27 +437,24 @@ impl Unroll<'_> {
 
     fn select(&mut self, pred: ValueId, on_true: ValueId, on_false: ValueId) -> Res<ValueId> {
         self.tensor(on_true)?;
-        Ok(self.emit(OpKind::Select, &[pred, on_true, on_false], self.module.values[on_true].ty))
+        Ok(self.emit(OpKind::Select, &[pred, on_true, on_false], self.rw.module.values[on_true].ty))
     }
 
     fn tensor(&self, value: ValueId) -> Res<TensorType> {
-        self.module
+        self.rw
+            .module
             .tensor(value)
             .cloned()
             .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
     }
 
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {
-        let mut b = shardc_ir::Builder::new(self.module);
-        b.from_op(self.at);
-        let value = b.op1(kind, operands, ty);
-        self.out.extend(b.take());
-        value
+        self.rw.op1(kind, operands, ty)
     }
 
     fn refuse(&self, what: &str) -> Box<Diagnostic> {
         let message = format!("{what} has no single-device form");
-        Box::new(Diagnostic::unsupported("SH0314", message).at(self.module.ops[self.at].span))
+        Box::new(Diagnostic::unsupported("SH0314", message).at(self.rw.module.ops[self.at].span))
     }
 }
 

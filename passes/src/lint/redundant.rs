@@ -8,7 +8,7 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Class, Diagnostic, Module, OpId, OpKind, ShardingId, ShardingTable, Span, TypeId, ValueId, ValueMap,
+    Class, Diagnostic, Module, OpId, OpKind, Rewriter, ShardingId, ShardingTable, Span, TypeId, ValueId,
 };
 
 use super::subject::{Subject, count};
@@ -180,21 +180,17 @@ fn compared(subject: &Subject<'_>, ops: &[OpId]) -> Vec<ValueId> {
 
 /// Takes constraints out of a program: what reads them reads their operands.
 fn remove(module: &mut Module, subject: &Subject<'_>, gone: &FxHashSet<OpId>) {
-    let mut forward = ValueMap::new();
-    let ops = module.walk(subject.body);
+    let mut rw = Rewriter::new(module);
     let mut regions = vec![subject.body];
-    for op in ops {
-        let data = &mut module.ops[op];
-        forward.rewrite(&mut data.operands);
-        regions.extend(&data.regions);
-        if let (true, Some(&input), Some(&result)) =
-            (gone.contains(&op), data.operands.first(), data.results.first())
-        {
-            forward.insert(result, input);
+    while let Some(region) = regions.pop() {
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            let data = &rw.module.ops[op];
+            regions.extend(&data.regions);
+            if gone.contains(&op) {
+                rw.replace(&data.operands.clone());
+            }
         }
-    }
-    for region in regions {
-        module.regions[region].ops.retain(|op| !gone.contains(op));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cranelift_entity::{SecondaryMap, packed_option::PackedOption};
 
-use crate::ValueId;
+use crate::{Module, ValueId};
 
 /// New values in place of old ones. A value that is not in the map stands for itself.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,28 @@ impl ValueMap {
     #[must_use]
     pub fn get(&self, value: ValueId) -> ValueId {
         self.to[value].expand().unwrap_or(value)
+    }
+
+    /// The value that stands for `value`, for what stands for that, and so on.
+    #[must_use]
+    pub fn resolve(&self, mut value: ValueId) -> ValueId {
+        // No way is longer than there are values.
+        for _ in 0..self.to.keys().len() {
+            match self.to[value].expand() {
+                Some(next) if next != value => value = next,
+                _ => break,
+            }
+        }
+        value
+    }
+
+    /// Resolves the operands of every operation of a module.
+    pub fn resolve_all(&self, module: &mut Module) {
+        for op in module.bodies().flat_map(|body| module.walk(body)).collect::<Vec<_>>() {
+            for operand in &mut module.ops[op].operands {
+                *operand = self.resolve(*operand);
+            }
+        }
     }
 
     /// From now on `new` stands for `old`. What stands for `new` is not asked.

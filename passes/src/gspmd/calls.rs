@@ -1,6 +1,6 @@
 //! Custom calls that stand for shardings.
 
-use shardc_ir::{AttrDict, Diagnostic, FuncId, OpId, OpKind, PackedOption, TensorSharding, ValueId};
+use shardc_ir::{AttrDict, Build, Diagnostic, FuncId, OpId, OpKind, PackedOption, TensorSharding, ValueId};
 
 use super::collect::{short, string};
 use super::hlo::{HloSharding, Leaf, ShardGroup};
@@ -10,7 +10,7 @@ use super::text::TextError;
 
 impl Import<'_> {
     fn unary(&self, op: OpId, what: &str) -> Result<(ValueId, ValueId), Box<Diagnostic>> {
-        let data = &self.module.ops[op];
+        let data = &self.rw.module.ops[op];
         match (data.operands.as_slice(), data.results.as_slice()) {
             (&[operand], &[result]) => Ok((operand, result)),
             _ => Err(Box::new(
@@ -21,7 +21,7 @@ impl Import<'_> {
 
     /// The one sharding of a call, and the dimensions that it leaves open.
     fn of_call(&mut self, op: OpId, text: &str) -> Result<(Leaf, Vec<i64>), Box<Diagnostic>> {
-        let span = self.module.ops[op].span;
+        let span = self.rw.module.ops[op].span;
         let leaf = match self.texts.get(text).map(|found| &found.sharding) {
             Some(HloSharding::Single(leaf)) => leaf.clone(),
             Some(HloSharding::Tuple(leaves)) if leaves.len() == 1 => leaves[0].clone(),
@@ -30,7 +30,7 @@ impl Import<'_> {
                 return Err(Box::new(Diagnostic::invalid("SH0344", message).at(span)));
             }
         };
-        let open = match &self.module.ops[op].kind {
+        let open = match &self.rw.module.ops[op].kind {
             OpKind::CustomCall(call) => match string(&call.props, "backend_config") {
                 Some(config) => sdy_text::unspecified_dims(config)
                     .map_err(|e| Box::new(sdy_error("backend_config", config, &e, span)))?,
@@ -47,20 +47,19 @@ impl Import<'_> {
         op: OpId,
         text: Option<&str>,
         frontend: &AttrDict,
-        out: &mut Vec<OpId>,
     ) -> Result<(), Box<Diagnostic>> {
         let (operand, result) = self.unary(op, "Sharding")?;
-        let span = self.module.ops[op].span;
-        if self.module.values[operand].ty != self.module.values[result].ty {
+        let span = self.rw.module.ops[op].span;
+        if self.rw.module.values[operand].ty != self.rw.module.values[result].ty {
             let message = "@Sharding changes no type";
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         }
-        let rank = self.module.stored(operand).map(shardc_ir::TensorType::rank);
+        let rank = self.rw.module.stored(operand).map(shardc_ir::TensorType::rank);
         if let Some(sdy) = sdy_text::frontend(frontend, sdy_text::SHARDING) {
-            let list = sdy_text::per_value(self.module, sdy)
+            let list = sdy_text::per_value(self.rw.module, sdy)
                 .map_err(|e| Box::new(sdy_error(sdy_text::SHARDING, sdy, &e, span)))?;
             if let (Some(sharding), Some(_)) = (list.into_iter().next(), rank) {
-                self.constrain(op, sharding, out);
+                self.constrain(op, sharding);
                 return Ok(());
             }
         }
@@ -77,7 +76,8 @@ impl Import<'_> {
         let what = || "@Sharding".to_owned();
         let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
         if let Some(group) = leaf.group {
-            out.push(self.group_op(operand, group, span));
+            let group = self.group_op(operand, group, span);
+            self.rw.insert(group);
         }
         let s = &placed.sharding;
         let says_nothing =
@@ -89,14 +89,13 @@ impl Import<'_> {
         if !placed.manual.is_empty() {
             self.marked.insert(op, placed.manual.clone());
         }
-        self.constrain(op, placed.sharding, out);
+        self.constrain(op, placed.sharding);
         Ok(())
     }
 
-    fn constrain(&mut self, op: OpId, sharding: TensorSharding, out: &mut Vec<OpId>) {
-        let id = self.module.shardings.intern(sharding);
-        self.module.ops[op].kind = OpKind::ShardingConstraint(id);
-        out.push(op);
+    fn constrain(&mut self, op: OpId, sharding: TensorSharding) {
+        let id = self.rw.module.shardings.intern(sharding);
+        self.rw.module.ops[op].kind = OpKind::ShardingConstraint(id);
     }
 
     /// `@SPMDFullToShardShape` and `@SPMDShardToFullShape`.
@@ -107,7 +106,7 @@ impl Import<'_> {
         target: &str,
     ) -> Result<(), Box<Diagnostic>> {
         let (operand, result) = self.unary(op, target)?;
-        let span = self.module.ops[op].span;
+        let span = self.rw.module.ops[op].span;
         let Some(text) = text else {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
@@ -115,7 +114,7 @@ impl Import<'_> {
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
-        let rank = self.module.rank(value);
+        let rank = self.rw.module.rank(value);
         let what = || format!("@{target}");
         let Some(placed) = self.place(text, &leaf, rank, &open, span, &what) else { return Ok(()) };
         let crossing = if enters {
@@ -148,9 +147,8 @@ impl Import<'_> {
         func: FuncId,
         target: &str,
         frontend: &AttrDict,
-        out: &mut Vec<OpId>,
     ) -> Result<(), Box<Diagnostic>> {
-        let span = self.module.ops[op].span;
+        let span = self.rw.module.ops[op].span;
         let attr = |name: &str| {
             sdy_text::frontend(frontend, name).ok_or_else(|| {
                 Box::new(Diagnostic::invalid("SH0347", format!("@{target} has no {name}")).at(span))
@@ -165,9 +163,9 @@ impl Import<'_> {
                 let (operand, result) = self.unary(op, target)?;
                 let text = attr(sdy_text::SHARDING)?;
                 let list =
-                    sdy_text::per_value(self.module, text).map_err(failed(sdy_text::SHARDING, text))?;
+                    sdy_text::per_value(self.rw.module, text).map_err(failed(sdy_text::SHARDING, text))?;
                 match list.into_iter().next() {
-                    Some(sharding) => self.func_result(op, func, (operand, result), sharding, out),
+                    Some(sharding) => self.func_result(op, func, (operand, result), sharding),
                     None => self.replace(result, operand),
                 }
             }
@@ -175,29 +173,32 @@ impl Import<'_> {
                 let enters = target == "xla.sdy.GlobalToLocalShape";
                 let name = if enters { sdy_text::IN_SHARDINGS } else { sdy_text::OUT_SHARDINGS };
                 let text = attr(name)?;
-                let shardings = sdy_text::per_value(self.module, text).map_err(failed(name, text))?;
-                let count = self.module.ops[op].operands.len();
-                if shardings.len() != count || self.module.ops[op].results.len() != count {
+                let shardings = sdy_text::per_value(self.rw.module, text).map_err(failed(name, text))?;
+                let count = self.rw.module.ops[op].operands.len();
+                if shardings.len() != count || self.rw.module.ops[op].results.len() != count {
                     let message = format!("@{target} has {count} operands and {} shardings", shardings.len());
                     return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
                 }
                 let text = attr(sdy_text::MANUAL_AXES)?;
                 let mesh = shardings.first().map_or(self.home.mesh, |s| s.mesh);
-                let axes = sdy_text::manual_axes(self.module, mesh, text)
+                let axes = sdy_text::manual_axes(self.rw.module, mesh, text)
                     .map_err(failed(sdy_text::MANUAL_AXES, text))?;
                 let crossing = Crossing { enters, inner: None, outer: None, added: Some(axes), shardings };
                 self.crossings.insert(op, crossing);
-                out.push(op);
             }
             "xla.sdy.ShardingGroup" => {
                 let text = attr(sdy_text::GROUP_ID)?;
                 let id = sdy_text::integer(text).map_err(failed(sdy_text::GROUP_ID, text))?;
-                if self.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
+                if self.rw.module.ops[op].results.iter().any(|&r| !self.uses.of(r).is_empty()) {
                     let message = format!("the result of @{target} is used");
                     return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
                 }
-                let operand = self.module.ops[op].operands.first().copied();
-                out.extend(operand.map(|operand| self.group_op(operand, ShardGroup::As(id), span)));
+                let operand = self.rw.module.ops[op].operands.first().copied();
+                if let Some(operand) = operand {
+                    let group = self.group_op(operand, ShardGroup::As(id), span);
+                    self.rw.insert(group);
+                }
+                self.rw.erase();
             }
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
@@ -209,10 +210,9 @@ impl Import<'_> {
                     Some(3) => "BOTH",
                     _ => text,
                 };
-                self.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
-                out.push(op);
+                self.rw.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
             }
-            _ => out.push(op),
+            _ => {}
         }
         Ok(())
     }
@@ -224,15 +224,14 @@ impl Import<'_> {
         func: FuncId,
         (operand, result): (ValueId, ValueId),
         sharding: TensorSharding,
-        out: &mut Vec<OpId>,
     ) {
-        let count = self.module.funcs[func].results.len();
-        let id = self.module.shardings.intern(sharding.clone());
+        let count = self.rw.module.funcs[func].results.len();
+        let id = self.rw.module.shardings.intern(sharding.clone());
         // The table is from before the rewriting, which leaves operands as they are.
         let mut elsewhere = false;
         for &(user, i) in self.uses.of(result) {
             if self.terminator == Some(user) {
-                let list = &mut self.module.funcs[func].res_shardings;
+                let list = &mut self.rw.module.funcs[func].res_shardings;
                 list.resize(count, PackedOption::default());
                 if let Some(slot) = list.get_mut(i as usize) {
                     *slot = id.into();
@@ -246,7 +245,7 @@ impl Import<'_> {
             for dim in &mut open.dims {
                 dim.open = true;
             }
-            self.constrain(op, open, out);
+            self.constrain(op, open);
         } else {
             self.replace(result, operand);
         }

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, AttrDict, AxisList, AxisRef, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind, RegionId,
-    ShardingId, TensorSharding, TypeId, ValueId, ValueMap,
+    Attr, AttrDict, AxisList, AxisRef, Build, CustomCallSpec, Diagnostic, Mesh, Module, OpId, OpKind,
+    RegionId, Rewriter, ShardingId, TensorSharding, TypeId, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -114,9 +114,7 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         }
         devices = devices.max(n);
     }
-    let mut export = Export { module, replaced: ValueMap::new() };
-    export.funcs();
-    export.resolve_uses();
+    Export { rw: Rewriter::new(module) }.funcs();
     module.shardings.clear_values();
     module.mesh_names.clear();
     for (name, n) in [("mhlo.num_partitions", devices as i64), ("mhlo.num_replicas", 1)] {
@@ -126,29 +124,28 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 }
 
 struct Export<'m> {
-    module: &'m mut Module,
-    replaced: ValueMap,
+    rw: Rewriter<'m>,
 }
 
 impl Export<'_> {
     fn funcs(&mut self) {
         let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
-        for id in callers_first(self.module) {
-            let context = contexts.get(&self.module.funcs[id].name).cloned().unwrap_or_default();
-            if let Some(body) = self.module.funcs[id].body {
-                for (i, arg) in self.module.regions[body].args.clone().into_iter().enumerate() {
-                    let text = self.module.shardings.of(arg).map(|s| self.text(s, &context));
-                    let attrs = self.module.funcs[id].arg_attrs.get_mut(i);
+        for id in callers_first(self.rw.module) {
+            let context = contexts.get(&self.rw.module.funcs[id].name).cloned().unwrap_or_default();
+            if let Some(body) = self.rw.module.funcs[id].body {
+                for (i, arg) in self.rw.module.regions[body].args.clone().into_iter().enumerate() {
+                    let text = self.rw.module.shardings.of(arg).map(|s| self.text(s, &context));
+                    let attrs = self.rw.module.funcs[id].arg_attrs.get_mut(i);
                     if let (Some(text), Some(attrs)) = (text, attrs) {
                         attrs.set(SHARDING, text);
                     }
                 }
                 self.regions(body, context.clone(), &mut contexts);
             }
-            let results = std::mem::take(&mut self.module.funcs[id].res_shardings);
+            let results = std::mem::take(&mut self.rw.module.funcs[id].res_shardings);
             for (i, sharding) in results.iter().enumerate() {
                 let text = sharding.expand().map(|s| self.text(s, &context));
-                let attrs = self.module.funcs[id].res_attrs.get_mut(i);
+                let attrs = self.rw.module.funcs[id].res_attrs.get_mut(i);
                 if let (Some(text), Some(attrs)) = (text, attrs) {
                     attrs.set(SHARDING, text);
                 }
@@ -157,92 +154,92 @@ impl Export<'_> {
     }
 
     fn text(&self, sharding: ShardingId, manual: &[AxisRef]) -> Attr {
-        let sharding = self.module.shardings.get(sharding);
-        Attr::Str(to_hlo(&self.module.meshes[sharding.mesh], sharding, manual).to_string().into())
+        let sharding = self.rw.module.shardings.get(sharding);
+        Attr::Str(to_hlo(&self.rw.module.meshes[sharding.mesh], sharding, manual).to_string().into())
     }
 
     fn regions(&mut self, body: RegionId, context: AxisList, contexts: &mut FxHashMap<Box<str>, AxisList>) {
         let mut regions = vec![(body, context)];
         while let Some((region, context)) = regions.pop() {
-            let mut out = Vec::new();
-            // Operations that are still to come, the next one last, with the axes that are manual around them.
-            let ops = std::mem::take(&mut self.module.regions[region].ops);
-            let mut rest: Vec<(Step, AxisList)> =
-                ops.into_iter().rev().map(|op| (Step::Op(op), context.clone())).collect();
-            while let Some((step, context)) = rest.pop() {
-                let op = match step {
-                    Step::Op(op) => op,
-                    Step::Leave(op) => {
-                        self.leave(op, &context, &mut out);
-                        continue;
-                    }
-                };
-                if let OpKind::Call { callee } = &self.module.ops[op].kind {
-                    contexts.entry(callee.clone()).or_insert_with(|| context.clone());
-                }
-                if let OpKind::ManualComputation(spec) = &self.module.ops[op].kind {
-                    let mut inside = context.clone();
-                    inside.extend(spec.manual_axes.iter().copied());
-                    self.enter(op, &context, &inside, &mut out);
-                    rest.push((Step::Leave(op), context));
-                    let body = self.module.ops[op].regions.first().copied();
-                    let ops = body.map(|body| self.module.regions[body].ops.clone()).unwrap_or_default();
-                    let inner =
-                        ops.into_iter().filter(|&op| !matches!(self.module.ops[op].kind, OpKind::Return));
-                    let inner: Vec<_> = inner.map(|op| (Step::Op(op), inside.clone())).collect();
-                    rest.extend(inner.into_iter().rev());
-                    continue;
-                }
-                // What combines single elements is not sharded.
-                if has_program_regions(&self.module.ops[op].kind) {
-                    regions.extend(self.module.ops[op].regions.iter().map(|&r| (r, context.clone())));
-                }
-                self.op(op, &context, &mut out);
+            self.region(region, &context, &mut regions, contexts);
+        }
+        // What is read in regions of other kinds is replaced too.
+        self.rw.rewrite_under(body);
+    }
+
+    /// Writes a region; program regions in it are added to `regions`, with the axes that are manual around them.
+    fn region(
+        &mut self,
+        region: RegionId,
+        context: &AxisList,
+        regions: &mut Vec<(RegionId, AxisList)>,
+        contexts: &mut FxHashMap<Box<str>, AxisList>,
+    ) {
+        self.rw.enter(region);
+        while let Some(op) = self.rw.next_op() {
+            let data = &self.rw.module.ops[op];
+            if let OpKind::Call { callee } = &data.kind {
+                contexts.entry(callee.clone()).or_insert_with(|| context.clone());
             }
-            self.module.regions[region].ops = out;
+            if let OpKind::ManualComputation(spec) = &data.kind {
+                let mut inside = context.clone();
+                inside.extend(spec.manual_axes.iter().copied());
+                let body = data.regions.first().copied();
+                self.enter(op, context, &inside);
+                let mut returned = SmallVec::new();
+                if let Some(body) = body {
+                    self.region(body, &inside, regions, contexts);
+                    returned = self.rw.splice(body);
+                }
+                self.leave(op, context, &inside, &returned);
+                self.rw.erase();
+                continue;
+            }
+            // What combines single elements is not sharded.
+            if has_program_regions(&data.kind) {
+                regions.extend(data.regions.iter().map(|&r| (r, context.clone())));
+            }
+            self.op(op, context);
         }
     }
 
-    fn op(&mut self, op: OpId, manual: &[AxisRef], out: &mut Vec<OpId>) {
-        let data = &self.module.ops[op];
+    fn op(&mut self, op: OpId, manual: &[AxisRef]) {
+        let data = &self.rw.module.ops[op];
         let constraint = match &data.kind {
             OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
             OpKind::MeshCollective(collective) => Some(collective.out),
             OpKind::PropagationBarrier { .. } => {
-                if let (Some(&operand), Some(&result)) = (data.operands.first(), data.results.first()) {
-                    self.replaced.insert(result, operand);
-                }
-                return;
+                let operands = data.operands.clone();
+                return self.rw.replace(&operands);
             }
             OpKind::ShardingGroup { id } => {
                 let leaf = Leaf { kind: LeafKind::Unknown, group: Some(ShardGroup::As(*id)) };
                 if let Some(&operand) = data.operands.first() {
-                    let ty = self.module.values[operand].ty;
+                    let ty = self.rw.module.values[operand].ty;
                     let text = Attr::Str(leaf.to_string().into());
-                    let new = self.call("Sharding", operand, ty, text, &[], op, out);
-                    if let Some(def) = self.module.def_op(new)
-                        && let OpKind::CustomCall(call) = &mut self.module.ops[def].kind
+                    let new = self.call("Sharding", operand, ty, text, &[]);
+                    if let Some(def) = self.rw.module.def_op(new)
+                        && let OpKind::CustomCall(call) = &mut self.rw.module.ops[def].kind
                     {
                         // Nothing uses it, but it says something.
                         call.props.set("has_side_effect", Attr::Bool(true));
                     }
                 }
-                return;
+                return self.rw.erase();
             }
             _ => None,
         };
         if let Some(id) = constraint {
             let text = self.text(id, manual);
-            let kind = call_kind("Sharding", &open_dims(self.module.shardings.get(id)));
-            let data = &mut self.module.ops[op];
+            let kind = call_kind("Sharding", &open_dims(self.rw.module.shardings.get(id)));
+            let data = &mut self.rw.module.ops[op];
             data.kind = kind;
             data.attrs.set(SHARDING, text);
-            out.push(op);
             return;
         }
         let results = data.results.clone();
-        let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.module, op);
-        let said = |&r: &ValueId| self.module.shardings.of(r).is_some();
+        let fixed = !matches!(data.kind, OpKind::While) || keeps_its_values(self.rw.module, op);
+        let said = |&r: &ValueId| self.rw.module.shardings.of(r).is_some();
         // Constants are the same everywhere.
         let local =
             self.all_manual(manual) && !results.is_empty() && !matches!(data.kind, OpKind::Constant(_));
@@ -252,31 +249,29 @@ impl Export<'_> {
                 Ok([leaf]) => HloSharding::Single(leaf),
                 Err(leaves) => HloSharding::Tuple(leaves),
             };
-            self.module.ops[op].attrs.set(SHARDING, Attr::Str(sharding.to_string().into()));
+            self.rw.module.ops[op].attrs.set(SHARDING, Attr::Str(sharding.to_string().into()));
         }
-        out.push(op);
     }
 
     /// Whether these are all axes there are.
     fn all_manual(&self, manual: &[AxisRef]) -> bool {
-        let mut meshes = self.module.mesh_names.values().map(|&id| &self.module.meshes[id]);
+        let mut meshes = self.rw.module.mesh_names.values().map(|&id| &self.rw.module.meshes[id]);
         !manual.is_empty() && meshes.all(|mesh| mesh.is_maximal() || mesh.axes.len() == manual.len())
     }
 
     fn leaf(&self, value: ValueId, manual: &[AxisRef]) -> Leaf {
-        let kind = match self.module.shardings.sharding_of(value) {
-            Some(sharding) => match to_hlo(&self.module.meshes[sharding.mesh], sharding, manual) {
+        let kind = match self.rw.module.shardings.sharding_of(value) {
+            Some(sharding) => match to_hlo(&self.rw.module.meshes[sharding.mesh], sharding, manual) {
                 HloSharding::Single(leaf) => leaf.kind,
                 HloSharding::Tuple(_) => LeafKind::Unknown,
             },
             None if self.all_manual(manual) => LeafKind::Manual,
-            None if self.module.stored(value).is_some() => LeafKind::Unknown,
+            None if self.rw.module.stored(value).is_some() => LeafKind::Unknown,
             None => LeafKind::Replicated,
         };
         Leaf { kind, group: None }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what a call is made of")]
     fn call(
         &mut self,
         target: &str,
@@ -284,20 +279,15 @@ impl Export<'_> {
         ty: TypeId,
         sharding: Attr,
         open: &[usize],
-        at: OpId,
-        out: &mut Vec<OpId>,
     ) -> ValueId {
-        let op = self.module.add_op(call_kind(target, open), &[operand], &[ty], &[]);
-        let (span, loc) = (self.module.ops[at].span, self.module.ops[at].loc);
-        let data = &mut self.module.ops[op];
-        (data.span, data.loc) = (span, loc);
+        let op = self.rw.op(call_kind(target, open), &[operand], &[ty], &[]);
+        let data = &mut self.rw.module.ops[op];
         data.attrs.set(SHARDING, sharding);
-        out.push(op);
         data.results[0]
     }
 
     fn spec(&self, op: OpId) -> (Vec<ShardingId>, Vec<ShardingId>, AxisList) {
-        match &self.module.ops[op].kind {
+        match &self.rw.module.ops[op].kind {
             OpKind::ManualComputation(spec) => {
                 (spec.in_shardings.clone(), spec.out_shardings.clone(), spec.manual_axes.clone())
             }
@@ -306,63 +296,45 @@ impl Export<'_> {
     }
 
     /// The operands of a manual computation as its body sees them.
-    fn enter(&mut self, op: OpId, context: &[AxisRef], inside: &[AxisRef], out: &mut Vec<OpId>) {
+    fn enter(&mut self, op: OpId, context: &[AxisRef], inside: &[AxisRef]) {
         let (shardings, _, manual) = self.spec(op);
-        let operands = self.module.ops[op].operands.clone();
-        let Some(&region) = self.module.ops[op].regions.first() else { return };
-        let args = self.module.regions[region].args.clone();
+        let operands = self.rw.module.ops[op].operands.clone();
+        let Some(&region) = self.rw.module.ops[op].regions.first() else { return };
+        let args = self.rw.module.regions[region].args.clone();
         for ((operand, arg), id) in operands.into_iter().zip(args).zip(shardings) {
-            if self.module.stored(operand).is_none() {
-                self.replaced.insert(arg, operand);
+            if self.rw.module.stored(operand).is_none() {
+                self.rw.stand_for(arg, operand);
                 continue;
             }
-            let sharding = self.module.shardings.get(id).clone();
+            let sharding = self.rw.module.shardings.get(id).clone();
             let open = open_dims(&sharding);
-            let ty = self.module.values[operand].ty;
+            let ty = self.rw.module.values[operand].ty;
             let text = self.text(id, context);
-            let whole = self.call("Sharding", operand, ty, text, &open, op, out);
-            let local = self.module.shardings.intern(without(&sharding, &manual));
-            let (ty, text) = (self.module.values[arg].ty, self.text(local, inside));
-            let new = self.call("SPMDFullToShardShape", whole, ty, text, &open, op, out);
-            self.replaced.insert(arg, new);
+            let whole = self.call("Sharding", operand, ty, text, &open);
+            let local = self.rw.module.shardings.intern(without(&sharding, &manual));
+            let (ty, text) = (self.rw.module.values[arg].ty, self.text(local, inside));
+            let new = self.call("SPMDFullToShardShape", whole, ty, text, &open);
+            self.rw.stand_for(arg, new);
         }
     }
 
     /// The results of a manual computation as the program around it sees them.
-    fn leave(&mut self, op: OpId, context: &[AxisRef], out: &mut Vec<OpId>) {
+    fn leave(&mut self, op: OpId, context: &[AxisRef], inside: &[AxisRef], returned: &[ValueId]) {
         let (_, shardings, manual) = self.spec(op);
-        let inside: AxisList = context.iter().chain(&manual).copied().collect();
-        let results = self.module.ops[op].results.clone();
-        let body = self.module.ops[op].regions.first().copied();
-        let terminator = body.and_then(|body| self.module.terminator(body));
-        let returned = terminator.map(|op| self.module.ops[op].operands.clone()).unwrap_or_default();
-        for ((result, value), id) in results.into_iter().zip(returned).zip(shardings) {
-            if self.module.stored(result).is_none() {
-                self.replaced.insert(result, value);
+        let results = self.rw.module.ops[op].results.clone();
+        for ((result, &value), id) in results.into_iter().zip(returned).zip(shardings) {
+            if self.rw.module.stored(result).is_none() {
+                self.rw.stand_for(result, value);
                 continue;
             }
-            let sharding = self.module.shardings.get(id).clone();
+            let sharding = self.rw.module.shardings.get(id).clone();
             let open = open_dims(&sharding);
-            let local = self.module.shardings.intern(without(&sharding, &manual));
-            let (ty, text) = (self.module.values[value].ty, self.text(local, &inside));
-            let held = self.call("Sharding", value, ty, text, &open, op, out);
-            let (ty, text) = (self.module.values[result].ty, self.text(id, context));
-            let new = self.call("SPMDShardToFullShape", held, ty, text, &open, op, out);
-            self.replaced.insert(result, new);
-        }
-    }
-
-    fn resolve_uses(&mut self) {
-        let bodies: Vec<RegionId> = self.module.bodies().collect();
-        for op in bodies.into_iter().flat_map(|body| self.module.walk(body)).collect::<Vec<_>>() {
-            let resolve = |mut value: ValueId| {
-                while self.replaced.get(value) != value {
-                    value = self.replaced.get(value);
-                }
-                value
-            };
-            let operands = self.module.ops[op].operands.iter().map(|&v| resolve(v)).collect();
-            self.module.ops[op].operands = operands;
+            let local = self.rw.module.shardings.intern(without(&sharding, &manual));
+            let (ty, text) = (self.rw.module.values[value].ty, self.text(local, inside));
+            let held = self.call("Sharding", value, ty, text, &open);
+            let (ty, text) = (self.rw.module.values[result].ty, self.text(id, context));
+            let new = self.call("SPMDShardToFullShape", held, ty, text, &open);
+            self.rw.stand_for(result, new);
         }
     }
 }
@@ -375,13 +347,6 @@ fn keeps_its_values(module: &Module, op: OpId) -> bool {
     let returned = module.terminator(body).map(|end| module.ops[end].operands.as_slice()).unwrap_or_default();
     let unchanged = module.regions[body].args.iter().zip(returned).any(|(arg, value)| arg == value);
     !unchanged && inputs(module, op).len() == data.operands.len()
-}
-
-enum Step {
-    /// An operation.
-    Op(OpId),
-    /// The end of a manual computation.
-    Leave(OpId),
 }
 
 fn call_kind(target: &str, open: &[usize]) -> OpKind {

@@ -7,8 +7,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Attr, AttrDict, AxisList, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, Uses, ValueId, ValueMap,
+    Attr, AttrDict, AxisList, Build, Class, Diagnostic, FuncId, Mesh, Module, OpId, OpKind, PackedOption,
+    Rewriter, ShardingId, Span, TensorSharding, Uses, ValueId, ValueMap,
 };
 
 use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, strings};
@@ -54,31 +54,34 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
     let (home_mesh, instead) = home(module, &texts, mesh)?;
     let home = Home::new(module, home_mesh);
     let uses = module.uses();
-    let mut import = Import {
-        module,
-        home,
-        texts,
-        replaced: ValueMap::new(),
-        crossings: FxHashMap::default(),
-        marked: FxHashMap::default(),
-        formed: FxHashSet::default(),
-        terminator: None,
-        uses,
-        errors: Vec::new(),
+    let errors = {
+        let mut import = Import {
+            rw: Rewriter::new(module),
+            home,
+            texts,
+            replaced: ValueMap::new(),
+            crossings: FxHashMap::default(),
+            marked: FxHashMap::default(),
+            formed: FxHashSet::default(),
+            terminator: None,
+            uses,
+            errors: Vec::new(),
+        };
+        import.module_attrs();
+        let order = manual::callers_first(import.rw.module);
+        for &func in &order {
+            import.func(func);
+        }
+        import.replaced.resolve_all(import.rw.module);
+        if import.errors.is_empty() {
+            manual::form_all(&mut import, &order);
+            import.replaced.resolve_all(import.rw.module);
+            manual::inline_bodies(import.rw.module)?;
+        }
+        import.errors
     };
-    import.module_attrs();
-    let order = manual::callers_first(import.module);
-    for &func in &order {
-        import.func(func);
-    }
-    import.resolve_uses();
-    if import.errors.is_empty() {
-        manual::form_all(&mut import, &order);
-        import.resolve_uses();
-        manual::inline_bodies(import.module)?;
-    }
-    if !import.errors.is_empty() {
-        return Err(import.errors);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     if let (Some(mesh), Some(by)) = (mesh, instead) {
         remesh::replace(module, mesh, by)?;
@@ -104,7 +107,7 @@ pub(super) struct Crossing {
 
 /// The state of an import.
 pub(super) struct Import<'m> {
-    pub(super) module: &'m mut Module,
+    pub(super) rw: Rewriter<'m>,
     pub(super) home: Home,
     pub(super) texts: Texts,
     /// What stands for values that are gone.
@@ -134,10 +137,10 @@ pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -
 impl Import<'_> {
     /// Shardings of parameters and results that the module gives for its entry function.
     fn module_attrs(&mut self) {
-        let entry = self.module.entry();
+        let entry = self.rw.module.entry();
         let mut move_to = |name: &str, arguments: bool| {
-            let Some(attr) = self.module.attrs.remove(name) else { return };
-            let Some(func) = entry.map(|id| &mut self.module.funcs[id]) else { return };
+            let Some(attr) = self.rw.module.attrs.remove(name) else { return };
+            let Some(func) = entry.map(|id| &mut self.rw.module.funcs[id]) else { return };
             let count = if arguments { func.params.len() } else { func.results.len() };
             let list = if arguments { &mut func.arg_attrs } else { &mut func.res_attrs };
             list.resize(count, AttrDict::new());
@@ -167,102 +170,101 @@ impl Import<'_> {
         move_to("mhlo.spmd_parameters_shardings", true);
         move_to("mhlo.spmd_output_sharding", false);
         for (name, arguments) in [(sdy_text::TUPLE_ARGS, true), (sdy_text::TUPLE_RESULTS, false)] {
-            let Some(text) = sdy_text::frontend(&self.module.attrs, name).map(str::to_owned) else {
+            let Some(text) = sdy_text::frontend(&self.rw.module.attrs, name).map(str::to_owned) else {
                 continue;
             };
-            match (sdy_text::per_value(self.module, &text), entry) {
+            match (sdy_text::per_value(self.rw.module, &text), entry) {
                 (Err(error), _) => self.errors.push(sdy_error(name, &text, &error, Span::NONE)),
                 (Ok(_), None) => {}
                 (Ok(list), Some(func)) => {
                     let ids: Vec<ShardingId> =
-                        list.into_iter().map(|s| self.module.shardings.intern(s)).collect();
+                        list.into_iter().map(|s| self.rw.module.shardings.intern(s)).collect();
                     let args =
-                        self.module.funcs[func].body.map(|body| self.module.regions[body].args.clone());
+                        self.rw.module.funcs[func].body.map(|body| self.rw.module.regions[body].args.clone());
                     let count = if arguments {
                         args.as_ref().map_or(0, Vec::len)
                     } else {
-                        self.module.funcs[func].results.len()
+                        self.rw.module.funcs[func].results.len()
                     };
                     if ids.len() != count {
                         let message = format!("{name} has {} shardings for {count} values", ids.len());
                         self.errors.push(Diagnostic::invalid("SH0344", message));
                     } else if arguments {
                         for (arg, id) in args.unwrap_or_default().into_iter().zip(ids) {
-                            self.module.shardings.set(arg, Some(id));
+                            self.rw.module.shardings.set(arg, Some(id));
                         }
                     } else {
-                        self.module.funcs[func].res_shardings =
+                        self.rw.module.funcs[func].res_shardings =
                             ids.into_iter().map(PackedOption::from).collect();
                     }
                 }
             }
         }
-        sdy_text::drop_all(&mut self.module.attrs);
+        sdy_text::drop_all(&mut self.rw.module.attrs);
     }
 
     fn func(&mut self, id: FuncId) {
-        let span = self.module.funcs[id].span;
-        let name = self.module.funcs[id].name.clone();
-        let is_entry = self.module.entry() == Some(id);
-        let Some(body) = self.module.funcs[id].body else {
+        let span = self.rw.module.funcs[id].span;
+        let name = self.rw.module.funcs[id].name.clone();
+        let is_entry = self.rw.module.entry() == Some(id);
+        let Some(body) = self.rw.module.funcs[id].body else {
             // A declaration says nothing of how it is called.
-            let data = &mut self.module.funcs[id];
+            let data = &mut self.rw.module.funcs[id];
             for attrs in data.arg_attrs.iter_mut().chain(&mut data.res_attrs) {
                 attrs.remove(SHARDING);
                 sdy_text::drop_all(attrs);
             }
             return;
         };
-        let args = self.module.regions[body].args.clone();
+        let args = self.rw.module.regions[body].args.clone();
         let mut first: Vec<OpId> = Vec::new();
         for (i, &arg) in args.iter().enumerate() {
-            let mut attrs = std::mem::take(match self.module.funcs[id].arg_attrs.get_mut(i) {
+            let mut attrs = std::mem::take(match self.rw.module.funcs[id].arg_attrs.get_mut(i) {
                 Some(attrs) => attrs,
                 None => continue,
             });
             let what = || format!("argument {i} of @{name}");
             if let Some((sharding, group)) = self.of_value(&mut attrs, arg, span, is_entry, &what) {
                 // What Shardy says counts.
-                if let Some(sharding) = sharding.filter(|_| self.module.shardings.of(arg).is_none()) {
-                    let sharding = self.module.shardings.intern(sharding);
-                    self.module.shardings.set(arg, Some(sharding));
+                if let Some(sharding) = sharding.filter(|_| self.rw.module.shardings.of(arg).is_none()) {
+                    let sharding = self.rw.module.shardings.intern(sharding);
+                    self.rw.module.shardings.set(arg, Some(sharding));
                 }
                 first.extend(group.map(|group| self.group_op(arg, group, span)));
             }
-            self.module.funcs[id].arg_attrs[i] = attrs;
+            self.rw.module.funcs[id].arg_attrs[i] = attrs;
         }
-        self.terminator = self.module.terminator(body);
-        let returned = self.terminator.map(|op| self.module.ops[op].operands.clone());
+        self.terminator = self.rw.module.terminator(body);
+        let returned = self.terminator.map(|op| self.rw.module.ops[op].operands.clone());
         for (i, value) in returned.unwrap_or_default().into_iter().enumerate() {
-            let mut attrs = std::mem::take(match self.module.funcs[id].res_attrs.get_mut(i) {
+            let mut attrs = std::mem::take(match self.rw.module.funcs[id].res_attrs.get_mut(i) {
                 Some(attrs) => attrs,
                 None => continue,
             });
             let what = || format!("result {i} of @{name}");
             if let Some((Some(sharding), _)) = self.of_value(&mut attrs, value, span, is_entry, &what) {
-                let sharding = self.module.shardings.intern(sharding);
-                let results = self.module.funcs[id].results.len();
-                let list = &mut self.module.funcs[id].res_shardings;
+                let sharding = self.rw.module.shardings.intern(sharding);
+                let results = self.rw.module.funcs[id].results.len();
+                let list = &mut self.rw.module.funcs[id].res_shardings;
                 list.resize(results, PackedOption::default());
                 if let Some(slot) = list.get_mut(i).filter(|slot| slot.is_none()) {
                     *slot = sharding.into();
                 }
             }
-            self.module.funcs[id].res_attrs[i] = attrs;
+            self.rw.module.funcs[id].res_attrs[i] = attrs;
         }
         let mut regions = vec![body];
         while let Some(region) = regions.pop() {
-            let ops = std::mem::take(&mut self.module.regions[region].ops);
-            let mut out = std::mem::take(&mut first);
-            for op in ops {
-                regions.extend(self.module.ops[op].regions.iter().copied());
+            self.rw.enter(region);
+            first.drain(..).for_each(|group| self.rw.insert(group));
+            while let Some(op) = self.rw.next_op() {
+                regions.extend(self.rw.module.ops[op].regions.iter().copied());
                 let before = self.errors.len();
-                self.op(op, id, &mut out);
+                self.op(op, id);
                 for error in &mut self.errors[before..] {
-                    error.user_loc = self.module.user_loc(op);
+                    error.user_loc = self.rw.module.user_loc(op);
                 }
             }
-            self.module.regions[region].ops = out;
         }
     }
 
@@ -278,7 +280,7 @@ impl Import<'_> {
         let old = attrs.remove(SHARDING);
         if let Some(text) = sdy_text::frontend(attrs, sdy_text::SHARDING).map(str::to_owned) {
             sdy_text::drop_all(attrs);
-            return match sdy_text::sharding(self.module, &text) {
+            return match sdy_text::sharding(self.rw.module, &text) {
                 Ok(sharding) => Some((Some(sharding), None)),
                 Err(error) => {
                     self.errors.push(sdy_error(sdy_text::SHARDING, &text, &error, span));
@@ -289,7 +291,7 @@ impl Import<'_> {
         sdy_text::drop_all(attrs);
         let Some(Attr::Str(text)) = old else { return None };
         let sharding = self.texts.get(&*text).map(|found| found.sharding.clone())?;
-        let Some(rank) = self.module.stored(value).map(shardc_ir::TensorType::rank) else {
+        let Some(rank) = self.rw.module.stored(value).map(shardc_ir::TensorType::rank) else {
             self.of_no_tensor(&text, &sharding, span, what);
             return None;
         };
@@ -352,7 +354,7 @@ impl Import<'_> {
         what: &dyn Fn() -> String,
     ) -> Option<Placed> {
         let open = |d: usize| open.contains(&(d as i64));
-        match self.home.place(self.module, leaf, rank, &open) {
+        match self.home.place(self.rw.module, leaf, rank, &open) {
             Ok(placed) => Some(placed),
             Err(why) => {
                 self.misfit(text, span, what, &why);
@@ -363,18 +365,17 @@ impl Import<'_> {
 
     pub(super) fn group_op(&mut self, value: ValueId, group: ShardGroup, span: Span) -> OpId {
         let (ShardGroup::As(id) | ShardGroup::Like(id)) = group;
-        let op = self.module.add_op(OpKind::ShardingGroup { id }, &[value], &[], &[]);
-        self.module.ops[op].span = span;
+        let op = self.rw.module.add_op(OpKind::ShardingGroup { id }, &[value], &[], &[]);
+        self.rw.module.ops[op].span = span;
         op
     }
 
-    /// An operation; what stands for it goes to `out`.
-    fn op(&mut self, op: OpId, func: FuncId, out: &mut Vec<OpId>) {
-        let data = &mut self.module.ops[op];
+    /// Reads the annotations of the operation at hand.
+    fn op(&mut self, op: OpId, func: FuncId) {
+        let data = &mut self.rw.module.ops[op];
         let old = data.attrs.remove(SHARDING);
         let sdy = sdy_text::has_any(&data.attrs);
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
-            out.push(op);
             return;
         }
         let frontend = std::mem::take(&mut data.attrs);
@@ -385,24 +386,21 @@ impl Import<'_> {
             _ => None,
         };
         if let Some(rule) = sdy_text::frontend(&frontend, sdy_text::RULE) {
-            self.module.ops[op].attrs.set(crate::rules::SHARDING_RULE_ATTR, Attr::Raw(rule.into()));
+            self.rw.module.ops[op].attrs.set(crate::rules::SHARDING_RULE_ATTR, Attr::Raw(rule.into()));
         }
-        let target = match &self.module.ops[op].kind {
+        let target = match &self.rw.module.ops[op].kind {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
             OpKind::Opaque(spec) if &*spec.name == "mhlo.copy" => "Sharding".into(),
             _ => {
-                out.push(op);
-                self.annotated(op, text.as_deref(), out);
+                self.rw.keep();
+                self.annotated(op, text.as_deref());
                 return;
             }
         };
         let done = match &*target {
-            "Sharding" => self.constraint(op, text.as_deref(), &frontend, out),
-            "SPMDFullToShardShape" | "SPMDShardToFullShape" => {
-                out.push(op);
-                self.crossing(op, text.as_deref(), &target)
-            }
-            _ => self.shardy_call(op, func, &target, &frontend, out),
+            "Sharding" => self.constraint(op, text.as_deref(), &frontend),
+            "SPMDFullToShardShape" | "SPMDShardToFullShape" => self.crossing(op, text.as_deref(), &target),
+            _ => self.shardy_call(op, func, &target, &frontend),
         };
         if let Err(error) = done {
             self.errors.push(*error);
@@ -410,15 +408,15 @@ impl Import<'_> {
     }
 
     /// The sharding of each result of an operation.
-    fn annotated(&mut self, op: OpId, text: Option<&str>, out: &mut Vec<OpId>) {
+    fn annotated(&mut self, op: OpId, text: Option<&str>) {
         let Some(text) = text else { return };
         let Some(sharding) = self.texts.get(text).map(|found| found.sharding.clone()) else { return };
-        let (results, span) = (self.module.ops[op].results.clone(), self.module.ops[op].span);
-        let name = self.module.ops[op].kind.title().into_owned();
+        let (results, span) = (self.rw.module.ops[op].results.clone(), self.rw.module.ops[op].span);
+        let name = self.rw.module.ops[op].kind.title().into_owned();
         let leaves = match sharding {
             HloSharding::Single(leaf) => vec![leaf; results.len()],
             HloSharding::Tuple(leaves) if leaves.len() == results.len() => leaves,
-            sharding if results.iter().any(|&r| self.module.stored(r).is_none()) || results.is_empty() => {
+            sharding if results.iter().any(|&r| self.rw.module.stored(r).is_none()) || results.is_empty() => {
                 self.of_no_tensor(text, &sharding, span, &|| name.clone());
                 return;
             }
@@ -430,7 +428,7 @@ impl Import<'_> {
         };
         for (i, (&result, leaf)) in results.iter().zip(&leaves).enumerate() {
             let what = || format!("result {i} of {name}");
-            let Some(rank) = self.module.stored(result).map(shardc_ir::TensorType::rank) else {
+            let Some(rank) = self.rw.module.stored(result).map(shardc_ir::TensorType::rank) else {
                 self.of_no_tensor(text, &HloSharding::Single(leaf.clone()), span, &what);
                 continue;
             };
@@ -440,49 +438,29 @@ impl Import<'_> {
             }
             let says_nothing = matches!(leaf.kind, LeafKind::Unknown) || self.is_local(&placed);
             if !says_nothing {
-                let id = self.module.shardings.intern(placed.sharding);
-                self.module.shardings.set(result, Some(id));
+                let id = self.rw.module.shardings.intern(placed.sharding);
+                self.rw.module.shardings.set(result, Some(id));
             }
             if let Some(group) = leaf.group {
-                out.push(self.group_op(result, group, span));
+                let group = self.group_op(result, group, span);
+                self.rw.insert(group);
             }
         }
     }
 
-    /// `value` stands for `result`.
+    /// `value` stands for `result` of the operation at hand, which goes.
     pub(super) fn replace(&mut self, result: ValueId, value: ValueId) {
         // What stands for the value itself is known: it comes before.
         let value = self.replaced.get(value);
         self.replaced.insert(result, value);
+        self.rw.erase();
     }
 
     /// Whether every axis is manual, so that nothing is left to shard.
     pub(super) fn is_local(&self, placed: &Placed) -> bool {
-        let mesh = &self.module.meshes[placed.sharding.mesh];
+        let mesh = &self.rw.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
             && placed.manual.iter().all(|axis| axis.sub.is_none())
-    }
-
-    /// Replaces values that are gone by what stands for them.
-    pub(super) fn resolve_uses(&mut self) {
-        let resolve = |mut value: ValueId| {
-            // Each step goes to an older value, or to the result of a manual computation, once.
-            for _ in 0..self.module.values.len() {
-                let next = self.replaced.get(value);
-                if next == value {
-                    break;
-                }
-                value = next;
-            }
-            value
-        };
-        let bodies: Vec<RegionId> = self.module.bodies().collect();
-        for body in bodies {
-            for op in self.module.walk(body) {
-                let operands = self.module.ops[op].operands.iter().map(|&v| resolve(v)).collect();
-                self.module.ops[op].operands = operands;
-            }
-        }
     }
 }

@@ -12,7 +12,7 @@ use crate::gspmd::export::without;
 impl Former<'_, '_> {
     /// The sharding of a value that enters, and the value itself without its constraint.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
-        let module = &*self.import.module;
+        let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
             if let OpKind::ShardingConstraint(id) = module.ops[def].kind {
                 let sharding = module.shardings.get(id).clone();
@@ -55,7 +55,7 @@ impl Former<'_, '_> {
         whole: ValueId,
         local: ValueId,
     ) -> Res<ShardingId> {
-        let module = &mut *self.import.module;
+        let module = &mut *self.import.rw.module;
         let mesh = &module.meshes[sharding.mesh];
         let is_manual = |axis: &AxisRef| manual.iter().any(|m| m.axis == axis.axis);
         if let (Some(whole), Some(local)) = (module.stored(whole), module.stored(local)) {
@@ -93,7 +93,7 @@ impl Former<'_, '_> {
         manual: &[AxisRef],
         members: &mut Vec<OpId>,
     ) -> ValueId {
-        let module = &*self.import.module;
+        let module = &*self.import.rw.module;
         let Some(def) = module.def_op(value).filter(|def| members.contains(def)) else { return value };
         let OpKind::ShardingConstraint(id) = module.ops[def].kind else { return value };
         let again = *module.shardings.get(id) == without(sharding, manual);
@@ -111,14 +111,14 @@ impl Former<'_, '_> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };
         let effects = part.members.iter().any(|&op| {
-            let kind = &self.import.module.ops[op].kind;
+            let kind = &self.import.rw.module.ops[op].kind;
             matches!(kind, OpKind::Call { .. } | OpKind::CustomCall(_) | OpKind::Opaque(_))
         });
         if part.exits.is_empty() && !effects {
             return Ok(None);
         }
         let home = self.import.home.mesh;
-        let everything = || self.import.module.meshes[home].all_axes();
+        let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
             .clone()
@@ -127,7 +127,7 @@ impl Former<'_, '_> {
         let mut manual: AxisList = axes.into_iter().filter(|axis| !self.context.contains(axis)).collect();
         manual.sort_unstable();
         if let Some(axis) = manual.iter().find(|axis| axis.sub.is_some()) {
-            let text = self.import.module.meshes[home].axis_text(*axis);
+            let text = self.import.rw.module.meshes[home].axis_text(*axis);
             return Err(self.error(
                 anchor,
                 format!("only a part of an axis is manual: {text}"),
@@ -142,8 +142,8 @@ impl Former<'_, '_> {
         for &entry in &part.entries {
             let given = self.import.crossings.get(&entry).map(|c| c.shardings.clone()).unwrap_or_default();
             let (values, results) = (
-                self.import.module.ops[entry].operands.clone(),
-                self.import.module.ops[entry].results.clone(),
+                self.import.rw.module.ops[entry].operands.clone(),
+                self.import.rw.module.ops[entry].results.clone(),
             );
             for (i, (&value, &local)) in values.iter().zip(&results).enumerate() {
                 let (value, sharding) = match given.get(i) {
@@ -152,40 +152,40 @@ impl Former<'_, '_> {
                 };
                 spec.in_shardings.push(self.border(entry, sharding, &manual, value, local)?);
                 operands.push(value);
-                arg_types.push(self.import.module.values[local].ty);
+                arg_types.push(self.import.rw.module.values[local].ty);
                 locals.push(local);
             }
         }
         // What comes in whole.
         let mut inner: FxHashSet<ValueId> = locals.iter().copied().collect();
         for &op in &part.members {
-            inner.extend(&self.import.module.ops[op].results);
+            inner.extend(&self.import.rw.module.ops[op].results);
         }
-        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.module.shardings.get(id).mesh);
-        let free = manual.len() + self.context.len() < self.import.module.meshes[mesh].axes.len();
+        let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
+        let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
         let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
         for &op in part.members.iter().chain(&part.exits) {
-            for value in inputs(self.import.module, op) {
+            for value in inputs(self.import.rw.module, op) {
                 if inner.contains(&value) {
                     continue;
                 }
                 inner.insert(value);
-                if let Some(def) = self.import.module.def_op(value)
-                    && matches!(self.import.module.ops[def].kind, OpKind::Constant(_))
+                if let Some(def) = self.import.rw.module.def_op(value)
+                    && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
-                    members.push(clone_op(self.import.module, def, &mut map));
+                    members.push(clone_op(self.import.rw.module, def, &mut map));
                     let copy = map.get(value);
-                    self.import.module.shardings.set(copy, None);
+                    self.import.rw.module.shardings.set(copy, None);
                     continue;
                 }
-                let rank = self.import.module.rank(value);
+                let rank = self.import.rw.module.rank(value);
                 let whole = match free {
                     true => TensorSharding::open(mesh, rank),
                     false => TensorSharding::replicated(mesh, rank),
                 };
-                spec.in_shardings.push(self.import.module.shardings.intern(whole));
+                spec.in_shardings.push(self.import.rw.module.shardings.intern(whole));
                 operands.push(value);
-                arg_types.push(self.import.module.values[value].ty);
+                arg_types.push(self.import.rw.module.values[value].ty);
                 locals.push(value);
             }
         }
@@ -194,16 +194,16 @@ impl Former<'_, '_> {
         let (mut returned, mut result_types, mut results) = (Vec::new(), Vec::new(), Vec::new());
         for &exit in &part.exits {
             let shardings = self.import.crossings.get(&exit).map(|c| c.shardings.clone()).unwrap_or_default();
-            let data = self.import.module.ops[exit].clone();
+            let data = self.import.rw.module.ops[exit].clone();
             for ((&value, &result), sharding) in data.operands.iter().zip(&data.results).zip(shardings) {
                 let value = self.leaving(value, &sharding, &manual, &mut members);
                 spec.out_shardings.push(self.border(exit, sharding, &manual, result, value)?);
                 returned.push(value);
-                result_types.push(self.import.module.values[result].ty);
+                result_types.push(self.import.rw.module.values[result].ty);
                 results.push(result);
             }
         }
-        let module = &mut *self.import.module;
+        let module = &mut *self.import.rw.module;
         let region = module.add_region(&arg_types);
         for (&local, &arg) in locals.iter().zip(&module.regions[region].args.clone()) {
             map.insert(local, arg);
@@ -213,13 +213,12 @@ impl Former<'_, '_> {
             members.iter().flat_map(|&op| module.ops[op].regions.clone()).flat_map(|r| module.walk(r)),
         );
         for op in inside {
-            let operands = module.ops[op].operands.iter().map(|&v| map.get(v)).collect();
-            module.ops[op].operands = operands;
+            map.rewrite(&mut module.ops[op].operands);
         }
         let returned: Vec<ValueId> = returned.into_iter().map(|v| map.get(v)).collect();
         let ret = module.add_op(OpKind::Return, &returned, &[], &[]);
         members.push(ret);
-        module.regions[region].ops = members;
+        module.set_ops(region, members);
         let op =
             module.add_op(OpKind::ManualComputation(Box::new(spec)), &operands, &result_types, &[region]);
         for new in [op, ret] {

@@ -40,7 +40,7 @@ impl Former<'_, '_> {
     /// Finds what is local, and what belongs together.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
-            let module = &*self.import.module;
+            let module = &*self.import.rw.module;
             let kind = &module.ops[op].kind;
             let local: Vec<usize> =
                 inputs(module, op).iter().filter_map(|v| self.of_value.get(v).copied()).collect();
@@ -75,7 +75,7 @@ impl Former<'_, '_> {
             }
             self.of_op.insert(op, set);
             if !exits {
-                for &result in &self.import.module.ops[op].results {
+                for &result in &self.import.rw.module.ops[op].results {
                     self.of_value.insert(result, set);
                 }
             }
@@ -87,7 +87,7 @@ impl Former<'_, '_> {
             let crossing = self.import.crossings.get(&op).cloned();
             let axes = self.axes_of(op, crossing.as_ref());
             let outer_in = crossing.as_ref().is_some_and(|c| c.enters)
-                && !inputs(self.import.module, op).iter().any(|v| self.of_value.contains_key(v));
+                && !inputs(self.import.rw.module, op).iter().any(|v| self.of_value.contains_key(v));
             let outer_out = crossing.as_ref().is_some_and(|c| {
                 !c.enters && c.outer.as_ref().is_none_or(|outer| same_axes(outer, &self.context))
             });
@@ -132,13 +132,13 @@ impl Former<'_, '_> {
     pub(super) fn sink(&mut self, ops: &[OpId]) {
         let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
         for &op in ops {
-            for value in inputs(self.import.module, op) {
+            for value in inputs(self.import.rw.module, op) {
                 users.entry(value).or_default().push(op);
             }
         }
         let mut made: FxHashSet<ValueId> = FxHashSet::default();
         for &op in ops {
-            let data = &self.import.module.ops[op];
+            let data = &self.import.rw.module.ops[op];
             let local = self.of_op.contains_key(&op);
             if !local && is_arithmetic(&data.kind) && data.operands.iter().all(|v| made.contains(v)) {
                 made.extend(&data.results);
@@ -146,7 +146,7 @@ impl Former<'_, '_> {
         }
         let mut moved: BTreeMap<usize, Vec<OpId>> = BTreeMap::new();
         for &op in ops.iter().rev() {
-            let module = &*self.import.module;
+            let module = &*self.import.rw.module;
             let data = &module.ops[op];
             // A broadcast is smaller before than after.
             let movable = data.results.iter().any(|r| made.contains(r))
@@ -165,8 +165,8 @@ impl Former<'_, '_> {
                 continue;
             }
             // A sharding of the whole program has no meaning inside.
-            for result in self.import.module.ops[op].results.clone() {
-                self.import.module.shardings.set(result, None);
+            for result in self.import.rw.module.ops[op].results.clone() {
+                self.import.rw.module.shardings.set(result, None);
             }
             self.of_op.insert(op, part);
             moved.entry(part).or_default().push(op);

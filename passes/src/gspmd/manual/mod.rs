@@ -61,16 +61,16 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
     // Axes that are manual wherever a function is called.
     let mut contexts: FxHashMap<Box<str>, AxisList> = FxHashMap::default();
     for &func in order {
-        let Some(body) = import.module.funcs[func].body else { continue };
-        let context = contexts.get(&import.module.funcs[func].name).cloned().unwrap_or_default();
+        let Some(body) = import.rw.module.funcs[func].body else { continue };
+        let context = contexts.get(&import.rw.module.funcs[func].name).cloned().unwrap_or_default();
         let mut regions = vec![(body, context)];
         while let Some((region, context)) = regions.pop() {
             if let Err(error) = form(import, region, &context) {
                 import.errors.push(*error);
                 return;
             }
-            for op in import.module.regions[region].ops.clone() {
-                let data = &import.module.ops[op];
+            for op in import.rw.module.regions[region].ops.clone() {
+                let data = &import.rw.module.ops[op];
                 let mut inside = context.clone();
                 if let OpKind::ManualComputation(spec) = &data.kind {
                     inside.extend(spec.manual_axes.iter().copied());
@@ -181,7 +181,7 @@ impl Import<'_> {
     /// Whether this calls the body of a manual computation, as Shardy names it where it passes through XLA, and is not
     /// yet in one.
     fn is_body(&self, op: OpId) -> bool {
-        matches!(&self.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
+        matches!(&self.rw.module.ops[op].kind, OpKind::Call { callee } if callee.contains("xla.sdy.manual_computation_body"))
             && !self.formed.contains(&op)
     }
 }
@@ -199,7 +199,7 @@ struct Former<'i, 'm> {
 }
 
 fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()> {
-    let ops = import.module.regions[region].ops.clone();
+    let ops = import.rw.module.regions[region].ops.clone();
     let concerned = ops.iter().any(|op| {
         import.crossings.contains_key(op)
             || import.marked.get(op).is_some_and(|axes| !within(axes, context))
@@ -231,7 +231,7 @@ fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()
         }
     }
     out.retain(|op| !former.unused.contains(op));
-    former.import.module.regions[region].ops = out;
+    former.import.rw.module.set_ops(region, out);
     Ok(())
 }
 
@@ -243,7 +243,7 @@ enum Node {
 
 impl Former<'_, '_> {
     fn error(&self, op: OpId, message: impl Into<String>, hint: &str) -> Box<Diagnostic> {
-        let module = &self.import.module;
+        let module = &self.import.rw.module;
         let mut error = Diagnostic::unsupported("SH0345", message).at(module.ops[op].span).hint(hint);
         error.user_loc = module.user_loc(op);
         Box::new(error)

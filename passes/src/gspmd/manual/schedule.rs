@@ -24,7 +24,7 @@ impl Former<'_, '_> {
             Some(part) => node_of_part.get(part).copied(),
             None => position.get(&op).copied(),
         };
-        let module = &*self.import.module;
+        let module = &*self.import.rw.module;
         let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
         let mut edges: FxHashSet<(usize, usize)> = FxHashSet::default();

@@ -323,8 +323,22 @@ impl Module {
     }
 
     /// Takes out the operations of a region that `keep` refuses; they stay in [`Module::ops`].
-    pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(OpId) -> bool) {
-        self.regions[region].ops.retain(|&op| keep(op));
+    pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(&Module, OpId) -> bool) {
+        let mut ops = std::mem::take(&mut self.regions[region].ops);
+        ops.retain(|&op| keep(self, op));
+        self.regions[region].ops = ops;
+    }
+
+    /// Takes out the arguments of a region that `keep` refuses, with their locations. Nothing may read them.
+    pub fn retain_args(&mut self, region: RegionId, keep: impl Fn(usize) -> bool) {
+        let data = &mut self.regions[region];
+        let kept = |i: &mut usize| keep(std::mem::replace(i, *i + 1));
+        let (mut arg, mut loc) = (0, 0);
+        data.args.retain(|_| kept(&mut arg));
+        data.arg_locs.retain(|_| kept(&mut loc));
+        for (i, &arg) in data.args.iter().enumerate() {
+            self.values[arg].def = ValueDef::Arg(region, i as u32);
+        }
     }
 
     /// Adds a result to an operation, behind those that it has.

@@ -1,9 +1,10 @@
 //! Operations for places that are not at hand.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::ValueMap;
-use crate::{Module, OpId, RegionId, ValueDef, ValueId};
+use crate::{Module, OpId, OpKind, RegionId, ValueDef, ValueId};
 
 /// A place to put operations, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +73,27 @@ impl Insertions {
         self.insert(at, op);
     }
 
+    /// Puts the operations of a region, which nothing needs afterwards, at a place, but for its terminator; returns what
+    /// that returns.
+    pub fn splice(
+        &mut self,
+        module: &mut Module,
+        at: &mut InsertionPoint,
+        region: RegionId,
+    ) -> SmallVec<[ValueId; 3]> {
+        let mut returned = SmallVec::new();
+        for op in std::mem::take(&mut module.regions[region].ops) {
+            match module.ops[op].kind {
+                OpKind::Return => returned.clone_from(&module.ops[op].operands),
+                _ => self.insert(at, op),
+            }
+        }
+        returned
+    }
+
     /// Puts everything in its place in `region` and under it; operations that are `gone` are left out, and `values` are
-    /// read in place of those that they stand for. Places may be next to operations that are inserted themselves.
+    /// read in place of those that they stand for, but by what is inserted. Places may be next to operations that are
+    /// inserted themselves.
     pub fn apply(
         mut self,
         module: &mut Module,
@@ -92,34 +112,37 @@ impl Insertions {
         values: &ValueMap,
         gone: impl Fn(OpId) -> bool,
     ) {
+        /// An operation with what is inserted around it, or by itself; and whether it is new.
         enum Step {
-            Around(OpId),
-            Itself(OpId),
+            Around(OpId, bool),
+            Itself(OpId, bool),
         }
-        let around = |ops: Option<Vec<OpId>>| ops.into_iter().flatten().rev().map(Step::Around);
+        let new = |ops: Option<Vec<OpId>>| ops.into_iter().flatten().rev().map(|op| Step::Around(op, true));
         let mut stack: Vec<Step> = Vec::new();
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops);
-            let mut new = Vec::with_capacity(old.len());
+            let mut out = Vec::with_capacity(old.len());
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
-            stack.extend(stays.map(Step::Around));
-            stack.extend(around(self.start.remove(&region)));
+            stack.extend(stays.map(|op| Step::Around(op, false)));
+            stack.extend(new(self.start.remove(&region)));
             while let Some(step) = stack.pop() {
                 match step {
-                    Step::Itself(op) if gone(op) => {}
-                    Step::Itself(op) => {
-                        values.rewrite(&mut module.ops[op].operands);
+                    Step::Itself(op, _) if gone(op) => {}
+                    Step::Itself(op, is_new) => {
+                        if !is_new {
+                            values.rewrite(&mut module.ops[op].operands);
+                        }
                         regions.extend(&module.ops[op].regions);
-                        new.push(op);
+                        out.push(op);
                     }
-                    Step::Around(op) => {
-                        stack.extend(around(self.after.remove(&op)));
-                        stack.push(Step::Itself(op));
-                        stack.extend(around(self.before.remove(&op)));
+                    Step::Around(op, is_new) => {
+                        stack.extend(new(self.after.remove(&op)));
+                        stack.push(Step::Itself(op, is_new));
+                        stack.extend(new(self.before.remove(&op)));
                     }
                 }
             }
-            module.set_ops(region, new);
+            module.set_ops(region, out);
         }
     }
 }

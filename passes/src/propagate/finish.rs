@@ -334,8 +334,9 @@ pub(super) fn write_ops(module: &mut Module, body: RegionId) {
         let mut regions = vec![body];
         regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
         for region in regions {
-            let (regions, ops) = (&mut module.regions, &module.ops);
-            regions[region].ops.retain(|&op| !matches!(ops[op].kind, OpKind::ShardingGroup { .. }));
+            module.retain_ops(region, |module, op| {
+                !matches!(module.ops[op].kind, OpKind::ShardingGroup { .. })
+            });
         }
     }
 }

@@ -1,25 +1,23 @@
 //! Taking out the operations that stand where data flows into and out of regions and functions.
 
-use shardc_ir::{Module, OpId, RegionId, ValueMap};
+use shardc_ir::{Module, OpId, RegionId, Rewriter};
 
 /// Takes the operations for which `is_edge` holds out from under a function body; their operand takes the place of
 /// their result.
 pub(super) fn remove(module: &mut Module, body: RegionId, is_edge: impl Fn(&Module, OpId) -> bool) {
-    let mut forward = ValueMap::new();
-    for op in module.walk(body) {
-        forward.rewrite(&mut module.ops[op].operands);
-        let data = &module.ops[op];
-        if is_edge(module, op)
-            && let (&[input], &[result]) = (data.operands.as_slice(), data.results.as_slice())
-        {
-            forward.insert(result, input);
+    remove_in(&mut Rewriter::new(module), body, &is_edge);
+}
+
+fn remove_in(rw: &mut Rewriter<'_>, region: RegionId, is_edge: &impl Fn(&Module, OpId) -> bool) {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        if is_edge(rw.module, op) {
+            let operands = rw.module.ops[op].operands.clone();
+            rw.replace(&operands);
+            continue;
         }
-    }
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let mut ops = std::mem::take(&mut module.regions[region].ops);
-        ops.retain(|&op| !is_edge(module, op));
-        regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
-        module.regions[region].ops = ops;
+        for inner in rw.module.ops[op].regions.clone() {
+            remove_in(rw, inner, is_edge);
+        }
     }
 }

@@ -5,7 +5,6 @@
 
 mod canonicalize;
 mod edges;
-mod edits;
 mod export;
 mod import;
 mod pipeline;

@@ -34,7 +34,7 @@ pub(crate) fn sweep_where(
     }
     if any {
         for region in module.regions_under(region) {
-            module.retain_ops(region, |op| !dead[op]);
+            module.retain_ops(region, |_, op| !dead[op]);
         }
     }
     any

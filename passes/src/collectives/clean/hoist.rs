@@ -51,7 +51,7 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
         .flat_map(|&inner| module.ops[inner].results.iter().map(move |&v| (v, inner)))
         .collect();
     let moved: FxHashSet<OpId> = chosen.iter().copied().collect();
-    rw.module.retain_ops(body, |op| !moved.contains(&op));
+    rw.module.retain_ops(body, |_, op| !moved.contains(&op));
     for &collective in &chosen {
         bring_along(rw, collective, &own, &chosen, &mut map, &mut copied);
         map.rewrite(&mut rw.module.ops[collective].operands);

@@ -1,8 +1,9 @@
 //! Collectives that do nothing, undo one another or are one.
 
-use shardc_ir::{AxisList, AxisRef, MeshCollective, MeshCollectiveKind, OpId, TensorSharding, ValueId};
+use shardc_ir::{
+    AxisList, AxisRef, InsertionPoint, MeshCollective, MeshCollectiveKind, OpId, TensorSharding, ValueId,
+};
 
-use super::super::edits::Cursor;
 use super::Round;
 use crate::sharding::access::equivalent;
 use crate::sharding::sub_axes::{pre, push_merged};
@@ -138,8 +139,8 @@ impl Round<'_> {
     }
 
     /// Right behind where a value comes from.
-    pub(super) fn behind(&self, value: ValueId) -> Cursor {
-        super::super::edits::Edits::behind(self.module, value)
+    pub(super) fn behind(&self, value: ValueId) -> InsertionPoint {
+        InsertionPoint::behind(self.module, value)
     }
 }
 

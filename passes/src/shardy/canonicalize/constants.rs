@@ -1,8 +1,9 @@
 //! Constants come first, each once.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Attr, Dense, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap, ShardingId, TypeId, ValueMap,
+    Attr, Dense, InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap,
+    ShardingId, TypeId, ValueMap,
 };
 
 /// What makes two constants one.
@@ -14,7 +15,8 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
     let mut scopes: FxHashMap<RegionId, Vec<OpId>> = FxHashMap::default();
     let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
     let mut forward = ValueMap::new();
-    let mut gone: Vec<OpId> = Vec::new();
+    let mut gone: FxHashSet<OpId> = FxHashSet::default();
+    let mut moves = false;
     let mut in_front: SecondaryMap<OpId, bool> = SecondaryMap::new();
     let place = places(module, body);
     for op in module.walk_inner_first(body) {
@@ -27,7 +29,7 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
         let key = (scope, dense.clone(), module.values[result].ty, module.shardings.of(result));
         if let Some(&same) = first.get(&key) {
             forward.insert(result, module.ops[same].results[0]);
-            gone.push(op);
+            gone.insert(op);
             continue;
         }
         first.insert(key, op);
@@ -40,37 +42,19 @@ pub(super) fn hoist(module: &mut Module, body: RegionId) {
             true => front.push(op),
             false => {
                 front.insert(0, op);
-                gone.push(op);
+                moves = true;
             }
         }
     }
-    if gone.is_empty() {
+    if gone.is_empty() && !moves {
         return;
     }
-    for op in module.walk(body) {
-        forward.rewrite(&mut module.ops[op].operands);
+    let mut insertions = Insertions::default();
+    for (scope, front) in scopes {
+        let mut at = InsertionPoint::Start(scope, 0);
+        front.into_iter().for_each(|op| insertions.move_to(&mut at, op));
     }
-    place_in_front(module, body, &scopes, gone);
-}
-
-fn place_in_front(
-    module: &mut Module,
-    body: RegionId,
-    scopes: &FxHashMap<RegionId, Vec<OpId>>,
-    gone: Vec<OpId>,
-) {
-    let mut moved = gone;
-    moved.extend(scopes.values().flatten());
-    moved.sort_unstable();
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let mut ops = std::mem::take(&mut module.regions[region].ops);
-        ops.retain(|op| moved.binary_search(op).is_err());
-        regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
-        let mut all = scopes.get(&region).cloned().unwrap_or_default();
-        all.extend(ops);
-        module.regions[region].ops = all;
-    }
+    insertions.apply(module, body, &forward, |op| gone.contains(&op));
 }
 
 /// The region that each constant stands in, its number there, and the region around it that sees nothing from outside.

@@ -1,8 +1,7 @@
 //! Manual computations that do nothing, or take what they do not use.
 
-use shardc_ir::{ManualSpec, Module, OpId, OpKind, RegionId, ValueDef};
+use shardc_ir::{InsertionPoint, ManualSpec, OpId, OpKind, RegionId};
 
-use super::super::edits::Cursor;
 use super::Round;
 
 impl Round<'_> {
@@ -17,15 +16,9 @@ impl Round<'_> {
         for (&arg, &operand) in args.iter().zip(&operands) {
             self.forward.insert(arg, operand);
         }
-        let mut returned = Vec::new();
-        let mut at = Cursor::Before(op);
-        for inner in std::mem::take(&mut self.module.regions[body].ops) {
-            if matches!(self.module.ops[inner].kind, OpKind::Return) {
-                returned = self.module.ops[inner].operands.iter().map(|&v| self.forward.get(v)).collect();
-            } else {
-                self.edits.insert(&mut at, inner);
-            }
-        }
+        let mut at = InsertionPoint::Before(op);
+        let mut returned = self.insertions.splice(self.module, &mut at, body);
+        self.forward.rewrite(&mut returned);
         for (&result, value) in self.module.ops[op].results.clone().iter().zip(returned) {
             self.forward.insert(result, value);
         }
@@ -52,7 +45,7 @@ impl Round<'_> {
         keep(&mut operands, &used);
         self.module.ops[op].operands = operands.into();
         self.module.ops[op].kind = OpKind::ManualComputation(Box::new(spec));
-        keep_args(self.module, body, &used);
+        self.module.retain_args(body, |i| used.get(i).copied().unwrap_or(true));
         self.changed = true;
         true
     }
@@ -70,14 +63,4 @@ impl Round<'_> {
 fn keep<T>(list: &mut Vec<T>, used: &[bool]) {
     let mut used = used.iter();
     list.retain(|_| used.next().copied().unwrap_or(true));
-}
-
-/// Keeps the arguments of a region that are used.
-fn keep_args(module: &mut Module, region: RegionId, used: &[bool]) {
-    let data = &mut module.regions[region];
-    keep(&mut data.args, used);
-    keep(&mut data.arg_locs, used);
-    for (i, &arg) in data.args.iter().enumerate() {
-        module.values[arg].def = ValueDef::Arg(region, i as u32);
-    }
 }

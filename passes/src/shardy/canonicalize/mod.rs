@@ -13,11 +13,10 @@ mod strides;
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    EntityRef, ManualSpec, MeshCollective, Module, OpId, OpKind, RegionId, SecondaryMap, Uses, ValueId,
-    ValueMap,
+    EntityRef, Insertions, ManualSpec, MeshCollective, Module, OpId, OpKind, RegionId, SecondaryMap, Uses,
+    ValueId, ValueMap,
 };
 
-use super::edits::Edits;
 use crate::driver::pass_options::PassOption;
 use crate::sharding::access::ShardingAccess;
 
@@ -61,7 +60,7 @@ struct Round<'m> {
     /// How often each value is used now.
     count: Vec<u32>,
     forward: ValueMap,
-    edits: Edits,
+    insertions: Insertions,
     gone: SecondaryMap<OpId, bool>,
     /// Operations that this round made or changed: what it knows of their users may be out of date.
     touched: SecondaryMap<OpId, bool>,
@@ -85,7 +84,7 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
         uses,
         count,
         forward: ValueMap::new(),
-        edits: Edits::default(),
+        insertions: Insertions::default(),
         gone: SecondaryMap::new(),
         touched: SecondaryMap::new(),
         position: FxHashMap::default(),
@@ -110,9 +109,9 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
             _ => {}
         }
     }
-    let Round { module, edits, gone, changed, .. } = round;
+    let Round { module, insertions, gone, changed, .. } = round;
     if changed {
-        edits.apply(module, body, |op| gone[op]);
+        insertions.apply(module, body, &ValueMap::new(), |op| gone[op]);
     }
     let swept = dce::sweep(module, body);
     changed || swept

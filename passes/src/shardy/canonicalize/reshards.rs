@@ -1,9 +1,8 @@
 //! Reshards of reshards, and reshards that were done before.
 
 use rustc_hash::FxHashSet;
-use shardc_ir::{OpId, OpKind, RegionId, ShardingId, ValueId, ValueMap, clone_op};
+use shardc_ir::{InsertionPoint, OpId, OpKind, RegionId, ShardingId, ValueId, ValueMap, clone_op};
 
-use super::super::edits::Cursor;
 use super::strides::same_data;
 use super::{Patterns, Round};
 
@@ -51,8 +50,8 @@ impl Round<'_> {
         self.replace(op, value);
     }
 
-    fn put(&mut self, new: OpId, at: &mut Cursor) -> ValueId {
-        self.edits.insert(at, new);
+    fn put(&mut self, new: OpId, at: &mut InsertionPoint) -> ValueId {
+        self.insertions.insert(at, new);
         self.touched[new] = true;
         let (operand, result) = (self.module.ops[new].operands[0], self.module.ops[new].results[0]);
         self.add_uses(operand, 1);

@@ -1,8 +1,9 @@
 //! `sdy-insert-func-call-reshards`: the results of a call are sharded as the function gives them, and reshards after
 //! the call make of them what their uses want.
 
-use rustc_hash::FxHashMap;
-use shardc_ir::{Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueMap};
+use shardc_ir::{
+    InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueMap,
+};
 
 use crate::sharding::access::{self, equivalent};
 
@@ -15,26 +16,15 @@ pub(super) fn insert(module: &mut Module) {
 
 fn insert_in(module: &mut Module, body: RegionId) {
     let mut forward = ValueMap::new();
-    let mut after: FxHashMap<OpId, Vec<OpId>> = FxHashMap::default();
+    let mut insertions = Insertions::default();
     for op in module.walk(body) {
-        forward.rewrite(&mut module.ops[op].operands);
-        let new = reshards(module, op, &mut forward);
-        if !new.is_empty() {
-            after.insert(op, new);
+        let mut at = InsertionPoint::After(op, 0);
+        for reshard in reshards(module, op, &mut forward) {
+            insertions.insert(&mut at, reshard);
         }
     }
-    if after.is_empty() {
-        return;
-    }
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let mut ops = Vec::new();
-        for op in std::mem::take(&mut module.regions[region].ops) {
-            regions.extend(&module.ops[op].regions);
-            ops.push(op);
-            ops.extend(after.remove(&op).unwrap_or_default());
-        }
-        module.regions[region].ops = ops;
+    if !insertions.is_empty() {
+        insertions.apply(module, body, &forward, |_| false);
     }
 }
 

@@ -4,12 +4,8 @@ use shardc_ir::{Module, OpKind, RegionId};
 
 /// `sdy-remove-sharding-groups`.
 pub(super) fn remove_groups(module: &mut Module, body: RegionId) {
-    let mut regions = vec![body];
-    while let Some(region) = regions.pop() {
-        let mut ops = std::mem::take(&mut module.regions[region].ops);
-        ops.retain(|&op| !matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
-        regions.extend(ops.iter().flat_map(|&op| module.ops[op].regions.iter().copied()));
-        module.regions[region].ops = ops;
+    for region in module.regions_under(body) {
+        module.retain_ops(region, |module, op| !matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
     }
 }
 

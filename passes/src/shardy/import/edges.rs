@@ -1,13 +1,13 @@
 //! Operations that stand between a value and all who read it.
 
-use rustc_hash::FxHashMap;
-use shardc_ir::{LocId, Module, OpId, OpKind, PackedOption, RegionId, Span, ValueDef, ValueId, ValueMap};
+use shardc_ir::{
+    InsertionPoint, Insertions, LocId, Module, OpKind, PackedOption, RegionId, Span, ValueId, ValueMap,
+};
 
 /// Edges that were made and are still to be put in place.
 #[derive(Debug, Default)]
 pub(super) struct Edges {
-    at_start: FxHashMap<RegionId, Vec<OpId>>,
-    after: FxHashMap<OpId, Vec<OpId>>,
+    insertions: Insertions,
     instead: ValueMap,
 }
 
@@ -30,32 +30,14 @@ impl Edges {
         (module.ops[edge].span, module.ops[edge].loc) = (span, loc);
         let result = *module.ops[edge].results.first()?;
         self.instead.insert(value, result);
-        match module.values[value].def {
-            ValueDef::Result(op, _) => self.after.entry(op).or_default().push(edge),
-            ValueDef::Arg(region, _) => self.at_start.entry(region).or_default().push(edge),
-        }
+        self.insertions.insert(&mut InsertionPoint::last_behind(module, value), edge);
         Some(result)
     }
 
     /// Puts the edges in place under these regions; who read a value before reads its edge.
     pub(super) fn place(mut self, module: &mut Module, regions: Vec<RegionId>) {
-        if self.at_start.is_empty() && self.after.is_empty() {
-            return;
-        }
-        let mut open = regions;
-        while let Some(region) = open.pop() {
-            let ops = std::mem::take(&mut module.regions[region].ops);
-            let mut out = self.at_start.remove(&region).unwrap_or_default();
-            out.reserve(ops.len());
-            for op in ops {
-                for operand in &mut module.ops[op].operands {
-                    *operand = self.instead.get(*operand);
-                }
-                open.extend(&module.ops[op].regions);
-                out.push(op);
-                out.extend(self.after.remove(&op).unwrap_or_default());
-            }
-            module.regions[region].ops = out;
+        if !self.insertions.is_empty() {
+            self.insertions.apply_to(module, regions, &self.instead, |_| false);
         }
     }
 }

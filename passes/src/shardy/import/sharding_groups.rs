@@ -45,7 +45,7 @@ pub(super) fn run(module: &mut Module) -> PassResult {
     }
     if !dropped.is_empty() {
         for region in bodies.into_iter().flat_map(|body| module.regions_under(body)).collect::<Vec<_>>() {
-            module.regions[region].ops.retain(|op| !dropped.contains(op));
+            module.retain_ops(region, |_, op| !dropped.contains(&op));
         }
     }
     Ok(Vec::new())

@@ -1,8 +1,7 @@
 //! The result of a matrix product that asks for the axes of the contracted dimension.
 
-use shardc_ir::{AxisRef, MeshId, OpId, OpKind, ShardingId, ValueId};
+use shardc_ir::{AxisRef, InsertionPoint, MeshId, OpId, OpKind, ShardingId, ValueId};
 
-use super::super::super::edits::Cursor;
 use super::Inserter;
 use crate::propagate::overlaps;
 use crate::propagate::projection::Projection;
@@ -41,7 +40,7 @@ impl Inserter<'_> {
         let new = self.module.shardings.intern(new);
         self.places.set(self.module, result, new);
         let reshard = self.new_op(result, OpKind::Reshard(wanted));
-        self.edits.insert(&mut Cursor::After(op, 0), reshard);
+        self.insertions.insert(&mut InsertionPoint::After(op, 0), reshard);
         self.replace(result, reshard);
     }
 

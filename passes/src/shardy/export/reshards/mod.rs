@@ -12,11 +12,10 @@ mod one_device;
 mod pending;
 
 use shardc_ir::{
-    Diagnostic, FuncId, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueId,
-    ValueMap,
+    Diagnostic, FuncId, InsertionPoint, Insertions, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId,
+    TensorSharding, ValueId, ValueMap,
 };
 
-use super::super::edits::{Cursor, Edits};
 use crate::driver::pass_options::PassOption;
 use crate::propagate::projection::Projection;
 use crate::rules::rule_of;
@@ -59,7 +58,7 @@ struct Use {
 struct Inserter<'m> {
     module: &'m mut Module,
     places: ShardingAccess,
-    edits: Edits,
+    insertions: Insertions,
     /// What stands for values that were resharded or completed.
     forward: ValueMap,
     /// Reshards that were replaced.
@@ -72,7 +71,7 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
     let mut inserter = Inserter {
         module,
         places,
-        edits: Edits::default(),
+        insertions: Insertions::default(),
         forward: ValueMap::new(),
         gone: Vec::new(),
         errors: Vec::new(),
@@ -82,9 +81,9 @@ fn insert_in(module: &mut Module, func: FuncId, body: RegionId) -> Vec<Diagnosti
         inserter.visit(op);
     }
     inserter.returned(func, body);
-    let Inserter { module, edits, mut gone, errors, .. } = inserter;
+    let Inserter { module, insertions, mut gone, errors, .. } = inserter;
     gone.sort_unstable();
-    edits.apply(module, body, |op| gone.binary_search(&op).is_ok());
+    insertions.apply(module, body, &ValueMap::new(), |op| gone.binary_search(&op).is_ok());
     errors
 }
 
@@ -101,7 +100,7 @@ impl Inserter<'_> {
             OpKind::Call { .. } => return self.call(op),
             OpKind::Reshard(target) => {
                 let target = *target;
-                let (used, mut at) = (Use { op, operand: 0 }, Cursor::Before(op));
+                let (used, mut at) = (Use { op, operand: 0 }, InsertionPoint::Before(op));
                 if self.make_pending(used, Some(target), &mut at) {
                     if let (&[result], value) = (self.module.ops[op].results.as_slice(), self.value(used)) {
                         self.forward.insert(result, value);
@@ -124,7 +123,7 @@ impl Inserter<'_> {
     fn complete_operands(&mut self, op: OpId) {
         let first = self.module.ops[op].results.first().copied();
         let target = first.and_then(|v| self.sharding(v));
-        let mut at = Cursor::Before(op);
+        let mut at = InsertionPoint::Before(op);
         for operand in 0..self.module.ops[op].operands.len() {
             self.complete(Use { op, operand }, target, &mut at);
         }
@@ -188,9 +187,9 @@ impl Inserter<'_> {
             let value = self.value(Use { op, operand });
             let have = self.sharding(value);
             if !equivalent(self.module, have, Some(target)) {
-                let mut at = Edits::behind(self.module, operands[operand]);
+                let mut at = InsertionPoint::behind(self.module, operands[operand]);
                 // What `satisfy` put behind the value comes first.
-                if let (Cursor::After(_, i) | Cursor::Start(_, i), true) =
+                if let (InsertionPoint::After(_, i) | InsertionPoint::Start(_, i), true) =
                     (&mut at, value != operands[operand])
                 {
                     *i += 1;
@@ -204,7 +203,7 @@ impl Inserter<'_> {
     /// What a function returns gets the sharding of its result.
     fn returned(&mut self, func: FuncId, body: RegionId) {
         let Some(end) = self.module.terminator(body) else { return };
-        let mut at = Cursor::Before(end);
+        let mut at = InsertionPoint::Before(end);
         for operand in 0..self.module.ops[end].operands.len() {
             let target = self.module.funcs[func].res_shardings.get(operand).and_then(|id| id.expand());
             self.satisfy(Use { op: end, operand }, target, Some(&mut at));
@@ -212,11 +211,11 @@ impl Inserter<'_> {
     }
 
     /// Completes and makes pending what `target` asks for, at `at` or right behind the value.
-    fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut Cursor>) {
+    fn satisfy(&mut self, used: Use, target: Option<ShardingId>, at: Option<&mut InsertionPoint>) {
         if self.module.ops[used.op].operands.len() <= used.operand {
             return;
         }
-        let mut behind = Edits::behind(self.module, self.value(used));
+        let mut behind = InsertionPoint::behind(self.module, self.value(used));
         let at = at.unwrap_or(&mut behind);
         self.complete(used, target, at);
         self.make_pending(used, target, at);
@@ -257,7 +256,7 @@ impl Inserter<'_> {
                     projection.tensors[i].sharding(&self.module.meshes[mesh], mesh, &rule.factors, &mapping);
                 if i < num_operands {
                     let used = Use { op, operand: i };
-                    self.reshard(used, self.value(used), new, &mut Cursor::Before(op));
+                    self.reshard(used, self.value(used), new, &mut InsertionPoint::Before(op));
                 } else {
                     self.reshard_result(values[i], new, mesh);
                 }
@@ -287,7 +286,7 @@ impl Inserter<'_> {
         };
         let reshard = self.new_op(result, OpKind::Reshard(wanted));
         if let Some(op) = self.module.def_op(result) {
-            self.edits.insert(&mut Cursor::After(op, 0), reshard);
+            self.insertions.insert(&mut InsertionPoint::After(op, 0), reshard);
         }
         self.replace(result, reshard);
         let new = self.module.shardings.intern(new);
@@ -401,10 +400,10 @@ impl Inserter<'_> {
         }
     }
 
-    fn reshard(&mut self, used: Use, value: ValueId, target: TensorSharding, at: &mut Cursor) {
+    fn reshard(&mut self, used: Use, value: ValueId, target: TensorSharding, at: &mut InsertionPoint) {
         let target = self.module.shardings.intern(target);
         let new = self.new_op(value, OpKind::Reshard(target));
-        self.edits.insert(at, new);
+        self.insertions.insert(at, new);
         self.set_value(used, new);
     }
 

@@ -1,8 +1,9 @@
 //! Values that are on one device alone.
 
-use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpId, OpKind, ShardingId, TensorSharding};
+use shardc_ir::{
+    Diagnostic, FuncId, InsertionPoint, MeshId, Module, OpId, OpKind, ShardingId, TensorSharding,
+};
 
-use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
 use crate::sharding::access::equivalent;
 
@@ -49,11 +50,11 @@ impl Inserter<'_> {
         }
         let Some(all) = self.mesh_of_all() else { return true };
         let on_device = TensorSharding::replicated(last, 0);
-        let mut at = Cursor::Before(op);
+        let mut at = InsertionPoint::Before(op);
         for operand in 0..self.module.ops[op].operands.len() {
             self.operand_to_device(Use { op, operand }, all, &on_device, &mut at);
         }
-        let mut at = Cursor::After(op, 0);
+        let mut at = InsertionPoint::After(op, 0);
         for (&result, given) in results.iter().zip(given) {
             if self.module.stored(result).is_none() {
                 let whole = self.module.shardings.intern(TensorSharding::replicated(all, 0));
@@ -66,7 +67,7 @@ impl Inserter<'_> {
             let mut value = result;
             for step in [Some(whole), (target != whole).then_some(target)].into_iter().flatten() {
                 let reshard = self.new_op(value, OpKind::Reshard(step));
-                self.edits.insert(&mut at, reshard);
+                self.insertions.insert(&mut at, reshard);
                 value = self.module.ops[reshard].results[0];
             }
             self.forward.insert(result, value);
@@ -76,7 +77,13 @@ impl Inserter<'_> {
         true
     }
 
-    fn operand_to_device(&mut self, used: Use, all: MeshId, on_device: &TensorSharding, at: &mut Cursor) {
+    fn operand_to_device(
+        &mut self,
+        used: Use,
+        all: MeshId,
+        on_device: &TensorSharding,
+        at: &mut InsertionPoint,
+    ) {
         let value = self.value(used);
         if self.module.stored(value).is_none() {
             return;

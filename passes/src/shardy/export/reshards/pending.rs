@@ -1,10 +1,10 @@
 //! Where something is pending and its use wants it complete, and the other way round.
 
 use shardc_ir::{
-    AxisList, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, ShardingId, TensorSharding, ValueId,
+    AxisList, InsertionPoint, Mesh, MeshCollective, MeshCollectiveKind, OpId, OpKind, ShardingId,
+    TensorSharding, ValueId,
 };
 
-use super::super::super::edits::Cursor;
 use super::{Inserter, Use};
 use crate::sharding::sub_axes::{Prefix, minus, part, pre, prefix_of, push_merged};
 
@@ -29,7 +29,7 @@ pub(super) fn sorted(mesh: &Mesh, mut axes: AxisList) -> AxisList {
 
 impl Inserter<'_> {
     /// Completes, for one use, what is pending and must not be for `target`.
-    pub(super) fn complete(&mut self, used: Use, target: Option<ShardingId>, at: &mut Cursor) {
+    pub(super) fn complete(&mut self, used: Use, target: Option<ShardingId>, at: &mut InsertionPoint) {
         let value = self.value(used);
         let Some(id) = self.sharding(value) else { return };
         let source = self.module.shardings.get(id);
@@ -51,7 +51,12 @@ impl Inserter<'_> {
     }
 
     /// Makes pending, for one use, what has to be so for `target` and is not; gives whether it did.
-    pub(super) fn make_pending(&mut self, used: Use, target: Option<ShardingId>, at: &mut Cursor) -> bool {
+    pub(super) fn make_pending(
+        &mut self,
+        used: Use,
+        target: Option<ShardingId>,
+        at: &mut InsertionPoint,
+    ) -> bool {
         let value = self.value(used);
         let (Some(from), Some(to)) = (self.sharding(value), target) else { return false };
         let (from, to) = (self.module.shardings.get(from).clone(), self.module.shardings.get(to).clone());
@@ -124,7 +129,7 @@ impl Inserter<'_> {
             return;
         }
         let axes = sorted(&self.module.meshes[mesh], axes);
-        let mut at = Cursor::After(op, 0);
+        let mut at = InsertionPoint::After(op, 0);
         for result in results {
             if self.module.stored(result).is_none() {
                 continue;
@@ -135,7 +140,7 @@ impl Inserter<'_> {
             };
             let kind = MeshCollectiveKind::AllReduce(axes.clone(), sharding.reduction);
             let new = self.new_collective(result, kind, sharding);
-            self.edits.insert(&mut at, new);
+            self.insertions.insert(&mut at, new);
             self.replace(result, new);
         }
     }
@@ -151,10 +156,10 @@ impl Inserter<'_> {
         value: ValueId,
         kind: MeshCollectiveKind,
         out: TensorSharding,
-        at: &mut Cursor,
+        at: &mut InsertionPoint,
     ) {
         let new = self.new_collective(value, kind, out);
-        self.edits.insert(at, new);
+        self.insertions.insert(at, new);
         self.set_value(used, new);
     }
 

@@ -7,7 +7,7 @@ mod identity;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Build, Builder, DimList, EntityRef, GatherSpec, Module, OpId, OpKind, RegionId, ScatterSpec, SliceSpec,
+    Build, DimList, GatherSpec, Module, OpId, OpKind, RegionId, Rewriter, ScatterSpec, SliceSpec, UseCounts,
     ValueId,
 };
 
@@ -17,18 +17,18 @@ use crate::driver::pipeline::PassResult;
 pub(super) fn run(module: &mut Module) -> PassResult {
     for body in module.bodies().collect::<Vec<_>>() {
         let mut left: Vec<ValueId> = Vec::new();
-        for region in module.regions_under(body) {
-            let ops = std::mem::take(&mut module.regions[region].ops);
-            let mut out = Vec::with_capacity(ops.len());
-            for op in ops {
-                if let Some((indices, new)) = batch(module, op) {
-                    left.push(indices);
-                    out.extend(new);
+        let mut rw = Rewriter::new(module);
+        for region in rw.module.regions_under(body) {
+            rw.enter(region);
+            while let Some(op) = rw.next_op() {
+                let start = rw.checkpoint();
+                match batch(&mut rw, op) {
+                    Some(indices) => left.push(indices),
+                    None => rw.undo(start),
                 }
-                out.push(op);
             }
-            module.regions[region].ops = out;
         }
+        drop(rw);
         if !left.is_empty() {
             drop_unused(module, body, left);
         }
@@ -46,8 +46,9 @@ struct Indexing<'a> {
     vector_dim: u32,
 }
 
-/// Rewrites a gather or a scatter. The indices that it had, and the operations to put before it.
-fn batch(module: &mut Module, op: OpId) -> Option<(ValueId, Vec<OpId>)> {
+/// Rewrites a gather or a scatter; returns the indices that it had.
+fn batch(rw: &mut Rewriter<'_>, op: OpId) -> Option<ValueId> {
+    let module = &*rw.module;
     let (indexing, at) = match &module.ops[op].kind {
         OpKind::Gather(spec) => {
             let GatherSpec { start_index_map, collapsed_slice_dims, operand_batching_dims, .. } = &**spec;
@@ -63,10 +64,8 @@ fn batch(module: &mut Module, op: OpId) -> Option<(ValueId, Vec<OpId>)> {
     let (&operand, &indices) = (module.ops[op].operands.first()?, module.ops[op].operands.get(at)?);
     let component = implied_batch(module, &indexing, operand, indices)?;
     let vector_dim = indexing.vector_dim;
-    let mut builder = Builder::new(module);
-    builder.from_op(op);
-    let rest = without_component(&mut builder, indices, vector_dim, component)?;
-    let new = builder.take();
+    let rest = without_component(rw, indices, vector_dim, component)?;
+    let module = &mut *rw.module;
     module.ops[op].operands[at] = rest;
     match &mut module.ops[op].kind {
         OpKind::Gather(spec) => {
@@ -83,7 +82,7 @@ fn batch(module: &mut Module, op: OpId) -> Option<(ValueId, Vec<OpId>)> {
         }
         _ => {}
     }
-    Some((indices, new))
+    Some(indices)
 }
 
 fn indexing<'a>(
@@ -136,15 +135,15 @@ fn part_with(module: &Module, value: ValueId, along: usize, position: usize) -> 
 
 /// Indices without one component.
 fn without_component(
-    builder: &mut Builder<'_>,
+    rw: &mut Rewriter<'_>,
     indices: ValueId,
     vector_dim: u32,
     component: usize,
 ) -> Option<ValueId> {
     let along = vector_dim as usize;
-    let shape = builder.module.shape(indices).to_vec();
+    let shape = rw.module.shape(indices).to_vec();
     let size = *shape.get(along)?;
-    let parts = builder.module.def_op(indices).map(|op| &builder.module.ops[op]);
+    let parts = rw.module.def_op(indices).map(|op| &rw.module.ops[op]);
     let parts = parts.filter(|op| matches!(op.kind, OpKind::Concatenate { dim } if dim == vector_dim));
     let parts = parts.map(|op| op.operands.clone()).filter(|parts| parts.len() as i64 == size);
     let kept: Vec<ValueId> = match parts {
@@ -157,7 +156,7 @@ fn without_component(
             let (component, mut kept) = (component as i64, Vec::new());
             for (start, limit) in [(0, component), (component + 1, size)] {
                 if start < limit {
-                    kept.push(slice(builder, indices, &shape, along, (start, limit))?);
+                    kept.push(slice(rw, indices, &shape, along, (start, limit))?);
                 }
             }
             kept
@@ -165,12 +164,12 @@ fn without_component(
     };
     match kept.as_slice() {
         &[only] => Some(only),
-        several => builder.infer1(OpKind::Concatenate { dim: vector_dim }, several).ok(),
+        several => rw.infer1(OpKind::Concatenate { dim: vector_dim }, several).ok(),
     }
 }
 
 fn slice(
-    builder: &mut Builder<'_>,
+    rw: &mut Rewriter<'_>,
     value: ValueId,
     shape: &[i64],
     along: usize,
@@ -182,17 +181,12 @@ fn slice(
         stride: shape.iter().map(|_| 1).collect(),
     };
     (spec.start[along], spec.limit[along]) = (start, limit);
-    builder.infer1(OpKind::Slice(Box::new(spec)), &[value]).ok()
+    rw.infer1(OpKind::Slice(Box::new(spec)), &[value]).ok()
 }
 
 /// Drops what computed these values, as far as nothing else needs it.
 fn drop_unused(module: &mut Module, body: RegionId, mut values: Vec<ValueId>) {
-    let mut uses = vec![0u32; module.values.len()];
-    for op in module.walk(body) {
-        for operand in &module.ops[op].operands {
-            uses[operand.index()] += 1;
-        }
-    }
+    let mut uses = UseCounts::under(module, body);
     let mut dead: FxHashSet<OpId> = FxHashSet::default();
     while let Some(value) = values.pop() {
         let Some(op) = module.def_op(value) else { continue };
@@ -201,14 +195,12 @@ fn drop_unused(module: &mut Module, body: RegionId, mut values: Vec<ValueId>) {
         let removable = data.regions.is_empty()
             && module.is_pure(data)
             && !matches!(data.kind, OpKind::ShardingConstraint(_));
-        if removable && data.results.iter().all(|v| uses[v.index()] == 0) && dead.insert(op) {
-            for operand in &data.operands {
-                uses[operand.index()] -= 1;
-                values.push(*operand);
-            }
+        if removable && uses.are_unused(&data.results) && dead.insert(op) {
+            uses.remove(&data.operands);
+            values.extend(&data.operands);
         }
     }
     for region in module.regions_under(body) {
-        module.regions[region].ops.retain(|op| !dead.contains(op));
+        module.retain_ops(region, |_, op| !dead.contains(&op));
     }
 }

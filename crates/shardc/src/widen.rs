@@ -8,7 +8,9 @@
 
 use std::collections::HashMap;
 
-use shardc_ir::{DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Type, TypeId, ValueId, verify};
+use shardc_ir::{
+    Build, DType, Dense, EntityRef, Module, OpId, OpKind, RegionId, Rewriter, Type, TypeId, ValueId, verify,
+};
 use shardc_runtime::HostArray;
 
 /// The type that stands for `dtype`.
@@ -67,8 +69,9 @@ pub(crate) fn widen(module: &Module) -> Option<Module> {
     }
     if !casts.is_empty() {
         let bodies: Vec<RegionId> = module.bodies().collect();
+        let mut rw = Rewriter::new(&mut module);
         for body in bodies {
-            convert_around_casts(&mut module, body, &narrow);
+            convert_around_casts(&mut rw, body, &narrow);
         }
     }
     verify(&module).is_ok().then_some(module)
@@ -146,35 +149,25 @@ fn widen_constant(module: &mut Module, op: OpId) -> Option<()> {
 }
 
 /// Puts conversions before and after the casts of a region and of those in it.
-fn convert_around_casts(module: &mut Module, region: RegionId, narrow: &HashMap<OpId, (TypeId, TypeId)>) {
-    let ops = std::mem::take(&mut module.regions[region].ops);
-    let mut out = Vec::with_capacity(ops.len());
-    for op in ops {
-        for inner in module.ops[op].regions.clone() {
-            convert_around_casts(module, inner, narrow);
+fn convert_around_casts(rw: &mut Rewriter<'_>, region: RegionId, narrow: &HashMap<OpId, (TypeId, TypeId)>) {
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        for inner in rw.module.ops[op].regions.clone() {
+            convert_around_casts(rw, inner, narrow);
         }
-        let Some(&(from, to)) = narrow.get(&op) else {
-            out.push(op);
-            continue;
-        };
-        let (operand, result) = (module.ops[op].operands[0], module.ops[op].results[0]);
-        if module.values[operand].ty != from {
-            let convert = module.add_op(OpKind::Convert, &[operand], &[from], &[]);
-            module.ops[op].operands[0] = module.ops[convert].results[0];
-            out.push(convert);
+        let Some(&(from, to)) = narrow.get(&op) else { continue };
+        let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
+        if rw.module.values[operand].ty != from {
+            rw.module.ops[op].operands[0] = rw.op1(OpKind::Convert, &[operand], from);
         }
-        out.push(op);
-        if module.values[result].ty != to {
+        if rw.module.values[result].ty != to {
             // The value that others see is the conversion's.
-            let cast = module.add_op(OpKind::BitcastConvert, &module.ops[op].operands.clone(), &[to], &[]);
-            let cast_result = module.ops[cast].results[0];
-            module.ops[op].kind = OpKind::Convert;
-            module.ops[op].operands[0] = cast_result;
-            let last = out.len() - 1;
-            out.insert(last, cast);
+            let operand = rw.module.ops[op].operands[0];
+            let cast = rw.op1(OpKind::BitcastConvert, &[operand], to);
+            rw.module.ops[op].kind = OpKind::Convert;
+            rw.module.ops[op].operands[0] = cast;
         }
     }
-    module.regions[region].ops = out;
 }
 
 #[cfg(test)]

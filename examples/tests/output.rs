@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use shardc_filetest::skip::{Need, skip};
+
 fn run(program: &str) -> String {
     let output = Command::new(program).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -15,7 +17,7 @@ fn spmd_user_guide() {
     let (pictures, rest) = output.rsplit_once("\n\n").unwrap();
     insta::assert_snapshot!(pictures);
     if rest.starts_with("Not run") {
-        eprintln!("SKIPPED running the example: {rest}");
+        skip(Need::CpuPlugin, &format!("running the example: {}", rest.trim_end()));
     } else {
         assert!(rest.contains("The same as on one device: true"), "{rest}");
     }

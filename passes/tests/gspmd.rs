@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Module, verify};
 use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
 use shardc_stablehlo::{PrintOptions, parse, print};
@@ -17,7 +18,7 @@ fn corpus() -> Option<PathBuf> {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
     let corpus = shared.join("corpus");
     if !corpus.is_dir() {
-        eprintln!("SKIPPED: {} does not exist", corpus.display());
+        skip(Need::Shared, &format!("{} does not exist", corpus.display()));
         return None;
     }
     Some(corpus)

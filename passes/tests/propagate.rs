@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{AxisRef, Mesh, MeshId, Module, OpKind, ShardingId, SubAxis, TensorSharding, verify};
 use shardc_passes::propagate::{AnnotationSource, AxisRole, Cause, PropagateOptions, Subject, propagate};
 use shardc_passes::transforms::inline::inline_calls;
@@ -123,7 +124,7 @@ fn real_programs_get_the_shardings_of_shardy() {
         let name = file.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_owned();
         let program = shared().map(|shared| shared.join(format!("corpus/jax/{name}.mlir")));
         let Some(text) = program.and_then(|path| std::fs::read_to_string(path).ok()) else {
-            eprintln!("skipped: no corpus/jax/{name}.mlir in the shared folder");
+            skip(Need::Shared, &format!("no corpus/jax/{name}.mlir in the shared folder"));
             continue;
         };
         let expected = std::fs::read_to_string(&file).expect("the data can be read");

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Attr, Module};
 use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
 use shardc_passes::rules::{SHARDING_RULE_ATTR, parse_rule, rule_of};
@@ -46,8 +47,7 @@ fn shared() -> Option<PathBuf> {
 fn rules_are_those_of_shardy() {
     let file = "conformance/shardy/transforms/propagation/test/op_sharding_rule_registry.mlir";
     let Some(text) = shared().and_then(|shared| std::fs::read_to_string(shared.join(file)).ok()) else {
-        eprintln!("skipped: no {file} in the shared folder");
-        return;
+        return skip(Need::Shared, &format!("no {file} in the shared folder"));
     };
     let mut wrong = Vec::new();
     let (mut checked, mut unread) = (0, 0);

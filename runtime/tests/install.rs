@@ -2,6 +2,7 @@
 
 mod common;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_runtime::doctor::{Health, doctor};
 use shardc_runtime::plugin::{InstallProgress, PluginSource};
 use shardc_runtime::{Environment, Plugin, PluginKind, RuntimeError, plugin};
@@ -19,8 +20,7 @@ fn installing_twice_is_installing_once() {
     let found = match plugin::install(PluginKind::Cpu, &environment, &mut |step| steps.push(step)) {
         Ok(found) => found,
         Err(error @ (RuntimeError::Install { .. } | RuntimeError::NotInstallable { .. })) => {
-            common::skipped(&error.to_string());
-            return;
+            return skip(Need::Network, &error.to_string());
         }
         Err(error) => panic!("{error}"),
     };

@@ -3,6 +3,7 @@
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use shardc::{Output, exec};
+use shardc_filetest::skip::{Need, skipped};
 use shardc_ir::Module;
 use shardc_runtime::{
     Client, ClientOptions, Environment, HostArray, Plugin, PluginKind, RuntimeError, plugin,
@@ -16,10 +17,8 @@ static CLIENT: LazyLock<Result<Option<Mutex<Client>>, String>> = LazyLock::new(|
     let found = match plugin::find(PluginKind::Cpu, &Environment::from_process()) {
         Ok(found) => found,
         Err(RuntimeError::PluginNotFound { .. }) => {
-            eprintln!(
-                "SKIPPED: running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)"
-            );
-            return Ok(None);
+            let reason = "running programs needs the CPU plugin (`shardc plugin install cpu` fetches it)";
+            return skipped(Need::CpuPlugin, reason).map(|()| None);
         }
         Err(error) => return Err(error.to_string()),
     };

@@ -12,6 +12,7 @@ use shardc_stablehlo::{PrintOptions, print};
 use shardc_tests::{
     devices::{Reference, Verdict, client, compare},
     files, root, shared,
+    skip::{Need, skipped},
 };
 
 /// Real programs that are too large to bring along, in `corpus/jax` of the shared data.
@@ -53,13 +54,17 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let mut missing = Vec::new();
     match shared() {
         Some(shared) => {
             programs.extend(
                 SHARED.iter().map(|name| shared.join("corpus/jax").join(name).with_extension("mlir")),
             );
         }
-        None => eprintln!("SKIPPED: {} programs of the shared data, which is not here", SHARED.len()),
+        None => missing.push(Trial::test("shared", || {
+            let reason = format!("{} programs of the shared data, which is not here", SHARED.len());
+            Ok(skipped(Need::Shared, &reason)?)
+        })),
     }
     let trials = programs
         .into_iter()
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             Trial::test(name, move || equal(&path))
         })
+        .chain(missing)
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

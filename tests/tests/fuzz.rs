@@ -9,6 +9,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use shardc_runtime::plugin;
 use shardc_tests::fuzz::drive::{Run, drive, work_if_worker};
 use shardc_tests::fuzz::{From, Fuzzer, find};
+use shardc_tests::skip::{Need, skipped};
 
 /// A few cases of a fuzzer.
 struct Sample {
@@ -55,8 +56,8 @@ fn check(sample: &Sample) -> Result<(), Failed> {
         return Err(format!("{report}\nthe inputs are in {}", run.dir.display()).into());
     }
     if report.refused.keys().any(|why| why.contains("SKIPPED")) {
-        eprintln!("SKIPPED: wrong inputs need the CPU plugin (`shardc plugin install cpu` fetches it)");
-        return Ok(());
+        let reason = "wrong inputs need the CPU plugin (`shardc plugin install cpu` fetches it)";
+        return Ok(skipped(Need::CpuPlugin, reason)?);
     }
     let (stage, least) = sample.passes;
     if report.percent(stage) < least {

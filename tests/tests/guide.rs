@@ -12,7 +12,10 @@ use std::{
     sync::OnceLock,
 };
 
-use shardc_tests::{program, root};
+use shardc_tests::{
+    program, root,
+    skip::{Need, skip},
+};
 
 /// The program that `step.mlir` is until the guide has shown another.
 const FIRST_STEP: &str = "programs/mlp_dp_tp_train.mlir";
@@ -65,15 +68,15 @@ impl Folder {
     }
 
     /// Why a command cannot be run here, if it cannot.
-    fn lacks(&self, command: &str) -> Option<&'static str> {
+    fn lacks(&self, command: &str) -> Option<(Need, &'static str)> {
         let needs = |words: &[&str]| words.iter().any(|word| command.contains(word));
         if needs(&["bytecode", ".mlirbc"]) && !self.file("step.mlirbc").exists() {
-            return Some("this shardc writes no bytecode (feature `mlir`)");
+            return Some((Need::Mlir, "this shardc writes no bytecode (feature `mlir`)"));
         }
         if needs(&["shardc verify", "shardc run", "shardc compile"]) {
             let found = self.run("shardc plugin list");
             if !found.text.contains("cpu") {
-                return Some("there is no CPU plugin (`shardc plugin install cpu`)");
+                return Some((Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)"));
             }
         }
         None
@@ -100,8 +103,8 @@ fn replayed(folder: &Folder, inside: &str) -> String {
             shown.push(line.to_owned());
         }
         out.push(line.to_owned());
-        if let Some(reason) = folder.lacks(command) {
-            eprintln!("SKIPPED: {command}: {reason}");
+        if let Some((need, reason)) = folder.lacks(command) {
+            skip(need, &format!("{command}: {reason}"));
             out.extend(shown);
             continue;
         }
@@ -124,7 +127,7 @@ fn commands_print_what_the_guide_shows() {
     fs::copy(root().join(FIRST_STEP), folder.file("step.mlir")).expect("a program to begin with");
     let bytecode = folder.run("shardc opt step.mlir --emit bytecode -o step.mlirbc");
     if bytecode.code != Some(0) {
-        eprintln!("SKIPPED: what needs bytecode: {}", bytecode.text.trim_end());
+        skip(Need::Mlir, &format!("what needs bytecode: {}", bytecode.text.trim_end()));
     }
     let (mut truth, mut rest, mut commands) = (String::new(), written.as_str(), 0);
     while !rest.is_empty() {
@@ -178,8 +181,8 @@ fn commands_of_the_readme_succeed() {
             continue;
         };
         commands += 1;
-        if let Some(reason) = folder.lacks(command) {
-            eprintln!("SKIPPED: {command}: {reason}");
+        if let Some((need, reason)) = folder.lacks(command) {
+            skip(need, &format!("{command}: {reason}"));
             continue;
         }
         // What would use the network is only read.

@@ -10,6 +10,7 @@ use shardc_tests::{
     devices::client,
     interpret::{Case, Draw, Outcome, Runner, tests_of},
     shared,
+    skip::{Need, skipped},
 };
 
 /// Files of `conformance/stablehlo/tests/interpret` in the shared data.
@@ -45,7 +46,10 @@ fn main() -> ExitCode {
             let file = dir.join(name).with_extension("mlir");
             Trial::test(*name, move || passes(&std::fs::read_to_string(&file)?))
         })),
-        None => eprintln!("SKIPPED: {} files of the shared data, which is not here", SHARED.len()),
+        None => trials.push(Trial::test("shared", || {
+            let reason = format!("{} files of the shared data, which is not here", SHARED.len());
+            Ok(skipped(Need::Shared, &reason)?)
+        })),
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

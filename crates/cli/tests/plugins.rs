@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use shardc_filetest::skip::{Need, skip};
 
 #[test]
 fn a_named_plugin_that_does_not_load_is_told() {
@@ -34,8 +35,7 @@ fn a_named_plugin_that_loads_is_looked_at_alone() {
     let list: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
     let plugins = list["plugins"].as_array().unwrap();
     let Some(cpu) = plugins.iter().find(|plugin| plugin["kind"] == "cpu") else {
-        eprintln!("SKIPPED: no CPU plugin");
-        return;
+        return skip(Need::CpuPlugin, "there is no CPU plugin (`shardc plugin install cpu`)");
     };
     let file = cpu["file"].as_str().unwrap();
     let folder_of_plugin = std::path::Path::new(file).parent().unwrap();

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::Folder;
+use shardc_filetest::skip::{Need, skip};
 
 /// A command that does not outlive its test.
 struct Running(Child);
@@ -62,8 +63,7 @@ fn a_compilation_goes_with_its_folder() {
     let list = folder.run(&["plugin", "list", "--format", "json"]);
     let list: serde_json::Value = serde_json::from_str(&list.out).unwrap();
     if !list["plugins"].as_array().unwrap().iter().any(|plugin| plugin["kind"] == "cpu") {
-        eprintln!("SKIPPED: there is no plugin for CPUs (`shardc plugin install cpu`)");
-        return;
+        return skip(Need::CpuPlugin, "there is no plugin for CPUs (`shardc plugin install cpu`)");
     }
     let mut child = Running(command.env("TMPDIR", &temporary).stdout(Stdio::null()).spawn().unwrap());
     let children = format!("/proc/{0}/task/{0}/children", child.0.id());

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Module, OpKind};
 use shardc_mlir::{LowerOptions, SpmdMode, to_bytecode, to_generic_text, write_bytecode};
 use shardc_passes::transforms::legalize_backend::BackendOptions;
@@ -22,7 +23,7 @@ fn corpus() -> Option<PathBuf> {
 /// The programs of the corpus that are not too large, with their texts.
 fn programs() -> Vec<(PathBuf, String)> {
     let Some(corpus) = corpus() else {
-        eprintln!("SKIPPED: no shared/corpus beside the checkout");
+        skip(Need::Shared, "no shared/corpus beside the checkout");
         return Vec::new();
     };
     let folders = ["jax", "torch_xla"].map(|suite| fs::read_dir(corpus.join(suite)).unwrap());

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Class, Diagnostic, Module};
 use shardc_stablehlo::{
     PrintForm, PrintOptions, is_bytecode, parse, parse_bytecode, print, properties, render,
@@ -275,12 +276,10 @@ fn real_programs_are_the_same_as_bytecode() {
     let mut programs = files(&dir.join("jax"), ".mlir");
     programs.extend(files(&dir.join("torch_xla"), ".mlir"));
     if programs.is_empty() {
-        eprintln!("skipped: {} is not there", dir.display());
-        return;
+        return skip(Need::Shared, &format!("{} is not there", dir.display()));
     }
     let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
-        eprintln!("skipped: SHARDC_PYTHON names no Python with jaxlib");
-        return;
+        return skip(Need::Python, "SHARDC_PYTHON names no Python with jaxlib");
     };
     let all = std::env::var_os("SHARDC_ALL").is_some_and(|value| value == "1");
     if !all {

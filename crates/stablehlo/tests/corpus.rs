@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_stablehlo::{PrintForm, PrintOptions, parse, print, render};
 
 fn shared() -> PathBuf {
@@ -21,8 +22,7 @@ fn modern(text: &str) -> String {
 fn check(folder: &str, at_least: usize) {
     let dir = shared().join("corpus").join(folder);
     let Ok(entries) = fs::read_dir(&dir) else {
-        eprintln!("skipped: {} is not there", dir.display());
-        return;
+        return skip(Need::Shared, &format!("{} is not there", dir.display()));
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "mlir"));

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_ir::{Class, Diagnostic, Module};
 use shardc_stablehlo::{PrintOptions, parse, parse_bytecode, print, render};
 
@@ -178,8 +179,7 @@ fn artifacts_of_stablehlos_tests_hold_their_program() {
     let dir = shared().join("conformance/stablehlo/tests/vhlo");
     let paths = files(&dir, ".mlir.bc");
     if paths.is_empty() {
-        eprintln!("skipped: {} is not there", dir.display());
-        return;
+        return skip(Need::Shared, &format!("{} is not there", dir.display()));
     }
     let mut failures = Vec::new();
     for path in paths.iter().filter(|path| !path.to_string_lossy().contains("invalid")) {
@@ -194,7 +194,7 @@ fn artifacts_of_stablehlos_tests_hold_their_program() {
 /// Runs `artifacts.py` and compares what it wrote; how many there were.
 fn made(folder: &str, arguments: &[String]) -> Option<usize> {
     let Some(python) = std::env::var_os("SHARDC_PYTHON") else {
-        eprintln!("skipped: SHARDC_PYTHON names no Python with JAX");
+        skip(Need::Python, "SHARDC_PYTHON names no Python with JAX");
         return None;
     };
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
@@ -223,8 +223,7 @@ fn artifacts_of_real_programs_hold_what_jaxlib_reads() {
     let mut programs = files(&dir.join("jax"), ".mlir");
     programs.extend(files(&dir.join("torch_xla"), ".mlir"));
     if programs.is_empty() {
-        eprintln!("skipped: {} is not there", dir.display());
-        return;
+        return skip(Need::Shared, &format!("{} is not there", dir.display()));
     }
     if !all() {
         let small = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() < 50_000);

@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use shardc_filetest::skip::{Need, skip};
 use shardc_runtime::plugin::FoundPlugin;
 use shardc_runtime::{
     Buffer, Client, ClientOptions, Environment, HostArray, LoadedExecutable, Plugin, PluginKind, plugin,
@@ -15,16 +16,15 @@ pub(crate) fn found(kind: PluginKind) -> Option<FoundPlugin> {
     match plugin::find(kind, &Environment::from_process()) {
         Ok(found) => Some(found),
         Err(error) => {
-            skipped(&format!("{error}; {}", error.hint().unwrap_or_default()));
+            let need = match kind {
+                PluginKind::Cpu => Need::CpuPlugin,
+                PluginKind::Tpu => Need::TpuPlugin,
+                PluginKind::Cuda => Need::CudaPlugin,
+            };
+            skip(need, &format!("{error}; {}", error.hint().unwrap_or_default()));
             None
         }
     }
-}
-
-/// Says that a test is skipped, past the test program, which hides what a test that passes prints.
-pub(crate) fn skipped(reason: &str) {
-    let name = std::thread::current().name().unwrap_or_default().to_owned();
-    let _ = std::io::stderr().write_all(format!("SKIPPED {name}: {reason}\n").as_bytes());
 }
 
 /// A client with this many virtual devices, or `None` after saying why the test is skipped.

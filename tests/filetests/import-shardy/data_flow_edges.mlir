@@ -36,8 +36,8 @@ func.func @nested(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // CHECK-NEXT: sdy.return %[[ININ]]
   // CHECK: %[[OUT:.*]] = sdy.data_flow_edge %[[INNER]] sharding=<@mesh, [{}, {"b"}]> : tensor<4x8xf32>
   // CHECK-NEXT: sdy.return %[[OUT]]
-  // CHECK: %[[OUTOUT:.*]] = sdy.data_flow_edge %[[OUTER]] sharding=<@mesh, [{"a"}, {}]> : tensor<8x8xf32>
-  // CHECK-NEXT: return %[[OUTOUT]]
+  // CHECK: %[[OUTPUT:.*]] = sdy.data_flow_edge %[[OUTER]] sharding=<@mesh, [{"a"}, {}]> : tensor<8x8xf32>
+  // CHECK-NEXT: return %[[OUTPUT]]
   %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"a"}, {"b", ?}]>] out_shardings=[<@mesh, [{"a"}, {}]>]
       manual_axes={"a"} (%arg1: tensor<4x8xf32>) {
     %1 = sdy.manual_computation(%arg1) in_shardings=[<@mesh, [{?}, {"b", ?}]>] out_shardings=[<@mesh, [{}, {"b"}]>]

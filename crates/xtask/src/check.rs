@@ -1,12 +1,20 @@
 //! `cargo xtask test`: every check that a change has to pass.
 
 use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::PathBuf,
     process::Command,
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use shardc_filetest::{
+    shared,
+    skip::{self, Need},
+};
 
 use crate::{
     process, setup,
@@ -30,6 +38,10 @@ enum CheckStep {
     Fmt,
     /// The lints of clippy and of the compiler are silent.
     Clippy,
+    /// There are no typing errors, as the program `typos` finds them. Skipped where it is not installed.
+    Typos,
+    /// Licences, versions and sources of dependencies are as `deny.toml` asks. Skipped without `cargo-deny`.
+    Deny,
     /// Every test of every crate passes.
     Test,
     /// The documentation builds without warnings.
@@ -43,6 +55,8 @@ impl CheckStep {
         match self {
             CheckStep::Fmt => "format",
             CheckStep::Clippy => "lints",
+            CheckStep::Typos => "typing errors",
+            CheckStep::Deny => "dependencies",
             CheckStep::Test => "tests",
             CheckStep::Doc => "documentation",
             CheckStep::Examples => "examples",
@@ -55,6 +69,12 @@ impl CheckStep {
             CheckStep::Fmt => "`cargo fmt --all` formats the code",
             CheckStep::Clippy => {
                 "the warnings above count as errors; `cargo xtask test clippy` repeats this step alone"
+            }
+            CheckStep::Typos => {
+                "`typos --write-changes` corrects what has one correction; words that are meant go to `typos.toml`"
+            }
+            CheckStep::Deny => {
+                "`deny.toml` says what is asked for; a version that others need twice goes to its `skip` list"
             }
             CheckStep::Test => {
                 "the failed tests are listed above; `cargo test -p CRATE NAME` runs one of them alone"
@@ -72,6 +92,9 @@ impl CheckStep {
         let cargo = || {
             let mut command = cargo();
             command.current_dir(&workspace.root);
+            if let Some(list) = required(|name| env::var_os(name), shared().is_some()) {
+                command.env(skip::REQUIRE, list);
+            }
             command
         };
         match self {
@@ -79,6 +102,8 @@ impl CheckStep {
             CheckStep::Clippy => {
                 process::run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
             }
+            CheckStep::Typos => typos(workspace),
+            CheckStep::Deny => deny(cargo),
             CheckStep::Test => tests(workspace, cargo),
             CheckStep::Doc => process::run(cargo().env("RUSTDOCFLAGS", "-D warnings").args([
                 "doc",
@@ -88,6 +113,44 @@ impl CheckStep {
             CheckStep::Examples => examples(workspace, cargo),
         }
     }
+}
+
+/// What tests may not skip: on a machine of a continuous integration (`CI` is set), all that setup installs, and the
+/// data that is there. `None` where a person decides.
+fn required(variable: impl Fn(&str) -> Option<OsString>, has_shared: bool) -> Option<String> {
+    let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
+    if !is_set("CI") || is_set(skip::REQUIRE) {
+        return None;
+    }
+    let mut needs = vec![Need::CpuPlugin, Need::Mlir];
+    needs.extend(has_shared.then_some(Need::Shared));
+    needs.extend(is_set("SHARDC_PYTHON").then_some(Need::Python));
+    Some(needs.into_iter().map(Need::word).collect::<Vec<_>>().join(","))
+}
+
+fn typos(workspace: &Workspace) -> Result<()> {
+    let Some(program) = which("typos") else { return skipped("`typos` (`cargo install typos-cli`)") };
+    process::run(Command::new(program).current_dir(&workspace.root))
+}
+
+/// Nothing is fetched: advisories are looked up where a copy of their database is there.
+fn deny(cargo: impl Fn() -> Command) -> Result<()> {
+    if which("cargo-deny").is_none() {
+        return skipped("`cargo-deny` (`cargo install cargo-deny`)");
+    }
+    process::run(cargo().args(["deny", "--offline", "check", "bans", "licenses", "sources"]))?;
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    if home.is_none_or(|home| fs::read_dir(home.join("advisory-dbs")).is_err()) {
+        return skipped("the database of advisories (`cargo deny fetch db`)");
+    }
+    process::run(cargo().args(["deny", "--offline", "check", "advisories"]))
+}
+
+/// Says what is not looked at for want of a tool that no test needs.
+fn skipped(tool: &str) -> Result<()> {
+    println!("SKIPPED: there is no {tool}");
+    Ok(())
 }
 
 /// nextest, where it is installed, runs tests side by side and stops none for another's crash; it leaves out the
@@ -148,5 +211,26 @@ pub(crate) fn run(workspace: &Workspace, args: &TestArgs) -> Result<()> {
     match first_failure {
         None => Ok(()),
         Some((step, error)) => bail!("step `{}`: {error:#}\n{}", step.title(), step.advice()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_people_skips_nothing_that_setup_installs() {
+        let of = |set: &[(&str, &str)], has_shared| {
+            let variable = |name: &str| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            };
+            required(variable, has_shared)
+        };
+        assert_eq!(of(&[], true), None);
+        assert_eq!(of(&[("CI", "")], true), None);
+        assert_eq!(of(&[("CI", "true")], false).as_deref(), Some("cpu-plugin,mlir"));
+        let all = of(&[("CI", "1"), ("SHARDC_PYTHON", "python3")], true);
+        assert_eq!(all.as_deref(), Some("cpu-plugin,mlir,shared,python"));
+        assert_eq!(of(&[("CI", "1"), ("SHARDC_REQUIRE", "all")], true), None, "it is set already");
     }
 }

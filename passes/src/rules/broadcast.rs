@@ -1,11 +1,12 @@
-//! Operations that repeat elements along dimensions.
+//! Rules of operations that repeat elements along dimensions.
 
 use shardc_ir::{BroadcastingSpec, Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// An operand dimension of size one that repeats has nothing to do with the result's dimension.
+/// Relates the dimensions of a `broadcast_in_dim`. One of size one of the operand that repeats is not related to the
+/// result's: every device needs its element.
 pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -25,7 +26,7 @@ pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// `broadcast`: new dimensions in front.
+/// Relates the dimensions of a `broadcast`: new ones are in front.
 pub(super) fn broadcast(module: &Module, op: OpId, new: usize) -> Option<ShardingRule> {
     let rank = operand_shape(module, op, 0)?.len();
     let dims: Vec<u32> = (new..new + rank).map(|dim| dim as u32).collect();

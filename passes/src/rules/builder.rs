@@ -1,4 +1,4 @@
-//! Puts rules together, factor by factor.
+//! Builds rules, factor by factor.
 
 use shardc_ir::{Module, OpId, TensorType};
 
@@ -30,7 +30,7 @@ impl RuleBuilder {
         (self.rule.factors.len() - 1) as FactorIndex
     }
 
-    /// Adds a factor along which nothing propagates.
+    /// Adds a factor; nothing propagates along it if `blocked`.
     pub(super) fn blocked(&mut self, size: i64, kind: FactorKind, blocked: bool) -> FactorIndex {
         let factor = self.factor(size, kind);
         self.rule.factors[usize::from(factor)].blocked = blocked;
@@ -78,7 +78,7 @@ impl RuleBuilder {
         factor
     }
 
-    /// A pass-through factor for each dimension of `shape`.
+    /// Adds a pass-through factor for each dimension of `shape`, which all tensors have.
     pub(super) fn pointwise(&mut self, shape: &[i64]) -> &mut Self {
         for (dim, &size) in shape.iter().enumerate() {
             self.everywhere(dim, size, FactorKind::PassThrough);
@@ -86,8 +86,8 @@ impl RuleBuilder {
         self
     }
 
-    /// As [`RuleBuilder::pointwise`], but dimensions whose size differs between `input` and `output` get a
-    /// factor of the input's size with kind `mismatch`.
+    /// Adds a factor for each dimension, of all tensors: pass-through, or where the size differs between `input` and `output`
+    /// one of the input's size with kind `mismatch`, which is `blocked` or not.
     pub(super) fn pointwise_or(
         &mut self,
         input: &[i64],
@@ -106,7 +106,7 @@ impl RuleBuilder {
         self
     }
 
-    /// The rule; dimensions without a factor get one of size one of their own.
+    /// Returns the rule; dimensions without a factor get one of size one of their own, as in Shardy's rules.
     pub(super) fn finish(mut self) -> ShardingRule {
         let ShardingRule { factors, operands, results, .. } = &mut self.rule;
         for mapping in operands.iter_mut().chain(results) {
@@ -121,7 +121,7 @@ impl RuleBuilder {
     }
 }
 
-/// A factor of size one adds nothing to a dimension that has a factor already.
+/// Appends a factor to a dimension. One of size one adds nothing to a dimension that has a factor already.
 fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) {
     if let Some(factors) = mapping.dims.get_mut(dim)
         && (size != 1 || factors.is_empty())
@@ -130,32 +130,33 @@ fn map(mapping: &mut TensorMapping, dim: usize, factor: FactorIndex, size: i64) 
     }
 }
 
-/// Shape of an operand; `None` if there is no such operand or it is no tensor.
+/// Returns the shape of an operand; `None` if there is no such operand or it is no tensor.
 pub(super) fn operand_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     operand_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Type of an operand; `None` if there is no such operand or it is no tensor.
+/// Returns the type of an operand; `None` if there is no such operand or it is no tensor.
 pub(super) fn operand_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].operands.get(i).and_then(|&v| module.stored(v))
 }
 
-/// Shape of a result; `None` if there is no such result or it is no tensor.
+/// Returns the shape of a result; `None` if there is no such result or it is no tensor.
 pub(super) fn result_shape(module: &Module, op: OpId, i: usize) -> Option<&[i64]> {
     result_type(module, op, i).map(|t| t.shape.as_slice())
 }
 
-/// Type of a result; `None` if there is no such result or it is no tensor.
+/// Returns the type of a result; `None` if there is no such result or it is no tensor.
 pub(super) fn result_type(module: &Module, op: OpId, i: usize) -> Option<&TensorType> {
     module.ops[op].results.get(i).and_then(|&v| module.stored(v))
 }
 
-/// Size of a dimension; one where there is no such dimension.
+/// Returns the size of a dimension; one where there is no such dimension.
 pub(super) fn size(shape: &[i64], dim: usize) -> i64 {
     shape.get(dim).copied().unwrap_or(1)
 }
 
-/// One pass-through factor per dimension of the first result. Scalar operands take no part.
+/// Returns the rule of an elementwise operation: one pass-through factor per dimension of the first result. Scalar operands
+/// take no part.
 pub(super) fn pointwise(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

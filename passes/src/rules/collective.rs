@@ -1,12 +1,12 @@
-//! Collectives that the program itself contains.
+//! Rules of collectives that the program itself contains.
 
 use shardc_ir::{Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Dimensions whose size the collective changes are needed whole on both sides and are not related; others pass
-/// through.
+/// Relates the dimensions of a collective: those in `dims`, whose size it changes, are needed whole on both sides and are
+/// not related; others pass through.
 pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);

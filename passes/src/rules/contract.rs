@@ -1,11 +1,11 @@
-//! Products that contract dimensions: `dot_general` and `convolution`.
+//! Rules of products that contract dimensions: `dot_general`, `convolution`, `ragged_dot`.
 
 use shardc_ir::{ConvSpec, DimList, DotSpec, Module, OpId, RaggedDotSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Batching, left free, right free, then contracting dimensions; the last are reductions.
+/// Relates the dimensions of a `dot_general`: batching, left free, right free, then contracting ones, which are reductions.
 pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -33,9 +33,9 @@ pub(super) fn dot_general(module: &Module, op: OpId, spec: &DotSpec) -> Option<S
     Some(rule.finish())
 }
 
-/// Groups and batch pass through, the input features are contracted. A spatial dimension of the input may be
-/// split by windows (with an exchange at the borders) or, where the window is wide, within the window; the
-/// larger of the two is the major factor. A conservative rule leaves spatial dimensions alone.
+/// Relates the dimensions of a `convolution`. Groups and batch pass through, the input features are contracted. A spatial
+/// dimension of the input may be split by windows (with an exchange at the borders) or, where the window is wide, within the
+/// window; the larger of the two is the major factor. A conservative rule leaves spatial dimensions alone.
 pub(super) fn convolution(
     module: &Module,
     op: OpId,
@@ -48,6 +48,7 @@ pub(super) fn convolution(
     let (k_in, k_out) = (spec.kernel.a as usize, spec.kernel.b as usize);
     let (out_batch, out_feature) = (spec.output.a as usize, spec.output.b as usize);
     let mut rule = RuleBuilder::new(module, op);
+    // Groups are major in the features, so that their factor is mapped first.
     if spec.batch_group_count > 1 {
         let factor = rule.factor(spec.batch_group_count, FactorKind::PassThrough);
         rule.operand(0, in_batch, factor).operand(1, k_out, factor).result(0, out_feature, factor);
@@ -83,6 +84,7 @@ pub(super) fn convolution(
     let factor = rule.factor(size(rhs, k_in), FactorKind::Reduction);
     rule.operand(0, in_feature, factor).operand(1, k_in, factor);
 
+    // What is left of the output features within one group.
     let groups = spec.batch_group_count.max(1).saturating_mul(spec.feature_group_count.max(1));
     let features = size(out, out_feature) / groups;
     if features > 1 {
@@ -92,9 +94,9 @@ pub(super) fn convolution(
     Some(rule.finish())
 }
 
-/// A product in which groups of the ragged dimension have products of their own. Where a group begins depends on the
-/// sizes of all before it, so the ragged dimension and the groups are needed whole. The groups are a dimension of the
-/// right operand, or, where the ragged dimension is contracted, the first one of the result.
+/// Relates the dimensions of a `ragged_dot`, in which groups of the ragged dimension have products of their own. Where a
+/// group begins depends on the sizes of all before it, so the ragged dimension and the groups are needed whole. The groups
+/// are a dimension of the right operand, or, where the ragged dimension is contracted, the first one of the result.
 pub(super) fn ragged_dot(module: &Module, op: OpId, spec: &RaggedDotSpec) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let sizes = operand_shape(module, op, 2)?;

@@ -1,4 +1,4 @@
-//! Custom calls whose meaning is known.
+//! Rules of custom calls whose meaning is known.
 //!
 //! A custom call works on parts where its rule says so: that of a target known here, of a front end
 //! ([`registry`](super::registry)) or of the program (`sdy.sharding_rule` on the call). Any other is done by every device on whole
@@ -36,7 +36,7 @@ enum Known {
     Nothing,
 }
 
-/// What the call of this name does; `None` for one that shardc does not know.
+/// Returns what a custom call of this name does; `None` for a target that shardc does not know.
 fn known(target: &str) -> Option<Known> {
     Some(match target {
         "annotate_device_placement" | "LayoutConstraint" | "MoveToDevice" | "MoveToHost" => Known::Identity,
@@ -83,8 +83,8 @@ fn known(target: &str) -> Option<Known> {
     })
 }
 
-/// The names under which JAX calls LAPACK and its likes on matrices in a batch, by the interface that tells the
-/// callee all shapes.
+/// Whether a target is LAPACK or its likes on batches of matrices, as JAX calls them by XLA's FFI, which tells the callee
+/// all shapes. The older interface has shapes among the operands, and would compute on the wrong ones.
 fn is_linear_algebra(target: &str) -> bool {
     let families = ["lapack_", "cusolver_", "hipsolver_"];
     let hybrid = ["cuhybrid_", "hiphybrid_"];
@@ -94,7 +94,7 @@ fn is_linear_algebra(target: &str) -> bool {
         || sparse.contains(&target)
 }
 
-/// The rule of a custom call; `None` for one that shardc does not know.
+/// Returns the rule of a custom call; `None` for a target that shardc does not know.
 pub(super) fn custom_call(module: &Module, op: OpId, target: &str) -> Option<ShardingRule> {
     let stated = stated_batch(&module.ops[op].attrs);
     match known(target) {
@@ -152,7 +152,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
     }
 }
 
-/// How many dimensions in front the front end says to be of a batch.
+/// Returns how many leading dimensions the front end says to be of a batch.
 fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     let Some(Attr::Dict(frontend)) = attrs.get("mhlo.frontend_attributes") else { return None };
     match frontend.get("num_batch_dims")? {
@@ -161,7 +161,8 @@ fn stated_batch(attrs: &AttrDict) -> Option<usize> {
     }
 }
 
-/// The first dimensions pass through all tensors that have more; the others are needed whole.
+/// Returns the rule of a call on batches: the first `count` dimensions pass through all tensors that have these, the others
+/// are needed whole.
 fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let data = &module.ops[op];
     let operand = |i: usize| operand_shape(module, op, i).unwrap_or(&[]);
@@ -196,7 +197,7 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Matrix in; eigenvectors and eigenvalues out.
+/// Returns the rule of `Eigh`: a matrix in; eigenvectors and eigenvalues out.
 fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -209,7 +210,7 @@ fn eigh(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Matrix in; packed factors and the scalars of the reflectors out.
+/// Returns the rule of `Qr`: a matrix in; packed factors and the scalars of the reflectors out.
 fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -224,7 +225,8 @@ fn qr(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Packed factors and the scalars of the reflectors in; an orthogonal matrix out.
+/// Returns the rule of a product of Householder reflectors: packed factors and the scalars of the reflectors in; an
+/// orthogonal matrix out.
 fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (shape, taus) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (shape.len().checked_sub(2)?, shape.len() - 1);
@@ -239,7 +241,8 @@ fn householder_product(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Values, their indices and two scalars in. Each device may reduce its own part of the searched dimension.
+/// Returns the rule of `ApproxTopK`: values, their indices and two scalars in. Each device may reduce its own part of the
+/// searched dimension.
 fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -256,7 +259,7 @@ fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// The state of a random number generator stays whole.
+/// Returns the rule of `X64Combine`, which is elementwise; but the state of a random number generator stays whole.
 fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let result = *module.ops[op].results.first()?;
     let is_state = module

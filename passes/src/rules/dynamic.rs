@@ -8,7 +8,7 @@ use super::builder::{RuleBuilder, operand_shape, result_shape};
 use super::{broadcast, contract, index, shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// The rule of the operation whose attributes would say the same.
+/// Returns the rule of a dynamic operation: that of the static operation whose attributes say what its operands do.
 pub(super) fn dynamic(
     module: &Module,
     op: OpId,
@@ -30,7 +30,8 @@ pub(super) fn dynamic(
     }
 }
 
-/// Elements move by distances that are not known, so nothing propagates along dimensions that change.
+/// Relates the dimensions of a dynamic `pad` or `slice`: elements move by distances that are not known, so nothing propagates
+/// along dimensions that change.
 fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -45,7 +46,7 @@ fn moved(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Any part of the operand will do: its type knows.
+/// Relates the dimensions of a `get_dimension_size`: any part of the operand will do, since its type knows.
 pub(super) fn get_dimension_size(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -56,7 +57,7 @@ pub(super) fn get_dimension_size(module: &Module, op: OpId) -> Option<ShardingRu
     Some(rule.finish())
 }
 
-/// The dimension whose size is said is needed whole.
+/// Relates the dimensions of a `set_dimension_size`: the one whose size is set is needed whole.
 pub(super) fn set_dimension_size(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);

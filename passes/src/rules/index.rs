@@ -1,4 +1,4 @@
-//! Operations that compute addresses: `gather` and `scatter`.
+//! Rules of operations that compute addresses: `gather`, `scatter`, `torch_index_select`.
 
 use shardc_ir::{DType, DimList, GatherSpec, Module, OpId, ReductionKind, ScatterSpec, ValueId};
 
@@ -30,7 +30,7 @@ struct IndexFactor {
 }
 
 impl Indexing<'_> {
-    /// The factors in order. `batch` is the kind of a dimension of indices and slices alone; `scatter` tells
+    /// Returns the factors in order. `batch` is the kind of a dimension of indices and slices alone; `scatter` tells
     /// which of the two operations it is.
     fn factors(&self, scatter: bool, batch: FactorKind) -> Vec<IndexFactor> {
         let mut out = Vec::new();
@@ -58,6 +58,7 @@ impl Indexing<'_> {
                 }
                 dim += 1;
             } else {
+                // The index vector's dimension may stand anywhere among the batch dimensions of the indices.
                 let index_dim = if batch_dim < self.vector_dim { batch_dim } else { batch_dim + 1 };
                 let along = self.indices_batching.iter().position(|&d| d as usize == index_dim);
                 let indexed = along.and_then(|i| self.indexed_batching.get(i)).map(|&d| d as usize);
@@ -82,7 +83,8 @@ impl Indexing<'_> {
     }
 }
 
-/// An indexed dimension may be split: each device looks up what it holds, and the parts are summed.
+/// Relates the dimensions of a `gather`. An indexed one may be split: each device looks up what it holds, and the parts are
+/// summed.
 pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<ShardingRule> {
     let indexing = Indexing {
         indexed: operand_shape(module, op, 0)?,
@@ -111,7 +113,7 @@ pub(super) fn gather(module: &Module, op: OpId, spec: &GatherSpec) -> Option<Sha
     Some(rule.finish())
 }
 
-/// Whether updates that fall on one place are combined in a way that does not depend on their order.
+/// Whether a `scatter` combines updates of one element in a way that does not depend on their order.
 fn is_reduction(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let is_bool = |&v: &ValueId| module.tensor(v).is_some_and(|t| t.dtype == DType::I1);
@@ -123,8 +125,8 @@ fn is_reduction(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// An indexed dimension passes through: each device writes what falls into its part. Splitting the updates
-/// needs a reduction over the results, so the combiner must be one that devices can do among themselves.
+/// Relates the dimensions of a `scatter`. An indexed one passes through: each device writes what falls into its part.
+/// Splitting the updates needs a reduction over the results, so the combiner must be one that devices can do among themselves.
 pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<ShardingRule> {
     let inputs = module.ops[op].results.len();
     let indexing = Indexing {
@@ -156,7 +158,7 @@ pub(super) fn scatter(module: &Module, op: OpId, spec: &ScatterSpec) -> Option<S
     Some(rule.finish())
 }
 
-/// `torch_index_select`: slices of the operand along a dimension, where the index says.
+/// Relates the dimensions of a `torch_index_select`: slices of the operand along a dimension, where the index says.
 pub(super) fn torch_index_select(module: &Module, op: OpId, dim: i64, batch: i64) -> Option<ShardingRule> {
     let (indexed, index) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let from_end = |n: i64, rank: usize| usize::try_from(if n < 0 { n + rank as i64 } else { n }).ok();

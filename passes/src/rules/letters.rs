@@ -1,4 +1,4 @@
-//! Products of sums as letters say them: `ab,bc->ac`.
+//! Rules written as einsum letters: `ab,bc->ac`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use shardc_ir::{Module, OpId, ValueId};
 use super::builder::RuleBuilder;
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Why letters are no rule of an operation, as the end of a sentence about them.
+/// Why letters are no rule of an operation; its text is the end of a sentence about them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LettersFault {
@@ -145,7 +145,7 @@ impl Lettered<'_> {
     }
 }
 
-/// The rule of an operation each of whose dimensions is a letter. A letter of operands alone is a factor of the kind
+/// Returns the rule of an operation each of whose dimensions is a letter. A letter of operands alone is a factor of the kind
 /// `inner`; one of results alone has nothing to do with the operands.
 ///
 /// # Errors
@@ -194,14 +194,14 @@ pub(super) fn rule(
     Ok(rule.finish())
 }
 
-/// The letters of each tensor of one side; blanks do not count.
+/// Parses the letters of each tensor of one side; blanks do not count.
 fn tensors<'m>(
     module: &'m Module,
     side: Side,
     values: &[ValueId],
     text: &str,
 ) -> Result<Vec<Lettered<'m>>, LettersFault> {
-    // No letters at all are those of one scalar, or of nothing where nothing is there.
+    // No letters at all stand for one scalar, or for no tensors where there are none.
     let parts: Vec<&str> =
         if values.is_empty() && text.trim().is_empty() { Vec::new() } else { text.split(',').collect() };
     let tensor = |index| TensorRef { side, index };

@@ -1,11 +1,11 @@
-//! Sorting, transforms, random numbers and linear algebra: batch dimensions pass through, the rest is needed whole.
+//! Rules of sorting, transforms, random numbers and linear algebra: batch dimensions pass through, the rest is needed whole.
 
 use shardc_ir::{Module, OpId, TriangularSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Nothing propagates along the sorted dimension where it is the only one that could be split.
+/// Relates the dimensions of a `sort`: nothing propagates along the sorted one where it is the only one that could be split.
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
@@ -22,7 +22,8 @@ pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule
     Some(rule.finish())
 }
 
-/// The state is needed whole on each device and is no relative of the random bits.
+/// Relates the dimensions of an `rng_bit_generator`: the state is needed whole on each device, and shares none with the
+/// random bits.
 pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (state, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 1)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -37,7 +38,7 @@ pub(super) fn rng_bit_generator(module: &Module, op: OpId) -> Option<ShardingRul
     Some(rule.finish())
 }
 
-/// As [`rng_bit_generator`], without a state; the shape is an operand, too.
+/// Relates the dimensions of an `rng`, whose third operand is the shape.
 pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     let output = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -50,7 +51,7 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// The last dimension of a real transform changes its size; nothing propagates along it then.
+/// Relates the dimensions of an `fft`: the last one of a real transform changes its size; nothing propagates along it then.
 pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let batch = input.len().saturating_sub(transformed);
@@ -67,7 +68,7 @@ pub(super) fn fft(module: &Module, op: OpId, transformed: usize) -> Option<Shard
     Some(rule.finish())
 }
 
-/// The last two dimensions are the matrix.
+/// Relates the dimensions of a `cholesky`: the last two are the matrix.
 pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let batch = shape.len().saturating_sub(2);
@@ -82,7 +83,8 @@ pub(super) fn cholesky(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// `op(a) x = b` or `x op(a) = b`: the dimension of `a` that meets `x`, the one that meets `b`, and the free one.
+/// Relates the dimensions of a `triangular_solve`, `op(a) x = b` or `x op(a) = b`: the dimension of `a` that meets `x`, the
+/// one that meets `b`, and the free one.
 pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec) -> Option<ShardingRule> {
     let (a, b) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
@@ -113,7 +115,7 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     Some(rule.finish())
 }
 
-/// The dimension that is searched is needed whole.
+/// Relates the dimensions of a `top_k`: the one that is searched is needed whole.
 pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -121,7 +123,8 @@ pub(super) fn top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// `chlo.top_k`. Shardings do not propagate through it in Shardy, which is what users see, but batches may be split.
+/// Relates the dimensions of a `chlo.top_k`. Shardings do not propagate through it in Shardy, which is what users see, but
+/// batches may be split.
 pub(super) fn chlo_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut rule = top_k(module, op)?;
     rule.factors.iter_mut().for_each(|factor| factor.blocked = true);

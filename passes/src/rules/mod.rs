@@ -1,6 +1,6 @@
 //! The sharding rule of each operation.
 //!
-//! [`rule_of`] is the one table that says how the dimensions of an operation hang together. Factors, their order
+//! [`rule_of`] is the one table that says which dimensions of an operation correspond. Factors, their order
 //! (major to minor) and their kinds are those that Shardy assigns, so that shardings propagate as users of
 //! Shardy expect; `sdy.sharding_rule` on an operation overrides the table.
 //!
@@ -59,13 +59,13 @@ pub enum RuleSet {
     Shardy,
 }
 
-/// The sharding rule of an operation; `None` for one that has none.
+/// Returns the sharding rule of an operation; `None` for one that has none.
 #[must_use]
 pub fn rule_of(module: &Module, op: OpId) -> Option<ShardingRule> {
     rule_with(module, op, RuleOptions::default())
 }
 
-/// As [`rule_of`], with options.
+/// Returns the sharding rule of an operation as [`rule_of`] does, with options.
 #[must_use]
 pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<ShardingRule> {
     let RuleOptions { conservative, set } = options;

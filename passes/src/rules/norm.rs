@@ -1,11 +1,12 @@
-//! Batch normalization.
+//! Rules of batch normalization.
 
 use shardc_ir::{BatchNormKind, BatchNormSpec, Module, OpId};
 
 use super::builder::{RuleBuilder, operand_shape};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// The feature is in all tensors. Training and its gradient look at all other dimensions at once; inference does not.
+/// Relates the dimensions of a batch normalization: the feature is in all tensors. Training and its gradient look at all
+/// other dimensions at once; inference does not.
 pub(super) fn batch_norm(
     module: &Module,
     op: OpId,

@@ -1,4 +1,4 @@
-//! Which rules Shardy has, too.
+//! The rules that Shardy has, too: its own passes must not propagate further than Shardy does.
 
 use shardc_ir::OpKind;
 

@@ -1,11 +1,11 @@
-//! Reductions and windows.
+//! Rules of reductions and windows.
 
 use shardc_ir::{Module, OpId, WindowSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// Reduced dimensions are in the inputs only; the initial values are scalars.
+/// Relates the dimensions of a `reduce`: reduced ones are in the inputs only; the initial values are scalars.
 pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let inputs = module.ops[op].operands.len() / 2;
@@ -25,7 +25,8 @@ pub(super) fn reduce(module: &Module, op: OpId, dims: &[u32]) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// A dimension may be split by windows; devices exchange what windows at the borders need.
+/// Relates the dimensions of a `reduce_window`: one may be split by windows; devices exchange what windows at the borders
+/// need.
 pub(super) fn reduce_window(
     module: &Module,
     op: OpId,
@@ -45,7 +46,8 @@ pub(super) fn reduce_window(
     Some(rule.finish())
 }
 
-/// Operand and result share their dimensions; the source is needed whole where windows are not single elements.
+/// Relates the dimensions of a `select_and_scatter`: operand and result share theirs; the source is needed whole where
+/// windows are not single elements.
 pub(super) fn select_and_scatter(
     module: &Module,
     op: OpId,

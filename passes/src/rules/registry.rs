@@ -1,6 +1,6 @@
 //! Rules for the custom calls of a front end.
 //!
-//! Only the front end knows how the dimensions of its own kernels hang together. It registers a function per target;
+//! Only the front end knows which dimensions of its own kernels correspond. It registers a function per target;
 //! [`RuleRegistry::resolve`] asks it for each call in a module and writes the answer on the call as
 //! `sdy.sharding_rule`, which is what propagation and planning go by. So there is no second way for a rule to be known,
 //! and the program says by itself what it was compiled with.
@@ -22,9 +22,9 @@ type Rule = dyn Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync
 /// What a front end says of one of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRule {
-    /// How its dimensions hang together.
+    /// Which of its dimensions correspond.
     Known(Box<ShardingRule>),
-    /// Nothing. Unless shardc knows the target itself, nothing propagates through the call, and it sees whole values.
+    /// Nothing is known. Unless shardc knows the target itself, nothing propagates through the call, and it sees whole values.
     Unknown,
 }
 

@@ -1,11 +1,11 @@
-//! Operations that only move elements.
+//! Rules of operations that only move elements.
 
 use shardc_ir::{Module, OpId, OpKind, ValueId};
 
 use super::builder::{RuleBuilder, operand_shape, operand_type, result_shape, result_type, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 
-/// The dimension that appears or vanishes holds the parts of one element.
+/// Relates the dimensions of a `bitcast_convert`; one that appears or vanishes holds the bits of one element.
 pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -22,7 +22,7 @@ pub(super) fn bitcast_convert(module: &Module, op: OpId) -> Option<ShardingRule>
     Some(rule.finish())
 }
 
-/// Result dimension `i` is operand dimension `permutation[i]`.
+/// Relates the dimensions of a `transpose`: result dimension `i` is operand dimension `permutation[i]`.
 pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Option<ShardingRule> {
     let input = operand_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -33,7 +33,7 @@ pub(super) fn transpose(module: &Module, op: OpId, permutation: &[u32]) -> Optio
     Some(rule.finish())
 }
 
-/// A reversed dimension exchanges blocks between devices.
+/// Relates the dimensions of a `reverse`: a reversed one exchanges blocks between devices.
 pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<ShardingRule> {
     let shape = result_shape(module, op, 0)?;
     let mut rule = RuleBuilder::new(module, op);
@@ -44,7 +44,7 @@ pub(super) fn reverse(module: &Module, op: OpId, dims: &[u32]) -> Option<Shardin
     Some(rule.finish())
 }
 
-/// `slice` and `pad`: where the size changes, elements shift by a distance known at compile time.
+/// Relates the dimensions of a `slice` or `pad`: where the size changes, elements shift by a distance known at compile time.
 pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -52,7 +52,7 @@ pub(super) fn shifted(module: &Module, op: OpId, conservative: bool) -> Option<S
     Some(rule.finish())
 }
 
-/// Where the size changes, the distance is not known, so nothing propagates.
+/// Relates the dimensions of a `dynamic_slice`: where the size changes, the distance is not known, so nothing propagates.
 pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_shape(module, op, 0)?, result_shape(module, op, 0)?);
     let mut rule = RuleBuilder::new(module, op);
@@ -60,8 +60,8 @@ pub(super) fn dynamic_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// Each device writes the part of the whole update that falls into its block, so the operand may be split where
-/// the update is smaller.
+/// Relates the dimensions of a `dynamic_update_slice`: each device writes the part of the whole update that falls into its
+/// block, so the operand may be split where the update is smaller.
 pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (operand, update) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let is_constant = |&v: &ValueId| {
@@ -84,8 +84,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
     Some(rule.finish())
 }
 
-/// The joined dimension is one factor. Where every operand is a slice, or is cut from one tensor (as a roll is
-/// written), the elements only shift between devices.
+/// Relates the dimensions of a `concatenate`: the joined one is one factor. Where every operand is a slice, or is cut from
+/// one tensor (as `jnp.roll` is written), the elements only shift between devices.
 pub(super) fn concatenate(
     module: &Module,
     op: OpId,
@@ -119,7 +119,7 @@ pub(super) fn concatenate(
     Some(rule.finish())
 }
 
-/// Splits and merges dimensions into common factors.
+/// Relates the dimensions of a `reshape`: splits and merges them into common factors.
 ///
 /// Both shapes are walked from the major end. While the products of the factors found so far agree, the greatest
 /// common divisor of what is left of the two current dimensions is a common factor; where it is one, and until
@@ -148,6 +148,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
         }
         from.open();
         to.open();
+        // Only while the products of factors agree is a factor at one place on both sides.
         let gcd = gcd(from.left(), to.left());
         match from.factors.cmp(&to.factors) {
             std::cmp::Ordering::Equal if gcd > 1 => {
@@ -183,7 +184,7 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     Some(rule.finish())
 }
 
-/// How far a reshape's walk along one shape is.
+/// The walk of a reshape's rule along one shape.
 struct Side<'a> {
     shape: &'a [i64],
     /// The dimension at which the walk stands.
@@ -219,12 +220,12 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What is left of the current dimension.
+    /// Returns what is left of the current dimension, in elements.
     fn left(&self) -> i64 {
         self.sizes / self.factors
     }
 
-    /// The next factor of the side that lags behind: one that makes the products agree, if there is one; else
+    /// Returns the next factor of the side that lags behind: one that makes the products agree, if there is one; else
     /// one that leaves the common divisor for the next step.
     fn catch_up(&self, gcd: i64, ahead: i64) -> i64 {
         let left = self.left();

@@ -1,4 +1,4 @@
-//! Sharding rules: how the dimensions of an operation's operands and results hang together.
+//! Sharding rules: which dimensions of an operation's operands and results correspond.
 //!
 //! A rule names *factors*, in the manner of the letters of an einsum. Each dimension of each operand and result
 //! is a product of factors, major to minor: in `[b, h * d]` the second dimension is the product of `h` and `d`.
@@ -28,9 +28,9 @@ pub type FactorIndex = u16;
 /// A factor of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Factor {
-    /// Number of elements along it.
+    /// Number of elements along the factor.
     pub size: i64,
-    /// What splitting it means.
+    /// What splitting the factor means.
     pub kind: FactorKind,
     /// Whether propagation must not carry shardings along it.
     pub blocked: bool,
@@ -58,12 +58,12 @@ pub struct ShardingRule {
 }
 
 impl ShardingRule {
-    /// Operands, then results.
+    /// Iterates over the mappings of operands, then of results.
     pub fn tensors(&self) -> impl Iterator<Item = &TensorMapping> {
         self.operands.iter().chain(&self.results)
     }
 
-    /// A rule without factors over tensors of these types.
+    /// Returns a rule without factors over tensors of these types; `None` stands for something that is no tensor.
     pub fn empty<'a>(
         operands: impl IntoIterator<Item = Option<&'a TensorType>>,
         results: impl IntoIterator<Item = Option<&'a TensorType>>,
@@ -81,7 +81,7 @@ impl ShardingRule {
 }
 
 impl TensorMapping {
-    /// The dimension that `factor` is in and its place there.
+    /// Returns the dimension that `factor` is in and its index among the factors of that dimension.
     #[must_use]
     pub fn find(&self, factor: FactorIndex) -> Option<(usize, usize)> {
         self.dims

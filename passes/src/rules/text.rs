@@ -14,7 +14,7 @@ const KINDS: [(&str, FactorKind); 3] = [
 ];
 const BLOCKED: &str = "blocked_propagation";
 
-/// `i` to `z`, then `z_1`, `z_2`, ...
+/// Writes the symbol of a factor: `i` to `z`, then `z_1`, `z_2`, ...
 fn write_symbol(f: &mut fmt::Formatter<'_>, factor: usize) -> fmt::Result {
     match u8::try_from(factor) {
         Ok(n) if n < 18 => write!(f, "{}", char::from(b'i' + n)),
@@ -172,7 +172,7 @@ impl Reader<'_> {
         Ok(number)
     }
 
-    /// The number of a symbol, if one comes next.
+    /// Reads a symbol, if one comes next, and returns its number.
     fn symbol(&mut self) -> Result<Option<usize>, RuleParseError> {
         self.skip();
         let Some(c @ b'i'..=b'z') = self.text.as_bytes().get(self.at).copied() else { return Ok(None) };

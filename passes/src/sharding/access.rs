@@ -1,4 +1,4 @@
-//! Where the sharding of a value is written.
+//! Access to the sharding of a value, wherever the module holds it.
 //!
 //! Most values carry their own. What flows through a `while`, a `case`, an `optimization_barrier`, a manual or a named
 //! computation carries that of its owner (the result, or the argument of the computation), and where a
@@ -12,19 +12,19 @@ use shardc_ir::{
 
 use crate::sharding::manual;
 
-/// Finds the places of shardings. Valid while no region, edge or use of an edge's owner comes or goes.
+/// Finds where shardings are held. Valid while no region, edge or use of an edge's owner is added or removed.
 #[derive(Debug, Default)]
 pub(crate) struct ShardingAccess {
     /// The operation that a region belongs to; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
-    /// The operation whose region an operation ends.
+    /// The operation whose region a terminator ends.
     owners: SecondaryMap<OpId, PackedOption<OpId>>,
     /// The edge that follows an owner.
     edges: SecondaryMap<ValueId, PackedOption<OpId>>,
 }
 
 impl ShardingAccess {
-    /// The places of a whole module.
+    /// Indexes a whole module, in one walk.
     pub(crate) fn new(module: &Module) -> Self {
         let mut out = ShardingAccess::default();
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
@@ -44,7 +44,7 @@ impl ShardingAccess {
                 edges.push((owner, op));
             }
         }
-        // An edge stands between its owner and all uses.
+        // An edge stands between its owner and all uses, so that one with another reader is none.
         for (owner, edge) in edges {
             if uses[owner] == 1 {
                 out.edges[owner] = edge.into();
@@ -53,22 +53,22 @@ impl ShardingAccess {
         out
     }
 
-    /// The operation whose region this is.
+    /// Returns the operation whose region this is; `None` for the body of a function.
     pub(crate) fn parent(&self, region: RegionId) -> Option<OpId> {
         self.parents[region].expand()
     }
 
-    /// The operation whose region ends with `end`; `None` for the end of a function.
+    /// Returns the operation whose region ends with `end`; `None` for the end of a function.
     pub(crate) fn owner_of_end(&self, end: OpId) -> Option<OpId> {
         self.owners[end].expand()
     }
 
-    /// The edge that follows an owner of data flow.
+    /// Returns the edge that follows an owner of data flow.
     pub(crate) fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }
 
-    /// The sharding of a value.
+    /// Returns the sharding of a value, wherever it is held.
     pub(crate) fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
         let owner = self.owner(module, value)?;
         if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
@@ -101,7 +101,7 @@ impl ShardingAccess {
         }
     }
 
-    /// The value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
+    /// Returns the value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
     pub(crate) fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
@@ -114,7 +114,7 @@ impl ShardingAccess {
         }
     }
 
-    /// The shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
+    /// Returns the shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
     /// are then open on the mesh of the first.
     pub(crate) fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
@@ -133,7 +133,7 @@ impl ShardingAccess {
     }
 }
 
-/// What a value is behind barriers that only hold propagation up.
+/// Returns what a value is behind propagation barriers, which change no data.
 pub(crate) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     while let Some(op) = module.def_op(value)
         && let OpKind::PropagationBarrier { .. } = module.ops[op].kind
@@ -144,7 +144,7 @@ pub(crate) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
     value
 }
 
-/// The sharding that an operation says its result has. Where another result has one, this one's is open unless given.
+/// Returns the sharding that an operation says its result has. Where another result has one, this one's is open unless given.
 pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
@@ -276,8 +276,8 @@ pub(crate) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<Shard
     }
 }
 
-/// The shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh of
-/// several devices.
+/// Returns the shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh
+/// of several devices.
 pub(crate) fn filled(
     module: &mut Module,
     given: &[Option<ShardingId>],
@@ -288,7 +288,7 @@ pub(crate) fn filled(
     Some(given.iter().zip(ranks).map(|(&id, &rank)| id.unwrap_or_else(|| open(module, rank))).collect())
 }
 
-/// The mesh of the first sharding that is not of one device alone.
+/// Returns the mesh of the first sharding that is not of one device alone.
 pub(crate) fn mesh_of(
     module: &Module,
     given: impl IntoIterator<Item = Option<ShardingId>>,
@@ -300,7 +300,7 @@ pub(crate) fn mesh_of(
         .find(|&mesh| !module.meshes[mesh].is_maximal())
 }
 
-/// The shardings of a function's parameters, see [`filled`].
+/// Returns the shardings of a function's parameters, see [`filled`].
 pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let args = module.regions[module.funcs[func].body?].args.clone();
     let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
@@ -308,7 +308,7 @@ pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<Shardin
     filled(module, &given, &ranks)
 }
 
-/// The shardings of a function's results, see [`filled`].
+/// Returns the shardings of a function's results, see [`filled`].
 pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
     let data = &module.funcs[func];
     let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
@@ -318,8 +318,8 @@ pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<Shardi
     filled(module, &given, &ranks)
 }
 
-/// The functions that may be called from outside of the program: their results are as the user said. The entry; where
-/// there is none, every public function.
+/// Returns the functions that may be called from outside of the program, whose results are as the user said: the entry or,
+/// where there is none, every public function.
 pub(crate) fn entries(module: &Module) -> Vec<FuncId> {
     if module.funcs.len() == 1 {
         return module.funcs.keys().collect();

@@ -1,4 +1,4 @@
-//! Arithmetic of axes and their parts.
+//! Arithmetic of axes and their parts, for planning: all parts in one form, so that they compare and hash.
 //!
 //! A [`Part`] is an axis or a sub-axis in one uniform shape: of the whole axis, seen as
 //! `(pre, size, rest)` from major to minor, the middle component.
@@ -37,18 +37,18 @@ impl Part {
         self.axis == other.axis && self.pre < other.end() && other.pre < self.end()
     }
 
-    /// The major component of size `size` and the minor rest.
+    /// Returns the major component of size `size` and the minor rest.
     pub(crate) fn split(self, size: u32) -> (Part, Part) {
         (Part { size, ..self }, Part { pre: self.pre * size, size: self.size / size, ..self })
     }
 }
 
-/// The parts that a list of axes is made of.
+/// Returns the parts that a list of axes is made of; axes of size one vanish.
 pub(crate) fn parts(mesh: &Mesh, axes: &[AxisRef]) -> Parts {
     axes.iter().map(|&a| Part::of(mesh, a)).filter(|p| p.size > 1).collect()
 }
 
-/// The shortest list of axes that is made of `parts`: neighbours that continue each other merge.
+/// Returns the shortest list of axes that is made of `parts`: neighbours that continue each other merge.
 pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
     let mut merged: Parts = Parts::new();
     for &part in parts {
@@ -67,7 +67,7 @@ pub(crate) fn to_axes(mesh: &Mesh, parts: &[Part]) -> AxisList {
         .collect()
 }
 
-/// Product of sizes.
+/// Returns the number of blocks that parts make: the product of their sizes.
 pub(crate) fn size_of(parts: &[Part]) -> i64 {
     parts.iter().map(|p| i64::from(p.size)).product()
 }
@@ -86,6 +86,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     }
     for cuts in &mut cuts {
         cuts.sort_unstable();
+        // Sorted, so that each cut must divide the next: then every part between two cuts has a whole size.
         if cuts.windows(2).any(|w| w[1] % w[0] != 0) {
             return None;
         }

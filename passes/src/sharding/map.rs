@@ -1,12 +1,12 @@
-//! Every sharding that a function holds, in the order in which Shardy comes to them: parameters, results, and then
-//! operations, each before those of its regions.
+//! A visitor of every sharding that a function holds, in the order in which Shardy visits them: parameters, results, and
+//! then operations, each before those of its regions. The order decides the numbers of meshes that a visitor adds.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
 
 use crate::sharding::access;
 
-/// What becomes of a sharding.
+/// Computes the replacement of a sharding.
 pub(crate) type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
 
 /// Replaces every sharding of a function; `change` sees each distinct one once.
@@ -14,7 +14,7 @@ pub(crate) fn map_func(module: &mut Module, func: FuncId, change: &mut Change<'_
     Mapper { change, known: FxHashMap::default() }.func(module, func);
 }
 
-/// As [`map_func`], for every function.
+/// Replaces every sharding of a module; `change` sees each distinct one once.
 pub(crate) fn map_module(module: &mut Module, change: &mut Change<'_>) {
     let mut mapper = Mapper { change, known: FxHashMap::default() };
     for func in module.funcs.keys().collect::<Vec<_>>() {
@@ -96,6 +96,7 @@ impl Mapper<'_, '_> {
             if let Some(kind) = kind {
                 module.ops[op].kind = kind;
             }
+            // Before results are visited: a sibling that becomes open now is replaced like the others.
             access::open_siblings(module, op);
             for i in 0..module.ops[op].results.len() {
                 self.value(module, module.ops[op].results[i]);

@@ -1,4 +1,4 @@
-//! Arithmetic of axes and sub-axes.
+//! Arithmetic of axes and sub-axes, for propagation, as Shardy defines it on `AxisRefAttr`.
 //!
 //! A sub-axis `(pre)size` of an axis of size `n` covers the digits from `pre` to `pre * size` of the axis's
 //! index, major to minor. Two sub-axes of one axis fit together only where one ends at a multiple of the other's
@@ -10,22 +10,22 @@ use smallvec::SmallVec;
 /// Axes from major to minor.
 pub(crate) type Axes = SmallVec<[AxisRef; 2]>;
 
-/// Product of the sizes of the more major parts.
+/// Returns the product of the sizes of the more major parts of the axis; 1 for a whole axis.
 pub(crate) fn pre(axis: AxisRef) -> u32 {
     axis.sub.map_or(1, |sub| sub.pre)
 }
 
-/// The part `(pre)size` of the same axis.
+/// Returns the part `(pre)size` of an axis, or of the axis that a sub-axis is of.
 pub(crate) fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
 
-/// Where a sub-axis ends.
+/// Returns where a sub-axis ends, as `pre` of what follows it.
 fn end(sub: SubAxis) -> u32 {
     sub.pre.saturating_mul(sub.size)
 }
 
-/// Whether both split the same elements apart somewhere.
+/// Whether two axes share a part.
 pub(crate) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis
         && match (a.sub, b.sub) {
@@ -49,7 +49,8 @@ pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
     contains(b, a) && pre(a) == pre(b)
 }
 
-/// Whether both may appear in one program: the boundaries of one divide those of the other.
+/// Whether two sub-axes may appear in one program: the boundaries of one divide those of the other, so that the axis can be
+/// cut at all of them.
 fn fit(a: AxisRef, b: AxisRef) -> bool {
     let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
     let (low, high) = (x.pre.min(y.pre), x.pre.max(y.pre));
@@ -61,7 +62,7 @@ fn fit(a: AxisRef, b: AxisRef) -> bool {
     }
 }
 
-/// The major part of `a` that `b` does not touch.
+/// Returns the major part of `a` that `b` does not touch; `None` if that is nothing, or if the two do not fit.
 pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !fit(a, b) {
         return None;
@@ -72,12 +73,12 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
 }
 
-/// The major part of `axis` that none of `others` touches.
+/// Returns the major part of `axis` that none of `others` touches.
 pub(crate) fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
     others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
 }
 
-/// The parts of `axis` that none of `others` touches.
+/// Returns the parts of `axis` that none of `others` touches, major to minor.
 pub(crate) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     let mut left: Axes = SmallVec::from_slice(&[axis]);
     for &other in others {
@@ -101,7 +102,7 @@ pub(crate) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     left
 }
 
-/// Appends an axis; joins it with the last one where that ends where it begins.
+/// Appends an axis; merges it with the last one where that ends where it begins. The parts of a whole axis become the axis.
 pub(crate) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     if let Some(last) = axes.last_mut()
         && let (Some(a), Some(b)) = (last.sub, axis.sub)
@@ -122,7 +123,7 @@ pub(crate) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
 /// How one list relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// They are the same.
+    /// The lists are equal.
     Equal,
     /// The second goes on where the first ends.
     Strict,

@@ -97,7 +97,7 @@ pub struct Diagnostic {
     pub notes: Vec<(Span, String)>,
     /// What an option says, where that is wrong; `span` is then what it is said about.
     pub quote: Option<Box<Quote>>,
-    /// Of a warning about cost, the bytes that a device sends in one run of the program, or holds, because of it: loops are
+    /// In a warning about cost, the bytes that a device sends in one run of the program, or holds, because of it: loops are
     /// counted as often as they run. `None` where it is not about cost.
     pub bytes: Option<u64>,
 }
@@ -144,35 +144,35 @@ impl Diagnostic {
         Self::new(Severity::Warning, class, code, message)
     }
 
-    /// The same at a place in the source.
+    /// Sets the place in the source.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         self.span = span;
         self
     }
 
-    /// The same with advice.
+    /// Sets the advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with the bytes that a device sends or holds because of it.
+    /// Sets the bytes that a device sends or holds because of it.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// The same with one more fact.
+    /// Adds one more fact.
     #[must_use]
     pub fn note(mut self, span: Span, note: impl Into<String>) -> Self {
         self.notes.push((span, note.into()));
         self
     }
 
-    /// The same about a part of another text.
+    /// Makes the diagnostic one about a part of another text.
     #[must_use]
     pub fn quoting(mut self, origin: &'static str, text: impl Into<String>, span: Span) -> Self {
         self.quote = Some(Box::new(Quote { origin, text: text.into(), span }));

@@ -5,7 +5,8 @@
 
 use crate::DType;
 
-/// What the largest exponent stands for.
+/// What the encodings with the largest exponent stand for. The letters of a type's name say it: `FN` has finite numbers and
+/// NaN only, `UZ` an unsigned zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     /// Infinities and NaNs.
@@ -28,6 +29,7 @@ struct Format {
     special: Special,
 }
 
+/// Returns the format of a float; `None` where `dtype` is none.
 fn format(dtype: DType) -> Option<Format> {
     use DType as D;
     use Special as S;
@@ -87,7 +89,7 @@ impl Format {
         }
     }
 
-    /// `None` for infinities and NaN.
+    /// Decodes bits exactly; `None` for infinities and NaN.
     fn decode(self, bits: u64) -> Option<Number> {
         if self.special == Special::PowerOfTwo {
             return (bits != 0xFF).then(|| Number { negative: false, mant: 1, exp: bits as i32 - self.bias });
@@ -100,10 +102,12 @@ impl Format {
         let exponent = (rest >> self.mant_bits) as i32;
         let mant = rest & self.mant_mask();
         let (mant, exponent) =
+            // Subnormals have no implicit leading one, and the exponent of the smallest normal number.
             if exponent == 0 { (mant, 1) } else { (mant | (1 << self.mant_bits), exponent) };
         Some(Number { negative, mant, exp: exponent - self.bias - self.mant_bits as i32 })
     }
 
+    /// Returns the bits of a quiet NaN; of the largest number where there is none.
     fn nan(self) -> u64 {
         match self.special {
             Special::Ieee => (self.exp_mask() << self.mant_bits) | (1 << (self.mant_bits - 1)),
@@ -114,12 +118,14 @@ impl Format {
         }
     }
 
-    /// Rounds to nearest, ties to even.
+    /// Encodes a number, rounded to nearest, ties to even. From `f64` this rounds once, and every narrower format fits into
+    /// that exactly.
     fn encode(self, value: f64) -> u64 {
         if value.is_nan() {
             return self.nan();
         }
         let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
+        // Like LLVM's `APFloat`: types without infinity overflow to NaN, and those without NaN saturate.
         let overflow = match self.special {
             Special::Ieee => sign | (self.exp_mask() << self.mant_bits),
             Special::None => sign | self.max_finite(),
@@ -139,6 +145,7 @@ impl Format {
         if mant == 0 {
             return if self.special == Special::NanMinusZero { 0 } else { sign };
         }
+        // Subnormals of `f64` are normalized, so that `lead` is the exponent of the leading bit for all.
         while mant < 1 << 52 {
             mant <<= 1;
             exp -= 1;
@@ -148,6 +155,7 @@ impl Format {
             Special::PowerOfTwo => -self.bias,
             _ => 1 - self.bias,
         };
+        // The exponent of the last bit that is kept: below the smallest normal number it stays where it is there.
         let unit = lead.max(smallest) - self.mant_bits as i32;
         let shift = unit - exp;
         let rounded = match shift {
@@ -165,16 +173,18 @@ impl Format {
         } else if lead < smallest {
             rounded
         } else {
+            // Added rather than or-ed: where rounding carries out of the mantissa, the exponent grows by one as it should.
             (((lead + self.bias) as u64) << self.mant_bits) + (rounded - (1 << self.mant_bits))
         };
         if rest > self.max_finite() {
             return overflow;
         }
+        // Minus zero is NaN here, so that small negative numbers become plain zero.
         if rest == 0 && self.special == Special::NanMinusZero { 0 } else { sign | rest }
     }
 }
 
-/// Bits of the element of type `dtype` nearest to `value`; `None` where `dtype` is not a float.
+/// Returns the bits of the element of type `dtype` nearest to `value`; `None` where `dtype` is not a float.
 #[must_use]
 pub fn encode(dtype: DType, value: f64) -> Option<u64> {
     match dtype {
@@ -184,6 +194,7 @@ pub fn encode(dtype: DType, value: f64) -> Option<u64> {
     }
 }
 
+/// Parses text to the bits of an element. `f32` is parsed as such: through `f64` it would be rounded twice.
 fn parse_bits(dtype: DType, text: &str) -> Option<u64> {
     match dtype {
         DType::F32 => text.parse::<f32>().ok().map(|v| u64::from(v.to_bits())),
@@ -201,8 +212,10 @@ pub fn push(out: &mut String, dtype: DType, bits: u64) {
             return;
         }
         out.truncate(start);
+        // `APFloat`'s precision: 59/196 is just below log10(2), so these are digits enough to read the number back.
         let digits = 2 + (format.mant_bits + 1) * 59 / 196;
         push_decimal(out, &number, Style::Shortest(digits as usize));
+        // MLIR writes hexadecimal where the shortest form would be an integer, which its parser would not take for a float.
         if out.get(start..).is_some_and(|text| text.contains('.')) {
             return;
         }
@@ -251,7 +264,7 @@ impl Big {
         }
     }
 
-    /// Divides in place; the remainder.
+    /// Divides in place and returns the remainder.
     fn div(&mut self, divisor: u32) -> u32 {
         let mut rest = 0u64;
         for limb in self.0.iter_mut().rev() {
@@ -263,6 +276,7 @@ impl Big {
         rest as u32
     }
 
+    /// Multiplies by `base^exponent`, `chunk` powers at a time, of which the product fits 32 bits.
     fn mul_pow(&mut self, base: u32, mut exponent: u32, chunk: u32) {
         while exponent > 0 {
             let step = exponent.min(chunk);
@@ -272,7 +286,7 @@ impl Big {
     }
 }
 
-/// Decimal digits, least first, without trailing zeros, and the power of ten of the least.
+/// Returns decimal digits, least first, without trailing zeros, and the power of ten of the least.
 ///
 /// Low digits beyond what `precision` needs are cut before rounding half up, as LLVM's `APFloat` does.
 fn digits(number: &Number, precision: usize) -> (Vec<u8>, i32) {
@@ -283,6 +297,7 @@ fn digits(number: &Number, precision: usize) -> (Vec<u8>, i32) {
     if binary > 0 {
         big.mul_pow(2, binary as u32, 31);
     } else if binary < 0 {
+        // `m * 2^-k` is `m * 5^k * 10^-k`: exact in integers, so no digit depends on rounding.
         big.mul_pow(5, binary.unsigned_abs(), 13);
         exp = binary;
     }

@@ -1,4 +1,4 @@
-//! How large a program may be. What these limits admit, passes may add up and multiply without checking each step.
+//! Limits on the size of a program. What these limits admit, passes may add up and multiply without checking each step.
 
 use crate::DYNAMIC;
 
@@ -35,6 +35,7 @@ pub fn size_fault(shape: &[i64], element: i64) -> Option<String> {
             format!("dimension {dim} has {n} elements, at most 2^56 are possible")
         });
     }
+    // Before the product: an empty tensor has no bytes, however large its other dimensions are.
     if known().any(|(_, n)| n == 0) {
         return None;
     }

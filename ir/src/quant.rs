@@ -93,13 +93,13 @@ pub enum QuantKind {
 }
 
 impl FloatBits {
-    /// The float with this value.
+    /// Wraps a float, keeping its bits: NaNs compare equal to themselves, and zero differs from minus zero.
     #[must_use]
     pub fn new(value: f64) -> Self {
         FloatBits(value.to_bits())
     }
 
-    /// Its value.
+    /// Returns the value of the float.
     #[must_use]
     pub fn value(self) -> f64 {
         f64::from_bits(self.0)
@@ -113,7 +113,7 @@ impl fmt::Debug for FloatBits {
 }
 
 impl fmt::Display for FloatBits {
-    /// As MLIR prints floats.
+    /// Writes the float as MLIR prints `f64` attributes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         floats::push(&mut text, DType::F64, self.0);
@@ -122,7 +122,7 @@ impl fmt::Display for FloatBits {
 }
 
 impl QuantStorage {
-    /// Integers of the whole range of their width, which is 1 to 32.
+    /// Returns integers of the whole range of their width, which is 1 to 32 bits.
     #[must_use]
     pub fn full(signed: bool, bits: u32) -> Self {
         let (min, max) = Self::range(signed, bits);
@@ -130,6 +130,7 @@ impl QuantStorage {
     }
 
     fn range(signed: bool, bits: u32) -> (i64, i64) {
+        // MLIR takes 1 to 32 bits. The clamp keeps the shifts below defined for a type that the verifier has yet to refuse.
         let bits = bits.clamp(1, 62);
         if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
     }
@@ -145,7 +146,7 @@ impl QuantStorage {
         }
     }
 
-    /// The element type of a constant with such values; `None` for widths that none has.
+    /// Returns the element type of a constant with such values; `None` for widths that no element type has.
     #[must_use]
     pub fn dtype(self) -> Option<DType> {
         Some(match (self.signed, self.bits) {
@@ -189,7 +190,7 @@ impl fmt::Display for QuantParams {
 }
 
 impl Quant {
-    /// Scales and zero points: one, one per position of [`Quant::axis`], or one per block.
+    /// Returns scales and zero points: one, one per position of [`Quant::axis`], or one per block, row-major.
     #[must_use]
     pub fn params(&self) -> &[QuantParams] {
         match &self.kind {
@@ -199,7 +200,7 @@ impl Quant {
         }
     }
 
-    /// The dimension whose positions have scales of their own.
+    /// Returns the dimension whose positions have scales of their own.
     #[must_use]
     pub fn axis(&self) -> Option<i32> {
         match self.kind {
@@ -208,7 +209,7 @@ impl Quant {
         }
     }
 
-    /// The type of the real numbers, where it is one that shardc knows.
+    /// Returns the type of the real numbers, where it is one that shardc knows.
     #[must_use]
     pub fn expressed_dtype(&self) -> Option<DType> {
         DType::parse(self.expressed.as_deref()?)
@@ -252,8 +253,8 @@ impl fmt::Display for Quant {
     }
 }
 
-/// `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: a brace is opened before the first and closed behind the last element of each
-/// group, so that nesting needs no recursion.
+/// Writes `{{1.0, 2.0}, {3.0:1, 4.0:9}}`: a brace is opened before the first and closed behind the last element of each
+/// group, so that nesting needs no recursion, whatever rank a text claims.
 fn write_nested(f: &mut fmt::Formatter<'_>, counts: &[i64], params: &[QuantParams]) -> fmt::Result {
     // How many elements the groups of each level have, outermost first.
     let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
@@ -284,7 +285,7 @@ impl QuantTensor {
         self.shape.len()
     }
 
-    /// The tensor of the integers that are stored; of the narrowest that can hold them where no element type is as wide.
+    /// Returns the tensor of the integers that are stored; of the narrowest that can hold them where no element type is as wide.
     #[must_use]
     pub fn stored(&self) -> TensorType {
         let widest = QuantStorage::full(true, 32);

@@ -114,13 +114,13 @@ impl TensorSharding {
         mesh.axes_size(self.axes(dim))
     }
 
-    /// The same with nothing pending.
+    /// Returns the sharding with nothing pending.
     #[must_use]
     pub fn completed(&self) -> Self {
         TensorSharding { unreduced: AxisList::new(), reduction: ReductionKind::Add, ..self.clone() }
     }
 
-    /// The same, of which nothing pending is a sum.
+    /// Returns the sharding in canonical form: with nothing pending, the reduction is the default one.
     #[must_use]
     pub fn tidied(mut self) -> Self {
         if self.unreduced.is_empty() {
@@ -161,7 +161,7 @@ impl TensorSharding {
             .collect()
     }
 
-    /// The same placement with every dimension closed and without priorities or replicated axes.
+    /// Returns the sharding with every dimension closed and without priorities or replicated axes: its placement alone.
     #[must_use]
     pub fn closed(&self) -> Self {
         TensorSharding {

@@ -3,7 +3,7 @@
 use super::{Res, ensure};
 use crate::{DYNAMIC, Encoding, Shape, TensorType};
 
-/// The largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
+/// Returns the largest size that dimension `d` may have: its size, or its bound; `None` where there is no limit.
 fn limit(tensor: &TensorType, d: usize) -> Option<i64> {
     let size = *tensor.shape.get(d)?;
     let limit = if size == DYNAMIC { *tensor.bounds()?.get(d)? } else { size };
@@ -32,7 +32,7 @@ pub(crate) fn one_bounded_at_most(tensor: &TensorType) -> bool {
     }
 }
 
-/// The bound of dimension `d`, if it is dynamic and has one.
+/// Returns the bound of dimension `d`, if it is dynamic and has one.
 pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     if tensor.encoding.is_none() || tensor.shape.get(d) != Some(&DYNAMIC) {
         return None;
@@ -40,7 +40,7 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
     limit(tensor, d)
 }
 
-/// The encoding of the type that two operands of one shape share: the smaller bound of each dimension.
+/// Returns the encoding of the type that two operands of one shape share: the smaller bound of each dimension.
 pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
         return Ok(a.encoding.clone());
@@ -67,7 +67,7 @@ pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) ->
     Ok(encoding(&smaller))
 }
 
-/// The encoding of these bounds; none where no dimension has one.
+/// Returns the encoding of these bounds; none where no dimension has one.
 pub(crate) fn encoding(bounds: &[i64]) -> Option<Encoding> {
     let any = bounds.iter().any(|&b| b != DYNAMIC);
     any.then(|| Encoding::Bounds(Shape::from_slice(bounds)))

@@ -1,4 +1,4 @@
-//! Whether the result types that an operation has are ones that it may have.
+//! Checks the result types that an operation is written with against those that it may have.
 
 use smallvec::SmallVec;
 
@@ -85,8 +85,9 @@ fn accumulates(kind: &OpKind) -> bool {
     kind.def().work == Work::Contraction
 }
 
-/// The written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or
-/// a part of it; returns which dimension that is. The groups do not bind it, for a group of replicas may stand for more devices than it lists.
+/// Checks the written size of the dimension that an all-gather or reduce-scatter changes: a multiple of the operand's, or a
+/// part of it. Returns which dimension that is. The groups do not bind it, for a group of replicas may stand for more devices
+/// than it lists.
 fn exchanged(cx: &Ctx<'_>, written: &[TypeId]) -> Res<Option<usize>> {
     let (dim, gathers) = match cx.kind {
         OpKind::AllGather { dim, .. } => (*dim as usize, true),
@@ -169,7 +170,7 @@ fn compare(cx: &Ctx<'_>, inferred: &[Ty], written: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// Constraints on result types that do not follow from the operands.
+/// Checks the constraints on result types that do not follow from the operands.
 fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     use OpKind as K;
     match cx.kind {
@@ -250,7 +251,7 @@ fn free(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     }
 }
 
-/// The one result, which has to be a tensor.
+/// Returns the one result, which has to be a tensor.
 fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     let &[result] = results else {
         return Err(Fail::Wrong(format!("{} has {} results, it should have 1", cx.name(), results.len())));
@@ -267,7 +268,7 @@ fn only<'m>(cx: &Ctx<'m>, results: &[TypeId]) -> Res<&'m TensorType> {
     }
 }
 
-/// Bits of one element, of what is stored where it is quantized.
+/// Returns the bits of one element; of the stored integer where it is quantized.
 fn width(cx: &Ctx<'_>, ty: TypeId) -> Option<i64> {
     match cx.module.types.get(ty) {
         Type::Tensor(tensor) => Some(i64::from(tensor.dtype.bits())),

@@ -1,4 +1,4 @@
-//! Operations of the `chlo` dialect that are not elementwise on operands of one shape.
+//! Inference of operations of the `chlo` dialect that are not elementwise on operands of one shape.
 
 use smallvec::smallvec;
 
@@ -10,7 +10,7 @@ use crate::{
     ScanSpec, Shape, TensorType,
 };
 
-/// The size that two sizes broadcast to, where they do. One that is not known may be one.
+/// Returns the size that two sizes broadcast to, where they do. A size that is not known may be one.
 fn broadcast_size(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (1, n) | (n, 1) => Some(n),
@@ -19,7 +19,7 @@ fn broadcast_size(a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// The shape that these operands broadcast to, aligned at the last dimension.
+/// Returns the shape and bounds that these operands broadcast to, aligned at the last dimension, as NumPy does.
 fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option<Encoding>)> {
     let mut rank = 0;
     for i in operands.clone() {
@@ -56,7 +56,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
     Ok((shape, encoding(&limits)))
 }
 
-/// The shape that two operands broadcast to where `dims` says which dimension of the larger each of the smaller is.
+/// Returns the shape that two operands broadcast to where `dims` says which dimension of the larger each of the smaller is.
 fn along(cx: &Ctx<'_>, dims: &DimList) -> Res<Shape> {
     let (a, b) = (cx.tensor(0)?, cx.tensor(1)?);
     let (large, small) = if a.rank() > b.rank() { (a, b) } else { (b, a) };

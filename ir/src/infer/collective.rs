@@ -1,10 +1,10 @@
-//! Collectives of the partitioned program.
+//! Inference of collectives on local values.
 
 use super::shape::{divided, times};
 use super::{Ctx, Res, Ty, Types, ensure};
 use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 
-/// Number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
+/// Returns the number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
 /// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
     if spec.crosses_partitions() && !spec.use_global_device_ids {
@@ -13,12 +13,12 @@ pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
     written_size(spec)
 }
 
-/// Number of ids in each group that is written.
+/// Returns the number of ids in the groups as they are written, without the -1 that fill shorter groups up.
 fn written_size(spec: &CollectiveSpec) -> Option<i64> {
     spec.groups.iter().map(|g| g.iter().filter(|&&id| id >= 0).count() as i64).max()
 }
 
-/// One result per operand, its shape changed by `f`.
+/// Infers one result per operand, its shape changed by `f`; with `reduces`, in the type that the region combines in.
 fn each(cx: &Ctx<'_>, reduces: bool, f: impl Fn(&TensorType) -> Res<Shape>) -> Res<Types> {
     let result = |i: usize| -> Res<Ty> {
         let operand = cx.tensor(i)?;

@@ -1,4 +1,4 @@
-//! Operations that take shapes, sizes and paddings as operands. Where such an operand is a constant, the result has
+//! Inference of operations that take shapes, sizes and paddings as operands. Where such an operand is a constant, the result has
 //! to agree with it.
 
 use smallvec::smallvec;
@@ -9,12 +9,12 @@ use super::{
 use crate::{DType, DYNAMIC, DynamicBroadcastSpec, RngDistribution, Shape, SizeList, TensorType};
 
 impl Ctx<'_> {
-    /// The integers that operand `i` is, where it is a constant.
+    /// Returns the integers that operand `i` is, where it is a constant.
     pub(crate) fn constant(&self, i: usize) -> Option<SizeList> {
         self.module.constant_integers(*self.operands.get(i)?)
     }
 
-    /// Operand `i`, which has to be a list of integers of known length; returns that.
+    /// Checks that operand `i` is a list of integers of known length, and returns that.
     pub(crate) fn list(&self, i: usize) -> Res<usize> {
         let list = self.tensor(i)?;
         ensure!(
@@ -26,7 +26,7 @@ impl Ctx<'_> {
     }
 }
 
-/// A result whose shape operand `i` says.
+/// Checks a result whose shape is operand `i`.
 fn shape_operand(cx: &Ctx<'_>, i: usize, result: &TensorType) -> Res<()> {
     let rank = cx.list(i)?;
     ensure!(
@@ -172,7 +172,7 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     let mut limits =
         operand.bounds().map_or_else(|| Shape::from_elem(DYNAMIC, shape.len()), Shape::from_slice);
     if limits.len() != shape.len() {
-        // I17 says so.
+        // The verifier refuses such bounds (I17).
         return Err(Fail::Unknown);
     }
     if shape[dim] != DYNAMIC {

@@ -1,4 +1,4 @@
-//! `gather` and `scatter`.
+//! Inference of `gather` and `scatter`.
 
 use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, tensor};
 use crate::{DYNAMIC, DimList, GatherSpec, ScatterSpec, Shape, TensorType};
@@ -7,7 +7,7 @@ fn joined(a: &DimList, b: &DimList) -> DimList {
     a.iter().chain(b).copied().collect()
 }
 
-/// Sizes of the indices' dimensions other than the one that holds the components, and the number of components.
+/// Returns the sizes of the indices' dimensions other than the one that holds the components, and the number of components.
 fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shape, i64)> {
     let vector_dim = vector_dim as usize;
     ensure!(
@@ -17,11 +17,12 @@ fn index_shape(cx: &Ctx<'_>, indices: &TensorType, vector_dim: u32) -> Res<(Shap
     );
     ensure!(indices.dtype.is_integer(), "indices of {} have to be integers, not {indices}", cx.name());
     let mut shape = indices.shape.clone();
+    // `index_vector_dim` may be the rank: indices are then scalars, of one component each.
     let components = if vector_dim < shape.len() { shape.remove(vector_dim) } else { 1 };
     Ok((shape, components))
 }
 
-/// What gather and scatter say alike.
+/// The dimension numbers that gather and scatter share, by their roles.
 struct Dims<'a> {
     operand: &'a TensorType,
     indices: &'a TensorType,
@@ -85,7 +86,7 @@ fn common(cx: &Ctx<'_>, dims: &Dims<'_>) -> Res<(Shape, DimList)> {
     Ok((batch, absent))
 }
 
-/// Puts window sizes at the window dimensions and batch sizes at the others, in order.
+/// Returns a shape with window sizes at the window dimensions and batch sizes at the others, in order.
 fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
     let (mut batch, mut window) = (batch.iter(), window.iter());
     let rank = batch.len() + window.len();
@@ -96,7 +97,7 @@ fn interleave(batch: &[i64], window: &[i64], window_dims: &[u32]) -> Shape {
         .collect()
 }
 
-/// `sizes` are those of a slice, where they are known.
+/// Infers a gather. `sizes` are the sizes of a slice, where they are known.
 pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> Res<Types> {
     let (operand, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     let (batch, absent) = common(

@@ -1,4 +1,4 @@
-//! Matrix products, Fourier transforms and factorisations.
+//! Inference of matrix products, Fourier transforms and factorizations.
 
 use super::{Ctx, Fail, Res, Types, distinct_dims, ensure, on_size, same, shape_fits, size_fits, tensor};
 use crate::{DType, DimList, DotSpec, Shape, SizeList, TensorType, TriangularSpec};
@@ -19,7 +19,8 @@ pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     Ok(tensor(&shape, dtype))
 }
 
-/// Whether two operands may be multiplied along pairs of dimensions; returns those that each has among them.
+/// Fails unless two operands may be multiplied along pairs of dimensions. Returns the batching and contracting dimensions of
+/// each.
 pub(crate) fn check_contraction(
     cx: &Ctx<'_>,
     (lhs, rhs): (&TensorType, &TensorType),
@@ -67,6 +68,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: &str, length: &SizeList) -> Res<Types> {
         ),
         "RFFT" => {
             let fits = shape_fits(&shape[tail..], length);
+            // The spectrum of real numbers is its own mirror image, so `n / 2 + 1` values say all; none say nothing.
             shape[rank - 1] = on_size(shape[rank - 1], |n| n / 2 + i64::from(n > 0));
             (fits, complex(operand.dtype))
         }
@@ -91,7 +93,7 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: &str, length: &SizeList) -> Res<Types> {
     Ok(tensor(&shape, dtype))
 }
 
-/// The last two dimensions have to be a square.
+/// Fails unless the last two dimensions have one size.
 fn square(cx: &Ctx<'_>, t: &TensorType) -> Res<()> {
     let rank = t.rank();
     ensure!(

@@ -36,7 +36,7 @@ use crate::{
 #[error("{0}")]
 pub struct InferError(pub String);
 
-/// Result types of an operation.
+/// Infers the result types of an operation, and interns them.
 ///
 /// Products, convolutions and reductions may have a wider element type than their operands; where no region
 /// says otherwise, the type given here is the operands'.
@@ -126,7 +126,7 @@ pub(crate) struct Ctx<'m> {
 }
 
 impl<'m> Ctx<'m> {
-    /// Interned type of operand `i`.
+    /// Returns the interned type of operand `i`.
     pub(crate) fn ty(&self, i: usize) -> Res<TypeId> {
         match self.operands.get(i) {
             Some(&v) => Ok(self.module.values[v].ty),
@@ -138,7 +138,7 @@ impl<'m> Ctx<'m> {
         }
     }
 
-    /// Operand `i`, which has to be a tensor.
+    /// Returns operand `i`, which has to be a tensor.
     pub(crate) fn tensor(&self, i: usize) -> Res<&'m TensorType> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
@@ -153,26 +153,26 @@ impl<'m> Ctx<'m> {
         }
     }
 
-    /// Operand `i`, which has to be a scalar tensor.
+    /// Returns operand `i`, which has to be a scalar tensor.
     pub(crate) fn scalar(&self, i: usize) -> Res<&'m TensorType> {
         let tensor = self.tensor(i)?;
         ensure!(tensor.rank() == 0, "operand {i} of {} has to be a scalar, it is {tensor}", self.kind.name());
         Ok(tensor)
     }
 
-    /// The operation's name.
+    /// Returns the operation's name, with its dialect.
     pub(crate) fn name(&self) -> &'m str {
         self.kind.name()
     }
 
-    /// Types of the values that region `i` ends with; `None` where the region is not there or not finished.
+    /// Returns the types of the values that region `i` ends with; `None` where the region is not there or not finished.
     pub(crate) fn yields(&self, i: usize) -> Option<impl ExactSizeIterator<Item = TypeId> + use<'m>> {
         let module = self.module;
         let end = module.terminator(*self.regions.get(i)?)?;
         Some(module.ops[end].operands.iter().map(move |&v| module.values[v].ty))
     }
 
-    /// Element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
+    /// Returns the element type in which region `region` combines elements of type `dtype` to value `i`; theirs where the
     /// region is not there. It is one of the same family that holds them; among floats, any.
     pub(crate) fn accumulated(&self, region: usize, i: usize, dtype: DType) -> Res<DType> {
         let yielded = self.yields(region).and_then(|mut types| types.nth(i));
@@ -194,10 +194,11 @@ fn promotes(from: DType, to: DType) -> bool {
         C::Bool | C::Signed | C::Unsigned => C::Signed,
         other => other,
     };
+    // As in StableHLO's verifier `i1` is an integer type, and floats may lose precision.
     family(from.class()) == family(to.class()) && (from.is_float() || from.bits() <= to.bits())
 }
 
-/// Result types of an operation, not interned.
+/// Infers the result types of an operation, without interning them.
 pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     use OpKind as K;
     match cx.kind {
@@ -291,7 +292,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         }
         K::Call { callee } => match cx.module.func_names.get(callee) {
             Some(&func) => Ok(cx.module.funcs[func].results.iter().map(|&ty| Ty::Same(ty)).collect()),
-            // What is kept as text has types that are not known.
+            // A function that is kept as text has types that are not known.
             None if cx.module.kept_symbol(callee).is_some() => Err(Fail::Free),
             None => Err(Fail::Wrong(format!("there is no function @{callee}"))),
         },
@@ -329,12 +330,12 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
     }
 }
 
-/// The one result has the type of operand `i`.
+/// Returns the type of operand `i` as that of the one result.
 pub(crate) fn same(cx: &Ctx<'_>, i: usize) -> Res<Types> {
     Ok(smallvec![Ty::Same(cx.ty(i)?)])
 }
 
-/// The one result is a tensor.
+/// Returns a tensor type as that of the one result.
 pub(crate) fn tensor(shape: &[i64], dtype: DType) -> Types {
     smallvec![Ty::Tensor(TensorType::new(shape, dtype))]
 }
@@ -383,24 +384,24 @@ pub(crate) fn type_fits(module: &Module, a: TypeId, b: TypeId) -> bool {
     }
 }
 
-/// The known one of two sizes that fit.
+/// Returns the known one of two sizes that fit.
 pub(crate) fn known(a: i64, b: i64) -> i64 {
     if a == DYNAMIC { b } else { a }
 }
 
-/// A function of a size, dynamic where the size is.
+/// Applies a function to a size; the result is dynamic where the size is.
 pub(crate) fn on_size(n: i64, f: impl FnOnce(i64) -> i64) -> i64 {
     if n == DYNAMIC { n } else { f(n) }
 }
 
-/// A shape as people read it: `[2, ?]`.
+/// Writes a shape as people read it: `[2, ?]`.
 pub(crate) fn shape_text(shape: &[i64]) -> String {
     let sizes: Vec<String> =
         shape.iter().map(|&n| if n == DYNAMIC { "?".to_owned() } else { n.to_string() }).collect();
     format!("[{}]", sizes.join(", "))
 }
 
-/// Dimension numbers have to be in range and different.
+/// Fails unless dimension numbers are in range and different.
 pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> Res<()> {
     let mut seen = mask(&[], rank);
     for &dim in dims {
@@ -411,7 +412,7 @@ pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> 
     Ok(())
 }
 
-/// For each of `n` dimensions, whether `dims` names it.
+/// Returns for each of `n` dimensions whether `dims` names it: linear, where `contains` in a loop would be quadratic.
 pub(crate) fn mask(dims: &[u32], n: usize) -> SmallVec<[bool; 16]> {
     let mut mask = SmallVec::from_elem(false, n);
     for &dim in dims {
@@ -422,7 +423,7 @@ pub(crate) fn mask(dims: &[u32], n: usize) -> SmallVec<[bool; 16]> {
     mask
 }
 
-/// The shape without these dimensions.
+/// Returns the shape without these dimensions.
 pub(crate) fn without(shape: &[i64], dims: &[u32]) -> Shape {
     let gone = mask(dims, shape.len());
     shape.iter().zip(gone).filter(|&(_, gone)| !gone).map(|(&n, _)| n).collect()

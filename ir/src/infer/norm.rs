@@ -1,4 +1,4 @@
-//! Batch normalization, and `map`.
+//! Inference of batch normalization, and `map`.
 
 use super::{Ctx, Fail, Res, Ty, Types, ensure, shape_fits, size_fits, tensor};
 use crate::{BatchNormKind, BatchNormSpec, DimList, TensorType};

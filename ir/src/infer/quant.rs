@@ -36,7 +36,7 @@ fn promotes(from: &Quant, to: &Quant) -> bool {
     from.expressed == to.expressed && bits(from) <= bits(to)
 }
 
-/// Operands of which the elements have to be those of the results: their positions.
+/// Returns the positions of the operands whose elements have to be of the type of the results' elements.
 fn alike(kind: &OpKind, count: usize) -> std::ops::Range<usize> {
     use OpKind as K;
     match kind {
@@ -203,7 +203,7 @@ fn same_shape(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// The real numbers that the elements are or stand for.
+/// Returns the type of the real numbers that the elements are or stand for.
 fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     match element(module, ty) {
         Some(q) => q.expressed.as_deref().map(str::to_owned),
@@ -211,7 +211,7 @@ fn expressed(module: &Module, ty: TypeId) -> Option<String> {
     }
 }
 
-/// All or none of these have to be quantized, and alike.
+/// Fails unless all or none of these are quantized, and alike.
 fn all_alike(cx: &Ctx<'_>, types: impl Iterator<Item = TypeId> + Clone) -> Res<()> {
     let module = cx.module;
     let Some(first) = types.clone().find(|&ty| element(module, ty).is_some()) else { return Ok(()) };
@@ -263,13 +263,13 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Where nothing is computed, scales and zero points stay.
+/// Fails unless an operation that computes nothing keeps scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
-    // Along a dimension only as many as both have.
+    // With scales along a dimension, only as many are compared as both have.
     let same = from.params().iter().zip(to.params()).all(|(p, q)| p == q);
     ensure!(
         same || (from.axis().is_some() && matches!(cx.kind, OpKind::BroadcastInDim { .. })),
@@ -296,7 +296,7 @@ fn transpose(cx: &Ctx<'_>, permutation: &DimList, a: TypeId, c: TypeId) -> Res<(
     Ok(())
 }
 
-/// A tensor with scales along a dimension: the dimension, as an index that is in range.
+/// Returns the dimension that a tensor has scales along, as an index that is in range, and the scales.
 fn along(tensor: &QuantTensor) -> Option<(usize, &[QuantParams])> {
     let QuantKind::PerAxis { axis, params } = &tensor.element.kind else { return None };
     let axis = usize::try_from(*axis).ok().filter(|&axis| axis < tensor.shape.len())?;
@@ -351,7 +351,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// Products: either all is quantized, or the right operand alone (its numbers are multiplied).
+/// Checks a product: either all is quantized, or the right operand alone (a hybrid product, of weights that are dequantized).
 fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     let types = &cx.module.types;
     let show = || {
@@ -398,7 +398,7 @@ fn product(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
     Ok(())
 }
 
-/// The body of a reduction may store its values in wider integers.
+/// Checks a reduction, whose body may store its values in wider integers.
 fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let Some(yields) = cx.yields(region) else { return Ok(()) };
     let yields: SmallVec<[TypeId; 2]> = yields.collect();

@@ -1,10 +1,10 @@
-//! Reductions and sorting.
+//! Inference of reductions and sorting.
 
 use super::{Ctx, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, without};
 use crate::{DType, DimList, TensorType};
 
-/// Operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of types
-/// that its type holds. Returns `n`.
+/// Checks that operands are `n` tensors of one shape, then `n` initial values of their element types or, with a body, of
+/// types that its type holds. Returns `n`.
 pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     let count = cx.operands.len();
     ensure!(
@@ -32,7 +32,7 @@ pub(crate) fn pairs(cx: &Ctx<'_>) -> Res<usize> {
     Ok(n)
 }
 
-/// Element type of result `i` of a reduction of `n` inputs whose initial values have to fit into the shape
+/// Returns the element type of result `i` of a reduction of `n` inputs whose initial values have to fit into the shape
 /// `slice`: bodies that work on more than scalars take some of its dimensions, in order.
 pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DType> {
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);

@@ -150,18 +150,18 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
     Ok(tensor(&shape, operand.dtype))
 }
 
-/// The size, unless it overflowed.
+/// Returns the size, or fails if it overflowed.
 pub(crate) fn checked(cx: &Ctx<'_>, size: Option<i64>) -> Res<i64> {
     size.ok_or_else(|| Fail::Wrong(format!("a size of the result of {} overflows", cx.name())))
 }
 
-/// A size times `n`.
+/// Returns a size times `n`, or fails if that overflows.
 pub(crate) fn times(cx: &Ctx<'_>, size: i64, n: i64) -> Res<i64> {
     let product = if size == DYNAMIC { Some(size) } else { size.checked_mul(n) };
     checked(cx, product)
 }
 
-/// A size divided by `n`, which has to divide it.
+/// Returns a size divided by `n`, which has to divide it.
 pub(crate) fn divided(cx: &Ctx<'_>, size: i64, n: i64, dim: usize) -> Res<i64> {
     ensure!(n > 0, "{} splits dimension {dim} into {n} parts", cx.name());
     ensure!(

@@ -1,4 +1,4 @@
-//! Tokens, futures, and what goes to and from the host.
+//! Inference of operations on tokens and futures, and of transfers to and from the host.
 
 use smallvec::smallvec;
 
@@ -9,7 +9,7 @@ fn is_token(cx: &Ctx<'_>, ty: TypeId) -> bool {
     matches!(cx.module.types.get(ty), Type::Token)
 }
 
-/// Operand `i` has to be a token.
+/// Fails unless operand `i` is a token.
 fn token(cx: &Ctx<'_>, i: usize) -> Res<()> {
     let ty = cx.ty(i)?;
     ensure!(
@@ -21,7 +21,7 @@ fn token(cx: &Ctx<'_>, i: usize) -> Res<()> {
     Ok(())
 }
 
-/// The results have to be tensors, then a token.
+/// Fails unless the results are tensors, then a token.
 fn tensors_then_token(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some((&last, rest)) = results.split_last() else {
         return Err(super::Fail::Wrong(format!("{} has to give a token, it has no result", cx.name())));
@@ -181,7 +181,7 @@ pub(crate) fn async_done(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     Ok(())
 }
 
-/// The last operand says which device of a group is the root, for each of the others.
+/// Infers a collective whose last operand, if `has_root`, says which device of a group is the root, for each of the others.
 pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let count = cx.operands.len();
     let data = if has_root {
@@ -205,7 +205,7 @@ pub(crate) fn with_root(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     (0..data).map(|i| cx.ty(i).map(Ty::Same)).collect()
 }
 
-/// Reductions to one device of each group; the region may combine in a wider type.
+/// Infers a reduction to one device of each group; the region may combine in a wider type.
 pub(crate) fn collective_reduce(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     let data = with_root(cx, has_root)?.len();
     let result = |i: usize| -> Res<Ty> {
@@ -215,7 +215,7 @@ pub(crate) fn collective_reduce(cx: &Ctx<'_>, has_root: bool) -> Res<Types> {
     (0..data).map(result).collect()
 }
 
-/// Results like the operands, one each.
+/// Checks that results are what the region returns, one each.
 pub(crate) fn body_like(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     let Some(yields) = cx.yields(0) else { return Ok(()) };
     ensure!(

@@ -1,4 +1,4 @@
-//! Operations with windows: convolution, `reduce_window`, `select_and_scatter`.
+//! Inference of operations with windows: convolution, `reduce_window`, `select_and_scatter`.
 
 use super::reduction::{pairs, reduced};
 use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, SizeList, TensorType, WindowSpec};
 
 /// A window along one dimension.
-struct Window {
+struct WindowDim {
     size: i64,
     stride: i64,
     pad: (i64, i64),
@@ -15,17 +15,19 @@ struct Window {
     dilation: i64,
 }
 
-impl Window {
-    /// How many windows fit along `n` elements; `None` where that overflows.
+impl WindowDim {
+    /// Returns how many windows fit along `n` elements; `None` where that overflows.
     fn count(&self, n: i64) -> Option<i64> {
         if n == DYNAMIC || self.size == DYNAMIC {
             return Some(DYNAMIC);
         }
         let dilate = |n: i64, by: i64| {
+            // `(n - 1) * by + 1` would give a dilated dimension of no elements a negative size.
             if n == 0 { Some(0) } else { n.checked_sub(1)?.checked_mul(by)?.checked_add(1) }
         };
         let padded = dilate(n, self.base_dilation)?.checked_add(self.pad.0)?.checked_add(self.pad.1)?;
         let window = dilate(self.size, self.dilation)?;
+        // Negative padding may leave nothing.
         if padded <= 0 || window > padded {
             return Some(0);
         }
@@ -33,12 +35,12 @@ impl Window {
     }
 }
 
-/// Entry `d` of a list that stands for `default` everywhere where it is empty.
+/// Returns entry `d` of a list; an empty list stands for `default` everywhere.
 fn entry<T: Copy>(list: &[T], d: usize, default: T) -> T {
     list.get(d).copied().unwrap_or(default)
 }
 
-/// The number of windows in each dimension of `shape`.
+/// Returns the number of windows in each dimension of `shape`.
 fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
     let rank = shape.len();
     ensure!(
@@ -57,7 +59,7 @@ fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
     );
     let mut out = Shape::new();
     for (d, (&n, &size)) in shape.iter().zip(&spec.dimensions).enumerate() {
-        let window = Window {
+        let window = WindowDim {
             size,
             stride: entry(&spec.strides, d, 1),
             pad: entry(&spec.padding, d, (0, 0)),
@@ -69,7 +71,7 @@ fn windows(cx: &Ctx<'_>, spec: &WindowSpec, shape: &[i64]) -> Res<Shape> {
     Ok(out)
 }
 
-fn count(cx: &Ctx<'_>, window: &Window, n: i64, d: usize) -> Res<i64> {
+fn count(cx: &Ctx<'_>, window: &WindowDim, n: i64, d: usize) -> Res<i64> {
     ensure!(
         window.stride > 0 && window.base_dilation > 0 && window.dilation > 0,
         "stride and dilations of {} have to be positive, in window dimension {d} they are not",
@@ -109,7 +111,7 @@ pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> 
     Ok(tensor(&operand.shape, dtype))
 }
 
-/// The dimensions of one tensor of a convolution have to be all of them, each once.
+/// Fails unless the dimension numbers of one tensor of a convolution are all of its dimensions, each once.
 fn all_dims(cx: &Ctx<'_>, what: &str, dims: &ConvDims, rank: usize) -> Res<()> {
     let all: DimList = [dims.a, dims.b].into_iter().chain(dims.spatial.iter().copied()).collect();
     ensure!(
@@ -119,7 +121,7 @@ fn all_dims(cx: &Ctx<'_>, what: &str, dims: &ConvDims, rank: usize) -> Res<()> {
     distinct_dims(cx.name(), what, &all, rank)
 }
 
-/// A convolution whose padding is operand 2.
+/// Infers a convolution whose padding is operand 2.
 pub(crate) fn dynamic_convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     let padding = cx.tensor(2)?;
     let spatial = spec.input.spatial.len() as i64;
@@ -189,7 +191,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     shape[spec.output.a as usize] = in_batch;
     shape[spec.output.b as usize] = out_feature;
     for i in 0..spatial {
-        let window = Window {
+        let window = WindowDim {
             size: at(kernel, spec.kernel.spatial[i]),
             stride: entry(&spec.strides, i, 1),
             pad: entry(&spec.padding, i, (0, 0)),

@@ -155,7 +155,7 @@ fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(),
         edge.targets.iter().try_for_each(&mut find)?;
     }
     if module.mesh_names.is_empty() {
-        // Of a partitioned program nothing is sharded any more.
+        // In a partitioned program nothing is sharded any more.
         return Ok(());
     }
     let Some(mesh) = mesh else {

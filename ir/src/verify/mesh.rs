@@ -183,7 +183,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             continue;
         }
         let (a_text, b_text) = (mesh.axis_text(a), mesh.axis_text(b));
-        // Of an axis of size one there is nothing to share, but it still stands once.
+        // An axis of size one has nothing to share, but it still may be named only once.
         if a_to > b_from || (a_from, a_to) == (b_from, b_to) {
             return Err(if a == b {
                 format!("axis {a_text} is used twice")

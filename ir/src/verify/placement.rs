@@ -104,7 +104,7 @@ fn manual_value(
     Ok(())
 }
 
-/// The same axes, with parts of one axis that follow one another as one.
+/// Returns the axes with parts of one axis that follow one another merged.
 fn merged(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> AxisList {
     let mut out = AxisList::new();
     for axis in axes {

@@ -64,7 +64,7 @@ impl Expect {
         }
     }
 
-    /// The same, where any float goes for another.
+    /// Returns the expectation with any float type in place of the expected one.
     fn any_float(self) -> Self {
         match self {
             Expect::Type(_) | Expect::Slice(..) => self,

@@ -25,7 +25,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// The same, where no blank comes before it.
+    /// Reads a token that no blank comes before.
     pub(super) fn eat_here(&mut self, token: &str) -> Option<()> {
         self.rest = self.rest.strip_prefix(token)?;
         Some(())
@@ -109,7 +109,7 @@ impl<'a> Scan<'a> {
         let count = self.word()?.split('x').next()?.parse::<usize>().ok()?;
         match (listed, splat) {
             (Some(list), _) => (list.len() == count).then_some(list),
-            // As many as dimensions, of which no tensor has that many.
+            // A splat is expanded to one number per dimension, and no tensor has that many dimensions.
             (None, Some(value)) => (count <= 1024).then(|| SmallVec::from_elem(value, count)),
             (None, None) => None,
         }

@@ -33,6 +33,7 @@ pub(super) fn crossings(
 fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -> Vec<Crossing> {
     let mut out = Vec::new();
     for (index, id) in shardings.iter().enumerate() {
+        // A value that is whole on every device is so in any order.
         let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
             continue;
         };

@@ -119,7 +119,7 @@ impl LoadedExecutable {
     ///
     /// # Errors
     ///
-    /// As for [`LoadedExecutable::execute_with`].
+    /// Those of [`LoadedExecutable::execute_with`].
     pub fn execute(&self, arguments: &[Vec<Buffer>]) -> Result<Vec<Vec<Buffer>>> {
         self.execute_with(arguments.to_vec(), &ExecuteOptions::default())
     }

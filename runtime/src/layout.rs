@@ -152,11 +152,11 @@ impl ShardLayout {
         self.shard_padded(array, device, LOUD_PADDING)
     }
 
-    /// As [`ShardLayout::shard`], with padding of the caller's choice.
+    /// Cuts a device's block as [`ShardLayout::shard`] does, with padding of the caller's choice.
     ///
     /// # Errors
     ///
-    /// As for [`ShardLayout::shard`].
+    /// Those of [`ShardLayout::shard`].
     pub fn shard_padded(&self, array: &HostArray, device: usize, padding: f64) -> Result<HostArray> {
         if array.shape != self.global_shape {
             return Err(RuntimeError::Layout(format!(

@@ -101,7 +101,7 @@ pub fn available() -> Option<u64> {
     available_in(Path::new("/"))
 }
 
-/// As [`available`], with the system's files under `root`.
+/// Computes what [`available`] does, with the system's files under `root`.
 fn available_in(root: &Path) -> Option<u64> {
     let machine = machine(&root.join("proc/meminfo"));
     let group = groups(root).into_iter().filter_map(|group| group.left()).min();

@@ -55,7 +55,7 @@ impl<T> Deref for Scratch<T> {
     }
 }
 
-/// As long as it lives, [`remove_all`] waits.
+/// A guard: while it lives, [`remove_all`] waits.
 #[must_use]
 pub struct Undisturbed(#[allow(dead_code, reason = "held, not read")] MutexGuard<'static, BTreeSet<PathBuf>>);
 

@@ -239,7 +239,7 @@ impl Graph {
         self.binary(BinaryOp::Maximum, x, 0.0)
     }
 
-    /// The same elements in another element type.
+    /// Returns the elements of a tensor converted to another element type.
     ///
     /// # Errors
     /// The tensor belongs to another graph.

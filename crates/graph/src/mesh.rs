@@ -41,7 +41,7 @@ impl Mesh {
     /// A mesh over devices in the given order, row-major: the last axis runs fastest.
     ///
     /// # Errors
-    /// As [`Mesh::new`]; or the ids are not a permutation of `0..n`.
+    /// Those of [`Mesh::new`]; or the ids are not a permutation of `0..n`.
     #[track_caller]
     pub fn with_device_ids(axes: &[(&str, i64)], device_ids: &[i64]) -> Result<Mesh, GraphError> {
         let mut mesh = Mesh::new(axes)?;

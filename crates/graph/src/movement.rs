@@ -19,7 +19,7 @@ pub(crate) fn dims(op: &'static str, dims: &[usize], shape: &[i64]) -> KindResul
 }
 
 impl Graph {
-    /// The same elements, row-major, in another shape.
+    /// Returns the elements of a tensor, row-major, in another shape.
     ///
     /// # Errors
     /// The shape has another number of elements.

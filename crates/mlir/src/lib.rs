@@ -80,7 +80,7 @@ pub fn write_bytecode(module: &Module, locations: bool) -> Result<Vec<u8>, Diagn
 /// people to read.
 ///
 /// # Errors
-/// As [`to_bytecode`].
+/// Those of [`to_bytecode`].
 pub fn to_generic_text(module: &Module, options: &LowerOptions) -> Result<String, Diagnostic> {
     let session = session::Session::new();
     let module = legalized(module, options)?;

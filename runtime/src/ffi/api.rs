@@ -156,7 +156,7 @@ impl Api {
     ///
     /// # Safety
     ///
-    /// As for [`Api::call`]; and the function must be one without a result.
+    /// The conditions of [`Api::call`] hold, and the function must be one without a result.
     unsafe fn call_void<C: Call>(&self, arguments: &mut C) {
         let function = self.slot(C::SLOT);
         if !function.is_null() {

@@ -6,7 +6,7 @@ use shardc_ir::{DType, DTypeClass};
 /// What a small float does with its largest exponent and with minus zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
-    /// As IEEE: the largest exponent holds infinities and NaNs.
+    /// IEEE's: the largest exponent holds infinities and NaNs.
     Ieee,
     /// Only the largest pattern of each sign is a NaN; no infinities.
     LastIsNan,

@@ -89,7 +89,7 @@ fn state(path: &Path) -> Result<String> {
     #[cfg(unix)]
     let (changed, number) = {
         use std::os::unix::fs::MetadataExt;
-        // Of the entry rather than of the content: a program may set the latter back.
+        // The time of the entry rather than of the content: a program may set the latter back.
         (format!("{}.{}", data.ctime(), data.ctime_nsec()), data.ino())
     };
     #[cfg(not(unix))]

@@ -32,14 +32,14 @@ impl Environment {
         }
     }
 
-    /// The same surroundings with a plugin's file named.
+    /// Names the file of a plugin.
     #[must_use]
     pub fn with_plugin(mut self, kind: PluginKind, path: impl Into<PathBuf>) -> Environment {
         self.explicit.insert(kind, path.into());
         self
     }
 
-    /// The same surroundings with a variable set.
+    /// Sets a variable.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Environment {
         self.variables.insert(name.to_owned(), value.into());

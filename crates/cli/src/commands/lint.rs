@@ -80,7 +80,7 @@ fn text(report: &LintReport, source: &Source, ui: &Ui) -> String {
     out
 }
 
-/// The same for machines.
+/// Renders the findings for machines.
 fn json(report: &LintReport, source: &Source) -> Value {
     let text = source.text();
     // Line and column stood in an object before.

@@ -44,7 +44,7 @@ impl Ui {
         }
     }
 
-    /// As far as a command line says that could not be read.
+    /// Guesses from a command line that could not be read.
     pub(crate) fn guess(args: &[OsString]) -> Ui {
         let value = |option: &str| {
             let mut rest = args.iter().filter_map(|arg| arg.to_str());
@@ -66,7 +66,7 @@ impl Ui {
         Ui::new(&GlobalArgs { format, color, quiet: false })
     }
 
-    /// The same, for machines: for commands with a `--json` of their own.
+    /// Writes JSON if `wanted`: for commands with a `--json` of their own.
     pub(crate) fn json_if(self, wanted: bool) -> Ui {
         Ui { format: if wanted { Format::Json } else { self.format }, ..self }
     }

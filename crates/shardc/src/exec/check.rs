@@ -81,10 +81,10 @@ pub fn verify(
     verify_within(client, original, output, seed, Limits::default())
 }
 
-/// As [`verify`], with other limits to what a run may take.
+/// Verifies as [`verify`] does, with other limits to what a run may take.
 ///
 /// # Errors
-/// As for [`verify`].
+/// Those of [`verify`].
 pub fn verify_within(
     client: &Client,
     original: &Module,
@@ -101,7 +101,7 @@ pub fn verify_within(
     compare(client, original, output, &inputs, &expected, limits)
 }
 
-/// As [`verify`], where the single-device outputs for some inputs are known already.
+/// Verifies as [`verify`] does, where the single-device outputs for some inputs are known already.
 ///
 /// # Errors
 /// The partitioned program does not compile or run.

@@ -120,7 +120,7 @@ impl Program {
         Program { executable, inputs, outputs, limits: Limits::default(), is_on_host }
     }
 
-    /// The same program with other limits to what a run may take.
+    /// Sets the limits to what a run may take.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Program {
         self.limits = limits;
@@ -192,12 +192,12 @@ impl Program {
         self.finish(self.execute(inputs.to_vec(), Vec::new())?)
     }
 
-    /// As [`Program::step`], and the program may take the memory of the arrays for its results, where it says so
+    /// Runs the program as [`Program::step`] does, and it may take the memory of the arrays for its results, where it says so
     /// (`tf.aliasing_output`, which `jax.jit(donate_argnums=..)` writes). An array that has clones is copied first. After
     /// an error the arrays are gone.
     ///
     /// # Errors
-    /// As for [`Program::step`].
+    /// Those of [`Program::step`].
     pub fn step_donating(&self, inputs: Vec<ShardedArray>) -> Result<Vec<ShardedArray>, Error> {
         self.check_spread(&inputs)?;
         let donated = self.inputs.iter().enumerate().filter(|(_, port)| port.is_donated);

@@ -17,7 +17,7 @@ pub(super) struct Subject {
     pub(super) file: PathBuf,
     /// How XLA reads its annotations: `shardy` or `gspmd`.
     pub(super) mode: &'static str,
-    /// As the corpus says: `dp`, `fsdp`, ...
+    /// The strategy by its name in the corpus: `dp`, `fsdp`, ...
     pub(super) strategy: String,
 }
 

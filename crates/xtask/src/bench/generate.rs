@@ -12,7 +12,7 @@ pub(super) enum Shape {
     Layers,
     /// Each layer in a loop of its own.
     Loops,
-    /// As [`Shape::Layers`], but the only annotated weight is in the last layer: what it says goes all the way.
+    /// The program of [`Shape::Layers`], but the only annotated weight is in the last layer: what it says goes all the way.
     Far,
 }
 

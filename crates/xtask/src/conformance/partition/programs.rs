@@ -24,7 +24,8 @@ pub(super) struct Program {
 pub(super) enum Kind {
     /// To compare it with itself on one device.
     Whole,
-    /// The same; parts of it are written for one device, so that it means something on its mesh alone.
+    /// To compare it with itself on one device; parts of it are written for one device, so that it means something on its mesh
+    /// alone.
     Manual,
     /// To see the values that come with it: a test of Shardy's, which its interpreter runs.
     Interpreted,

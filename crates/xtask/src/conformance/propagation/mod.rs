@@ -44,11 +44,11 @@ type Differences = Vec<(String, String)>;
 
 /// How one program went.
 struct Outcome {
-    /// Of arguments, results and constraints, with the rules that Shardy has.
+    /// Differences of arguments, results and constraints, with the rules that Shardy has.
     wrong_by_its_rules: Differences,
     /// Whether Shardy had to be given the program without calls for that.
     without_calls: bool,
-    /// Of arguments, results and constraints, and `bytes` where ours sends more.
+    /// Differences of arguments, results and constraints, and `bytes` where ours sends more.
     wrong: Differences,
     /// Results that differ from those of Shardy's passes alone and are as XLA has them.
     as_xla: usize,

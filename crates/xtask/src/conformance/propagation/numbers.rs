@@ -13,7 +13,7 @@ const NUMBER: &str = "shardc.number";
 pub(super) struct Found {
     pub(super) args: Vec<String>,
     pub(super) results: Vec<String>,
-    /// Of sharding constraints, by what they constrain. Where there are several, they are sorted.
+    /// Shardings of constraints, by what they constrain. Where there are several, they are sorted.
     pub(super) constraints: BTreeMap<String, Vec<String>>,
     /// The operations with each number, in order.
     pub(super) ops: BTreeMap<i64, Vec<OpId>>,

@@ -17,24 +17,24 @@ use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, transfers};
 
-/// The parts that split each factor, by factor index.
+/// The parts of axes that split each factor, major first, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 
 /// One operand or result of the operation.
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
-    /// Other shardings in which an operand stands ready.
+    /// Other shardings in which an operand is available: copies that earlier operations asked for.
     pub(crate) also: SmallVec<[&'a TensorSharding; 2]>,
     pub(crate) ty: &'a TensorType,
     pub(crate) is_result: bool,
-    /// An operand that can be had in any sharding for nothing; it has no say.
+    /// Whether an operand can be had in any sharding without communication; it proposes nothing.
     pub(crate) free: bool,
-    /// The part of what resharding it costs that counts.
+    /// The part of the cost of resharding it that counts: one in so many trips for what leaves the loop around.
     pub(crate) share: f64,
 }
 
-/// The operation as the assignment sees it.
+/// An operation as the assignment sees it: its rule, and its tensors with the shardings that propagation chose.
 pub(crate) struct Site<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) mesh_id: MeshId,
@@ -47,14 +47,16 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The assignment of least cost.
+    /// Returns the assignment of least cost, in bytes that a device sends. Not all assignments are tried, of which there are
+    /// exponentially many: at most eight for each tensor.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
+        // The common case, and the only one for most operations of a well annotated program; costs are not even computed.
         if let Some(agreed) = self.agreed() {
             return agreed;
         }
         let mut best: Option<(f64, FactorParts)> = None;
         let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
-        // Of a concatenation of a thousand values most propose the same.
+        // The operands of a concatenation of a thousand values propose few distinct candidates.
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         for seed in 0..self.tensors.len() {
             if self.tensors[seed].free {
@@ -66,7 +68,9 @@ impl Site<'_> {
                     continue;
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
-                let moved = [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.moved(c)));
+                // What gathering a dimension sets free may split another one, so both are tried with and without that.
+                let moved =
+                    [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.with_unused_axes(c)));
                 let candidates = [Some(candidate), gathered].into_iter().chain(moved);
                 for candidate in candidates.flatten() {
                     let cost = self.cost(&candidate, planner);
@@ -83,7 +87,8 @@ impl Site<'_> {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }
 
-    /// The factors that everyone already has; `None` where someone must change.
+    /// Returns the factors that all tensors already have; `None` where one would have to be resharded, or where a split that
+    /// all agree on may not be the best.
     fn agreed(&self) -> Option<FactorParts> {
         let mut known: SmallVec<[Option<Parts>; 6]> = self.rule.factors.iter().map(|_| None).collect();
         for tensor in self.tensors.iter().filter(|t| !t.free) {
@@ -104,22 +109,23 @@ impl Site<'_> {
         let mut clean = agreed.clone();
         self.sanitize(&mut clean);
         let is_best = self.windows_are_cheap(&agreed) && self.without_sums(&agreed).is_none();
+        // Agreed on is not yet possible: an operation may need the factor whole, or propagation split two factors by one axis.
         (clean == agreed && is_best).then_some(agreed)
     }
 
-    /// The assignment without the factors along which neighbours exchange windows, if there are any.
+    /// Returns the assignment without the factors along which neighbours exchange windows, if there are any.
     fn without_windows(&self, chosen: &FactorParts) -> Option<FactorParts> {
         self.without(chosen, Split::is_windowed)
     }
 
-    /// The assignment without the dimensions along which a slice is a sum of what each device has of it, if there are any. It
-    /// pays off to gather such an operand instead where many slices are taken of it, or most of it.
+    /// Returns the assignment without the dimensions along which a slice is a sum of what each device has of it, if there are
+    /// any. It pays off to gather such an operand instead where many slices are taken of it, or most of it.
     fn without_sums(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let is_slice = matches!(self.kind, OpKind::DynamicSlice { .. });
         is_slice.then(|| self.without(chosen, |split| split.pending().is_some()))?
     }
 
-    /// The assignment without the factors that are split in such a way, if there are any.
+    /// Returns the assignment without the factors that are split in such a way, if there are any.
     fn without(&self, chosen: &FactorParts, is_such: impl Fn(Split) -> bool) -> Option<FactorParts> {
         let mut gathered = chosen.clone();
         for (parts, &split) in gathered.iter_mut().zip(&self.splits) {
@@ -130,10 +136,11 @@ impl Site<'_> {
         (gathered != *chosen).then_some(gathered)
     }
 
-    /// The assignment with axes that it makes no use of on other factors: an operation that needs a dimension whole
+    /// Returns the assignment with axes that it makes no use of on other factors: an operation that needs a dimension whole
     /// may be done in parts along another one, which an all-to-all brings about for less than a gather.
-    fn moved(&self, chosen: &FactorParts) -> Option<FactorParts> {
+    fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
+        // Even blocks first, for all tensors: uneven ones pad, and a padded block cannot be cut further.
         for even in [true, false] {
             for tensor in self.tensors.iter().filter(|t| !t.free) {
                 for dim in &tensor.sharding.dims {
@@ -156,7 +163,7 @@ impl Site<'_> {
         (moved != *chosen).then_some(moved)
     }
 
-    /// The factor of `tensor` that is best split further, `k` ways: the one of which devices then still have most.
+    /// Returns the factor of `tensor` that is best split further, `k` ways: the one of which devices then still have most.
     /// Blocks that do not come out even must not be cut out of blocks, with which they would not line up.
     fn room_for(&self, tensor: &Tensor<'_>, chosen: &FactorParts, k: i64, even: bool) -> Option<usize> {
         let factors = tensor.mapping.dims.iter().flatten().map(|&f| usize::from(f));
@@ -166,7 +173,7 @@ impl Site<'_> {
             let fits = if even { n % k == 0 } else { n >= k && chosen[f].is_empty() };
             fits.then_some((f, n / k))
         });
-        // The first of equals.
+        // The first of equals, where `max_by_key` would return the last.
         rated.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(factor, _)| factor)
     }
 
@@ -185,11 +192,13 @@ impl Site<'_> {
         self.window_cost(chosen) <= gather + 4.0 * cost::START
     }
 
-    /// What getting windows from neighbours costs; infinite where it cannot be done.
+    /// Returns what getting windows from neighbours costs, in bytes that a device sends; infinite where an exchange would take
+    /// too many rounds.
     fn window_cost(&self, chosen: &FactorParts) -> f64 {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
         let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
+        // Without elements there are no windows, and no reason to gather either.
         if result.ty.shape.contains(&0) {
             return 0.0;
         }
@@ -207,6 +216,7 @@ impl Site<'_> {
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
                 let block = (tensor.ty.shape[transfer.dim] as f64 / k as f64).ceil().max(1.0);
+                // Other dimensions may be split too, and what they are split into is all that is sent.
                 let row_bytes = self.local_bytes(tensor, chosen) / block;
                 match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
                     Some(exchange) => sum += exchange.cost(row_bytes),
@@ -217,7 +227,7 @@ impl Site<'_> {
         sum
     }
 
-    /// What a windowed factor stands for.
+    /// Returns what a windowed factor stands for: a dimension of the result, or one within the kernel of a convolution.
     fn along(&self, factor: FactorIndex, result: &Tensor<'_>) -> Option<Along> {
         if let Some((dim, _)) = result.mapping.find(factor) {
             return Some(Along::Result(dim));
@@ -227,7 +237,7 @@ impl Site<'_> {
         spec.kernel.spatial.iter().position(|&d| d as usize == dim).map(Along::Kernel)
     }
 
-    /// The bytes that each device has of a tensor.
+    /// Returns the bytes that each device has of a tensor.
     fn local_bytes(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> f64 {
         let sharding = self.sharding(tensor, chosen);
         let local: f64 =
@@ -235,7 +245,8 @@ impl Site<'_> {
         local * f64::from(tensor.ty.dtype.bits()) / 8.0
     }
 
-    /// The parts of each factor that a tensor's sharding implies, and whether that says all of it.
+    /// Returns the parts of each factor that a tensor's sharding implies, and whether that says all of it. Factors of one
+    /// dimension are dealt axes major first, each until it is split entirely.
     fn project(&self, tensor: &Tensor<'_>) -> (FactorParts, bool) {
         let mut out = self.nothing();
         let mut exact = true;
@@ -263,6 +274,7 @@ impl Site<'_> {
                         rest.push(minor);
                         left = 1;
                     } else {
+                        // Sizes such as 6 and 4, of which neither divides the other: blocks would end within elements of the factor.
                         rest.clear();
                         exact = false;
                     }
@@ -276,7 +288,8 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// The factors of `seed`, and of the others what does not collide; `projected` are those of each tensor.
+    /// Returns the factors of tensor `seed`, and of the other tensors what does not collide with these: results or operands
+    /// first as asked, and of these the larger tensor, which costs more to reshard. `projected` are the factors of each tensor.
     fn candidate(&self, projected: &[FactorParts], seed: usize, results_first: bool) -> FactorParts {
         let mut chosen = projected[seed].clone();
         self.sanitize(&mut chosen);
@@ -296,6 +309,7 @@ impl Site<'_> {
             let before: SmallVec<[usize; 6]> = chosen.iter().map(|parts| parts.len()).collect();
             for (f, parts) in offered.iter().enumerate() {
                 let have = chosen[f].len();
+                // Only more minor parts can be added: others would reorder the blocks that the seed has.
                 if parts.len() <= have || parts[..have] != chosen[f][..] {
                     continue;
                 }
@@ -315,7 +329,7 @@ impl Site<'_> {
         chosen
     }
 
-    /// Takes away what cannot be: factors that cannot be split, parts used twice, and blocks that a dimension
+    /// Removes what cannot be: factors that cannot be split, parts used twice, and blocks that a dimension
     /// made of several factors cannot express.
     fn sanitize(&self, chosen: &mut FactorParts) {
         let mut used: Parts = Parts::new();
@@ -329,6 +343,9 @@ impl Site<'_> {
         }
         loop {
             let mut changed = false;
+            // A minor factor may be split only where all that are major to it in the dimension are split entirely; otherwise
+            // each device's part would be strided over it. A factor stands in several dimensions, hence the fixed point; lists
+            // only get shorter.
             for dim in self.tensors.iter().flat_map(|t| &t.mapping.dims).filter(|d| d.len() > 1) {
                 let mut whole_above = true;
                 for &f in dim {
@@ -346,6 +363,8 @@ impl Site<'_> {
         }
     }
 
+    /// Returns what the operation costs under an assignment, in bytes that a device sends: reshards of operands and results,
+    /// windows, and the larger of arithmetic and memory traffic.
     fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut cost = 0.0;
         let mut bytes = 0.0;
@@ -376,7 +395,7 @@ impl Site<'_> {
         cost + self.window_cost(chosen) + cost::compute(flops, bytes)
     }
 
-    /// The sharding of a tensor under an assignment; a result over a split reduction is a pending sum.
+    /// Returns the sharding of a tensor under an assignment; a result over a split reduction is a pending sum.
     pub(crate) fn sharding(&self, tensor: &Tensor<'_>, chosen: &FactorParts) -> TensorSharding {
         let dims = tensor.mapping.dims.iter().map(|factors| {
             let parts: Parts = factors.iter().flat_map(|&f| chosen[usize::from(f)].iter().copied()).collect();
@@ -390,14 +409,14 @@ impl Site<'_> {
         sharding.tidied()
     }
 
-    /// How the pending results are combined.
+    /// Returns how the pending results are combined.
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
         let mut kinds = kinds.filter_map(|(_, split)| split.pending());
         kinds.next().unwrap_or_default()
     }
 
-    /// The axes over which the results are pending.
+    /// Returns the axes over which the results are pending, in the order of the mesh.
     fn pending(&self, chosen: &FactorParts) -> AxisList {
         let mut parts: SmallVec<[Part; 4]> = chosen
             .iter()
@@ -410,7 +429,7 @@ impl Site<'_> {
     }
 }
 
-/// How many of the parts, from the first, split a factor of this size into equal blocks.
+/// Returns how many of the parts, from the first, split a factor of this size into equal blocks.
 fn dividing_prefix(parts: &[Part], size: i64) -> usize {
     let mut product = 1;
     parts

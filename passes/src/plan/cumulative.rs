@@ -1,8 +1,8 @@
-//! Running sums, products and extremes along a split dimension, in two steps: each device runs over its own block, and what
-//! comes before it (or after it, for those that run backward) is the total of other blocks, of which each device gathers one
-//! row.
+//! Cumulative sums, products and extremes (prefix scans) along a split dimension, in two steps: each device scans its own
+//! block, and adds what comes before it (or after it, for reverse scans), which is the total of other blocks, of which each
+//! device gathers one row.
 //!
-//! Programs say so with a `reduce_window` as large as the dimension, padded on one side. Windows of that size reach over all
+//! `jnp.cumsum` is a `reduce_window` as large as the dimension, padded on one side. Windows of that size reach over all
 //! blocks, so that neighbours would have to send all that they have.
 
 use shardc_ir::{
@@ -13,8 +13,9 @@ use shardc_ir::{
 use super::staged::Steps;
 use crate::analysis::reducer::{init_counts_for_nothing, reduction_of};
 
-/// The dimension that a `reduce_window` of a tensor of this shape runs along, and whether backward.
-fn runs_along(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
+/// Returns the dimension that a `reduce_window` of a tensor of this shape scans, and whether in reverse; `None` if it is no
+/// prefix scan.
+fn scanned_dim(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     let all_one = |list: &SizeList| list.iter().all(|&n| n == 1);
     if !all_one(&spec.strides) || !all_one(&spec.base_dilations) || !all_one(&spec.window_dilations) {
         return None;
@@ -32,8 +33,9 @@ fn runs_along(spec: &WindowSpec, shape: &[i64]) -> Option<(usize, bool)> {
     (is_alone && size == n).then_some((dim, backward))
 }
 
-/// What runs along dimension `dim` of `n` elements of a tensor of this rank; the reverse of [`runs_along`].
-fn running_along(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec {
+/// Returns the `reduce_window` that scans dimension `dim` of `n` elements of a tensor of this rank; the inverse of
+/// [`scanned_dim`].
+fn scan_window(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec {
     let mut dimensions = SizeList::from_elem(1, rank);
     dimensions[dim] = n;
     let padding = (0..rank).map(|d| match (d == dim, backward) {
@@ -45,17 +47,19 @@ fn running_along(dim: usize, n: i64, rank: usize, backward: bool) -> WindowSpec 
 }
 
 impl Steps<'_, '_> {
-    pub(super) fn running(&mut self) -> Option<()> {
+    /// Takes apart a prefix scan along a split dimension.
+    pub(super) fn cumulative(&mut self) -> Option<()> {
         let data = &self.rw.module.ops[self.at];
         let OpKind::ReduceWindow(spec) = &data.kind else { return None };
         let (&[operand, init], &[region]) = (data.operands.as_slice(), data.regions.as_slice()) else {
             return None;
         };
         let ty = self.rw.module.tensor(operand)?.clone();
-        let (dim, backward) = runs_along(spec, &ty.shape)?;
+        let (dim, backward) = scanned_dim(spec, &ty.shape)?;
         let [split] = self.split_dims(operand, [dim])?[..] else { return None };
         let kind = reduction_of(self.rw.module, region, 1)?;
-        // Windows of both steps begin with it, and both are padded with it.
+        // Windows of both steps begin with it, and both are padded with it: an initial value of 1 in a sum would be
+        // counted once for each step.
         if !init_counts_for_nothing(self.rw.module, self.at) || ty.shape.contains(&0) {
             return None;
         }
@@ -63,24 +67,26 @@ impl Steps<'_, '_> {
         let of_parts = self.rw.module.tensor(parts)?.clone();
         let dims = self.rw.module.shardings.sharding_of(parts)?.dims.to_vec();
         let (k, block) = (of_parts.shape[dim], of_parts.shape[dim + 1]);
-        let within = self.run(parts, init, dim + 1, backward, &of_parts, &dims)?;
+        let within = self.scan(parts, init, dim + 1, backward, &of_parts, &dims)?;
 
         let last = if backward { 0 } else { block - 1 };
         let totals = self.cut_at(within, dim + 1, last, &dims)?;
         let mut whole = dims.clone();
         whole[dim] = DimSharding::default();
         let totals = self.reshard(totals, &whole);
+        // An exclusive scan of the totals: without the shift each device would add its own total too. It is `k` rows, which
+        // every device scans for itself: no device waits for the one before it.
         let others = self.shift(totals, init, dim, backward, &whole)?;
         let of_others = self.rw.module.tensor(others)?.clone();
-        let others = self.run(others, init, dim, backward, &of_others, &whole)?;
+        let others = self.scan(others, init, dim, backward, &of_others, &whole)?;
 
         let same: DimList = (0..of_parts.rank() as u32).collect();
         let broadcast = OpKind::BroadcastInDim { dims: same };
         let others = self.emit(broadcast, &[others], &of_parts.shape, ty.dtype, &dims);
         let both = if backward { [within, others] } else { [others, within] };
-        let runs = self.emit(OpKind::Binary(kind.op()), &both, &of_parts.shape, ty.dtype, &dims);
+        let scanned = self.emit(OpKind::Binary(kind.op()), &both, &of_parts.shape, ty.dtype, &dims);
 
-        let mut operands = [runs];
+        let mut operands = [scanned];
         let mut last = OpKind::Reshape;
         if k * block != ty.shape[dim] {
             let mut padded = ty.shape.to_vec();
@@ -101,8 +107,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// `value` run over along `dim`, as the operation in hand does.
-    fn run(
+    /// Returns `value` scanned along `dim` with the reduction of the operation in hand.
+    fn scan(
         &mut self,
         value: ValueId,
         init: ValueId,
@@ -113,15 +119,15 @@ impl Steps<'_, '_> {
     ) -> Option<ValueId> {
         let region = *self.rw.module.ops[self.at].regions.first()?;
         let region = clone_region(self.rw.module, region, &mut ValueMap::new());
-        let spec = running_along(dim, ty.shape[dim], ty.rank(), backward);
+        let spec = scan_window(dim, ty.shape[dim], ty.rank(), backward);
         let ty = self.rw.module.types.tensor(&ty.shape, ty.dtype);
-        let run = self.rw.op(OpKind::ReduceWindow(Box::new(spec)), &[value, init], &[ty], &[region]);
-        let result = *self.rw.module.ops[run].results.first()?;
+        let scan = self.rw.op(OpKind::ReduceWindow(Box::new(spec)), &[value, init], &[ty], &[region]);
+        let result = *self.rw.module.ops[scan].results.first()?;
         self.place(result, dims);
         Some(result)
     }
 
-    /// Row `i` of `value` along `dim`.
+    /// Returns row `i` of `value` along `dim`, which stays a dimension of size one.
     fn cut_at(&mut self, value: ValueId, dim: usize, i: i64, dims: &[DimSharding]) -> Option<ValueId> {
         let ty = self.rw.module.tensor(value)?.clone();
         let mut start = SizeList::from_elem(0, ty.rank());
@@ -134,7 +140,7 @@ impl Steps<'_, '_> {
         Some(self.emit(kind, &[value], &shape, ty.dtype, dims))
     }
 
-    /// `value` one row on along `dim`, or back, with `fill` in the row that comes in.
+    /// Returns `value` moved by one row along `dim`, or back, with `fill` in the row that comes in.
     fn shift(
         &mut self,
         value: ValueId,
@@ -159,17 +165,17 @@ mod tests {
     #[test]
     fn a_window_over_all_that_comes_before_runs_along_its_dimension() {
         for backward in [false, true] {
-            let spec = running_along(1, 8, 3, backward);
-            assert_eq!(runs_along(&spec, &[4, 8, 2]), Some((1, backward)));
-            assert_eq!(runs_along(&spec, &[4, 9, 2]), None, "a window of another size");
+            let spec = scan_window(1, 8, 3, backward);
+            assert_eq!(scanned_dim(&spec, &[4, 8, 2]), Some((1, backward)));
+            assert_eq!(scanned_dim(&spec, &[4, 9, 2]), None, "a window of another size");
             let strided = WindowSpec { strides: SizeList::from_slice(&[1, 2, 1]), ..spec };
-            assert_eq!(runs_along(&strided, &[4, 8, 2]), None, "every second window");
+            assert_eq!(scanned_dim(&strided, &[4, 8, 2]), None, "every second window");
         }
         let both = WindowSpec {
             dimensions: SizeList::from_slice(&[4, 8]),
             padding: [(3, 0), (7, 0)].into_iter().collect(),
             ..WindowSpec::default()
         };
-        assert_eq!(runs_along(&both, &[4, 8]), None, "along two dimensions");
+        assert_eq!(scanned_dim(&both, &[4, 8]), None, "along two dimensions");
     }
 }

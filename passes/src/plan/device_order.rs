@@ -18,7 +18,7 @@ pub(super) struct Crossing {
     sharding: ShardingId,
 }
 
-/// The parameters and results of the function whose devices are in another order than those of `mesh`.
+/// Returns the parameters and the results of the function whose devices are in another order than those of `mesh`.
 pub(super) fn crossings(
     module: &mut Module,
     func: FuncId,
@@ -37,6 +37,7 @@ fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -
         let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
             continue;
         };
+        // A value that is whole on every device is so in any order.
         if module.meshes[sharding.mesh].has_devices_of(&module.meshes[mesh]) {
             continue;
         }
@@ -48,7 +49,7 @@ fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -
     out
 }
 
-/// A mesh with the axes of `mesh` whose devices are in the order of `other`.
+/// Returns a mesh with the axes of `mesh` whose devices are in the order of `other`; adds it to the module if it has none.
 fn in_order_of(module: &mut Module, mesh: MeshId, other: MeshId) -> MeshId {
     let wanted = Mesh {
         axes: module.meshes[mesh].axes.clone(),
@@ -96,7 +97,7 @@ pub(super) fn leave(
         if let Some(slot) = shardings.get_mut(index) {
             *slot = Some(sharding);
         }
-        // A parameter that comes out as it came in.
+        // A parameter that comes out as it came in: two permutes would undo each other.
         let def = rw.module.def_op(value).map(|op| &rw.module.ops[op]);
         if let Some((OpKind::Reshard(_), &[given])) = def.map(|op| (&op.kind, op.operands.as_slice()))
             && rw.module.shardings.of(given) == Some(sharding)
@@ -111,7 +112,7 @@ pub(super) fn leave(
     }
 }
 
-/// The mesh that everything inside of a planned function is on, which need not be the module's first. Parameters and
+/// Returns the mesh that everything inside of a planned function is on, which need not be the module's first. Parameters and
 /// results may be on one with the devices in another order.
 pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
@@ -134,7 +135,7 @@ pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     inside.or_else(outside).or_else(named).or_else(only)
 }
 
-/// The mesh that an operation names.
+/// Returns the mesh that an operation names in its attributes, or else that of its results.
 fn of_op(module: &Module, op: OpId) -> Option<MeshId> {
     let data = &module.ops[op];
     let named = match &data.kind {

@@ -1,4 +1,5 @@
-//! Values that become whole on every device though nobody asks for it: shardings that meet in an operation contradict.
+//! Values that are gathered whole on every device though nobody asks for it, because shardings that meet in an operation
+//! contradict each other (SH0909).
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -47,8 +48,10 @@ impl Asked {
         self.constraints[op]
     }
 
-    /// Whether a value is an argument of the function, or a part or another form of one.
+    /// Whether a value is an argument of the function, or a part or another form of one: gathering weights before use is what
+    /// fully sharded data parallelism (FSDP) means.
     pub(crate) fn is_from_argument(&self, module: &Module, body: RegionId, mut value: ValueId) -> bool {
+        // A bound on the work, not on what is right: a longer chain is told as though it were no argument.
         const MAX_STEPS: usize = 64;
         for _ in 0..MAX_STEPS {
             let (op, i) = match module.values[value].def {
@@ -82,12 +85,12 @@ impl Asked {
     }
 }
 
-/// Values that a planned program makes whole on every device for operations that could have worked on parts. Not told are weights, which fully sharded training gathers
-/// by design; what a constraint or a reshard of the program asks for; partial results between two steps of an operation; what
-/// the function returns; and what planning has told.
+/// Returns the values that a planned program makes whole on every device for operations that could have worked on parts.
+/// Not told are weights, which fully sharded training gathers by design; what a constraint or a reshard of the program asks
+/// for; partial results between two steps of an operation; what the function returns; and what planning has told.
 pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Plan) -> Vec<Gather> {
     let is_meant = |op: OpId| asked.constraints[op] || asked.reshards[op] || plan.between_steps.contains(&op);
-    // What few programs have is looked for before how values are used.
+    // Few programs have any, and use lists of the whole module cost more than this search.
     let whole: Vec<OpId> = program_ops(module, body)
         .into_iter()
         .filter(|&op| !is_meant(op) && becomes_whole(module, op))
@@ -109,7 +112,7 @@ pub(crate) fn gathered(module: &Module, body: RegionId, asked: &Asked, plan: &Pl
         if known.contains(&reader) {
             continue;
         }
-        let warning = tell(module, op, reader);
+        let warning = warning_of(module, op, reader);
         gathers.extend(warning.map(|warning| Gather { op: reader, warning: counted(warning, runs[op]) }));
     }
     gathers
@@ -139,8 +142,8 @@ fn bytes_of(module: &Module, value: ValueId) -> Option<u64> {
     u64::try_from(module.stored(value)?.num_bytes()?).ok()
 }
 
-/// The warning of a reshard that makes a value whole for the operation `reader`.
-fn tell(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic> {
+/// Returns the warning (SH0909) of a reshard that makes a value whole for the operation `reader`.
+fn warning_of(module: &Module, reshard: OpId, reader: OpId) -> Option<Diagnostic> {
     let operand = *module.ops[reshard].operands.first()?;
     let (from, ty) = (module.shardings.sharding_of(operand)?, module.stored(operand)?);
     let bytes = bytes_of(module, operand)?;

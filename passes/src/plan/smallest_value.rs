@@ -1,6 +1,6 @@
 //! Resharding where a value is smallest.
 //!
-//! A value that a conversion widened, or that a broadcast made of fewer elements, is cheaper to move before that: the
+//! A value that a conversion widened (bf16 weights used in f32), or that a broadcast made of fewer elements, is cheaper to move before that: the
 //! operations on the way are done again on what arrives. They compute each element from one element, so the result is the
 //! same to the last bit.
 
@@ -13,17 +13,17 @@ use crate::reshard::Planner;
 /// No more operations than this are done again.
 const MAX_OPS: usize = 4;
 
-/// The way around a reshard: move `source`, then do `again`.
+/// A replacement for a reshard: move `source`, then do the operations of `again`.
 #[derive(Debug)]
 pub(super) struct Detour {
     pub(super) source: ValueId,
     /// What `source` is resharded to.
     pub(super) to: TensorSharding,
-    /// The operations, first to last, with the sharding of what they make.
+    /// The operations to repeat, first to last, with the sharding of their result.
     pub(super) again: SmallVec<[(OpId, TensorSharding); MAX_OPS]>,
 }
 
-/// The cheapest way to have `value` in the sharding `to`, if it is cheaper than to reshard it.
+/// Returns the cheapest way to have `value` in the sharding `to`, if it is cheaper than to reshard it.
 pub(super) fn detour(
     module: &Module,
     planner: &mut Planner<'_>,
@@ -41,6 +41,7 @@ pub(super) fn detour(
     while again.len() < MAX_OPS {
         let Some(op) = module.def_op(at) else { break };
         let Some((source, before)) = operand_sharding(module, op, &wanted) else { break };
+        // Repeated on the blocks that arrive; what it was computed from stays for its other readers.
         compute += cost::compute(0.0, local_bytes(module, planner, at, &wanted)?);
         again.push((op, wanted));
         let moved = cost_of(module, planner, source, &before)?;
@@ -56,12 +57,13 @@ pub(super) fn detour(
     Some(Detour { source, to, again })
 }
 
-/// The cost of resharding a value that is not a pending sum.
+/// Returns the cost of resharding a value; `None` for pending sums, since sums of converted values are not converted sums.
 fn cost_of(module: &Module, planner: &mut Planner<'_>, value: ValueId, to: &TensorSharding) -> Option<f64> {
     let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
     (from.unreduced.is_empty() && to.unreduced.is_empty()).then(|| planner.cost(from, to, ty))
 }
 
+/// Returns the bytes of `value` on a device that has its part in `sharding`.
 fn local_bytes(
     module: &Module,
     planner: &Planner<'_>,
@@ -73,8 +75,8 @@ fn local_bytes(
     Some(local.iter().map(|&n| n as f64).product::<f64>() * f64::from(dtype.bits()) / 8.0)
 }
 
-/// The operand of an operation that computes each element from one, and how it must be sharded so that each device makes
-/// its part of the result as `result` says.
+/// Returns the operand of an operation that computes each element from one, and how it must be sharded so that each device
+/// makes its part of the result as `result` says.
 fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Option<(ValueId, TensorSharding)> {
     let data = &module.ops[op];
     let (&[operand], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
@@ -91,6 +93,7 @@ fn operand_sharding(module: &Module, op: OpId, result: &TensorSharding) -> Optio
         OpKind::BroadcastInDim { dims } => {
             let of = |(d, &at): (usize, &u32)| match from.shape[d] == to.shape[at as usize] {
                 true => result.dims.get(at as usize).cloned(),
+                // A dimension of size one that is stretched: every device has all of it.
                 false => Some(DimSharding::closed(&[])),
             };
             dims.iter().enumerate().map(of).collect::<Option<_>>()?

@@ -43,7 +43,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                     let (k, stable) = (*k, *stable);
                     steps.top_k(k, stable)
                 }
-                OpKind::ReduceWindow(_) => steps.running(),
+                OpKind::ReduceWindow(_) => steps.cumulative(),
                 OpKind::Reshape => steps.reshape(),
                 _ => None,
             };
@@ -52,7 +52,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
     reshards
 }
 
-/// Puts operations in front of one, all from its place.
+/// Emits operations before (and one after) the operation that is taken apart, all with its location.
 pub(super) struct Steps<'a, 'm> {
     pub(super) rw: &'a mut Rewriter<'m>,
     pub(super) mesh: MeshId,
@@ -61,6 +61,7 @@ pub(super) struct Steps<'a, 'm> {
 }
 
 impl Steps<'_, '_> {
+    /// Emits an operation with one result of this shape and sharding, and returns the result.
     pub(super) fn emit(
         &mut self,
         kind: OpKind,
@@ -75,19 +76,21 @@ impl Steps<'_, '_> {
         value
     }
 
+    /// Gives a value a sharding on the mesh that is planned on.
     pub(super) fn place(&mut self, value: ValueId, dims: &[DimSharding]) {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);
         self.rw.module.shardings.set(value, Some(id));
     }
 
+    /// Emits a scalar constant of these bytes.
     pub(super) fn splat(&mut self, bytes: &[u8], dtype: DType) -> ValueId {
         let value = self.rw.splat(bytes, &[], dtype);
         self.place(value, &[]);
         value
     }
 
-    /// `value` in another sharding.
+    /// Emits a reshard of `value`, and notes it as one between steps, which nobody is told about.
     pub(super) fn reshard(&mut self, value: ValueId, dims: &[DimSharding]) -> ValueId {
         let sharding = TensorSharding::from_dims(self.mesh, dims.iter().cloned());
         let id = self.rw.module.shardings.intern(sharding);
@@ -100,7 +103,7 @@ impl Steps<'_, '_> {
         value
     }
 
-    /// The blocks that dimensions of a value are split into.
+    /// Returns which of `dims` are split, each with its number of blocks.
     pub(super) fn split_dims(
         &self,
         value: ValueId,

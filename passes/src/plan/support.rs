@@ -25,7 +25,7 @@ pub(crate) enum Split {
     Halo,
     /// Each device's result is a pending reduction.
     Pending(ReductionKind),
-    /// Both: what each device needs for its part of a sum it gets from its neighbours.
+    /// Each device's result is a pending reduction, and what it needs for that it gets from its neighbours.
     PendingHalo(ReductionKind),
     /// Not possible (yet): the factor must be whole on each device.
     No,
@@ -49,7 +49,7 @@ impl Split {
 /// What splitting factor `index` of `op` does.
 pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Split {
     let factor = rule.factors[usize::from(index)];
-    // How large a block is would depend on the size.
+    // How large a block is would depend on the size, which is not known.
     let values = module.ops[op].operands.iter().chain(&module.ops[op].results);
     if values.copied().any(|v| module.stored(v).is_some_and(|ty| !ty.is_static())) {
         return Split::No;
@@ -57,6 +57,7 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if let Some(split) = split_windows(module, op, rule, index) {
         return split;
     }
+    // Windows have been dealt with above.
     if matches!(factor.kind, FactorKind::NeedReplication | FactorKind::Permutation) {
         return Split::No;
     }
@@ -149,8 +150,8 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     }
 }
 
-/// What splitting a dimension of the result that comes from windows does; `None` for others. The operands must be split
-/// there too, and by nothing else.
+/// Returns what splitting a dimension of the result that comes from windows does; `None` for other dimensions. The operands
+/// must be split there too, and by nothing else.
 fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIndex) -> Option<Split> {
     let data = &module.ops[op];
     let operand = *data.operands.first()?;
@@ -177,11 +178,12 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     };
     if let OpKind::ReduceWindow(spec) = &data.kind
         && reaches_beyond(spec, dim)
+        // Fill comes from the initial value, which each window has in it once already: only an identity may be in it again.
         && !init_counts_for_nothing(module, op)
     {
         return Some(Split::No);
     }
-    // Windows beyond the last one scatter zeros.
+    // Windows beyond the last one scatter zeros, which count for nothing in a sum alone.
     if matches!(data.kind, OpKind::SelectAndScatter(_)) {
         let scatter = data.regions.get(1).and_then(|&r| reduction_of(module, r, 1));
         if scatter != Some(ReductionKind::Add) {
@@ -194,17 +196,20 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
     Some(if fits { Split::Halo } else { Split::No })
 }
 
-/// Whether windows hold places along `dim` that are no elements.
+/// Whether windows hold places along `dim` that are no elements: padding, or gaps of a base dilation.
 fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
     let (low, high) = spec.padding.get(dim).copied().unwrap_or((0, 0));
     low > 0 || high > 0 || spec.base_dilations.get(dim).is_some_and(|&n| n > 1)
 }
 
-/// The rule as the planner splits by it. Where windows reach over a dimension of a convolution, it may be split by their
-/// places or, as in the gradient of a kernel, within them; the rule allows for both at once, the planner for the larger.
-/// The source of a `select_and_scatter` is split where its operand is. A `dynamic_slice` finds what it takes of a dimension
-/// in the blocks of it, whole. A `scatter` writes single elements where they are. Of the right-hand
-/// sides of a `triangular_solve`, each is solved alone.
+/// Returns the rule as the planner splits by it, which promises more than that of propagation:
+///
+/// * A spatial dimension of a convolution's input may be split by the places of windows or, as in the gradient of a kernel,
+///   within them; the rule allows for both at once, the planner for the larger.
+/// * The source of a `select_and_scatter` is split where its operand is.
+/// * A `dynamic_slice` finds what it takes of a dimension in the blocks of it, whole: a reduction over the blocks.
+/// * A `scatter` writes single elements where they are.
+/// * Of the right-hand sides of a `triangular_solve`, each is solved for itself.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
     match &data.kind {
@@ -264,8 +269,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     rule
 }
 
-/// The dimensions that a scatter has indices for and of which an update has one element, though it keeps the dimension. The
-/// shapes are those of whole tensors: a device's part of any dimension may be one element.
+/// Returns the dimensions that a scatter has indices for and of which an update has one element, though it keeps the
+/// dimension. The shapes are those of whole tensors: a device's part of any dimension may be one element.
 pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) -> Vec<usize> {
     let left = |&d: &usize| {
         !spec.inserted_window_dims.contains(&(d as u32)) && !spec.input_batching_dims.contains(&(d as u32))
@@ -279,7 +284,7 @@ pub(crate) fn single_windows(spec: &ScatterSpec, input: &[i64], update: &[i64]) 
     single.map(|(d, _)| d).collect()
 }
 
-/// What splitting a contracted dimension of a convolution does.
+/// Returns what splitting a contracted dimension of a convolution does.
 fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, index: FactorIndex) -> Split {
     let of = |operand: usize| rule.operands.get(operand).and_then(|m| m.find(index)).map(|(d, _)| d as u32);
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
@@ -298,7 +303,7 @@ fn pass_through(factor: Factor) -> Split {
     if factor.kind == FactorKind::PassThrough { Split::Plain } else { Split::No }
 }
 
-/// Of each element of the result one device brings what it is, and the others nothing.
+/// Each element of the result is what one device has of it; the others add zero, or `false`.
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Pending(ReductionKind::Or),
@@ -307,6 +312,7 @@ fn sum_of_parts(module: &Module, op: OpId) -> Split {
     }
 }
 
+/// Returns a pending sum, or that truth values must be whole.
 fn sum_unless_bool(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         None | Some(DType::I1) => Split::No,
@@ -336,8 +342,8 @@ pub(super) fn splits_reduce(module: &Module, op: OpId) -> bool {
     split_reduce(module, op) != Split::No
 }
 
-/// Each device starts from the initial value, which must not count several times: where it would, only the first device
-/// has it, and the others the identity.
+/// Returns how a split `reduce` is combined. Each device starts from the initial value, which must not count several times:
+/// where it would, only the first device has it, and the others the identity.
 fn split_reduce(module: &Module, op: OpId) -> Split {
     let data = &module.ops[op];
     let &[_, init] = data.operands.as_slice() else { return Split::No };

@@ -18,7 +18,8 @@ use super::support::splits_reduce;
 use crate::analysis::reducer::{identity, reduction_of};
 
 impl Steps<'_, '_> {
-    /// `value` with each of `split` (dimension, blocks) in two: blocks, and elements of a block.
+    /// Returns `value` with each dimension of `split` (dimension, blocks) in two: blocks, and elements of a block. `fill` is
+    /// the scalar that pads the last block.
     pub(super) fn blocks(
         &mut self,
         value: ValueId,
@@ -55,13 +56,13 @@ impl Steps<'_, '_> {
         Some(self.emit(OpKind::Reshape, &[value], &shape, ty.dtype, &dims))
     }
 
-    /// The initial value that counts for nothing: that of the program, unless the reduction is a known one.
+    /// Returns the initial value that counts for nothing: that of the program, unless the reduction is a known one.
     fn neutral(&mut self, inputs: usize, i: usize) -> Option<ValueId> {
         let data = &self.rw.module.ops[self.at];
         let init = *data.operands.get(inputs + i)?;
         let kind = data.regions.first().and_then(|&region| reduction_of(self.rw.module, region, inputs));
         let dtype = self.rw.module.tensor(init)?.dtype;
-        // Truth values wrap round as numbers of one bit do.
+        // Sums and products of numbers of one bit are disjunctions and conjunctions, and have their identities.
         let kind = kind.map(|kind| match (kind, dtype) {
             (ReductionKind::Add, DType::I1) => ReductionKind::Or,
             (ReductionKind::Mul, DType::I1) => ReductionKind::And,
@@ -73,6 +74,7 @@ impl Steps<'_, '_> {
         }
     }
 
+    /// Takes apart a `reduce` that no collective can complete, such as an argmax of a value and its index.
     pub(super) fn reduce(&mut self, reduced: &DimList) -> Option<()> {
         let operands = self.rw.module.ops[self.at].operands.clone();
         let inputs = operands.len() / 2;
@@ -80,7 +82,7 @@ impl Steps<'_, '_> {
         if split.is_empty() || splits_reduce(self.rw.module, self.at) {
             return None;
         }
-        // Where dimensions are once those that are split are two.
+        // The index of a dimension after `blocks`, where each split dimension before it has become two.
         let at = |dim: usize| dim + split.iter().filter(|&&(d, _)| d < dim).count();
         let first: Vec<usize> = split.iter().map(|&(d, _)| at(d)).collect();
         let inner: Vec<usize> = reduced
@@ -126,7 +128,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// The largest of each block, of which the largest are taken; where these were is looked up.
+    /// Takes apart a `top_k`: each device takes the `k` largest of its block, and of all these the `k` largest are taken, of
+    /// which the indices are looked up. Equal elements keep their order, since blocks are gathered in order.
     pub(super) fn top_k(&mut self, k: i64, stable: Option<bool>) -> Option<()> {
         let operand = *self.rw.module.ops[self.at].operands.first()?;
         let ty = self.rw.module.tensor(operand)?.clone();
@@ -134,7 +137,7 @@ impl Steps<'_, '_> {
         let [split] = self.split_dims(operand, [last])?[..] else { return None };
         let block = (ty.shape[last] + split.1 - 1) / split.1;
         let few = k.min(block);
-        // Nothing is won where most are taken; and indices are counted in `i32`.
+        // Gathering the operand sends about as much where most elements are taken. Indices are computed in `i32` below.
         let &[largest, indices] = self.rw.module.ops[self.at].results.as_slice() else { return None };
         let index = self.rw.module.tensor(indices)?.dtype;
         if few * split.1 * 2 > ty.shape[last] || index != DType::I32 {
@@ -147,9 +150,9 @@ impl Steps<'_, '_> {
         shape[last + 1] = few;
         let types = [ty.dtype, index].map(|dtype| self.rw.module.types.tensor(&shape, dtype));
         let step = self.rw.op(OpKind::TopK { k: few, stable }, &[parts], &types, &[]);
-        let &[values, places] = self.rw.module.ops[step].results.as_slice() else { return None };
+        let &[values, positions] = self.rw.module.ops[step].results.as_slice() else { return None };
         self.place(values, &dims);
-        self.place(places, &dims);
+        self.place(positions, &dims);
 
         // Where they were in the whole dimension.
         let number = self.emit(OpKind::Iota { dim: last as u32 }, &[], &shape, index, &dims);
@@ -157,14 +160,14 @@ impl Steps<'_, '_> {
         let broadcast = OpKind::BroadcastInDim { dims: DimList::new() };
         let size = self.emit(broadcast, &[size], &shape, index, &dims);
         let start = self.emit(OpKind::Binary(BinaryOp::Multiply), &[number, size], &shape, index, &dims);
-        let places = self.emit(OpKind::Binary(BinaryOp::Add), &[places, start], &shape, index, &dims);
+        let positions = self.emit(OpKind::Binary(BinaryOp::Add), &[positions, start], &shape, index, &dims);
 
         shape.pop();
         dims.pop();
         shape[last] = few * split.1;
         let mut whole = dims.clone();
         whole[last] = DimSharding::default();
-        let mut gathered = [values, places];
+        let mut gathered = [values, positions];
         for (value, dtype) in gathered.iter_mut().zip([ty.dtype, index]) {
             let flat = self.emit(OpKind::Reshape, &[*value], &shape, dtype, &dims);
             *value = self.reshard(flat, &whole);
@@ -180,8 +183,8 @@ impl Steps<'_, '_> {
         Some(())
     }
 
-    /// Behind the operation: `old` becomes the element of each row of `places` that `chosen` numbers.
-    fn look_up(&mut self, places: ValueId, chosen: ValueId, old: ValueId, last: usize) {
+    /// Adds a gather after the operation, so that `old` becomes the element of each row of `indices` that `chosen` numbers.
+    fn look_up(&mut self, positions: ValueId, chosen: ValueId, old: ValueId, last: usize) {
         let batch: DimList = (0..last as u32).collect();
         let spec = GatherSpec {
             offset_dims: DimList::new(),
@@ -194,7 +197,7 @@ impl Steps<'_, '_> {
             indices_are_sorted: None,
         };
         self.rw.keep();
-        let gather = self.rw.op(OpKind::Gather(Box::new(spec)), &[places, chosen], &[], &[]);
+        let gather = self.rw.op(OpKind::Gather(Box::new(spec)), &[positions, chosen], &[], &[]);
         self.rw.module.give_result(gather, old);
     }
 }

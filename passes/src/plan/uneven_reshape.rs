@@ -9,22 +9,24 @@ use shardc_ir::{DType, DimSharding, OpKind, PadSpec, SizeList, SliceSpec, ValueI
 use super::staged::Steps;
 use crate::windows::{Along, Exchange, transfers};
 
-/// Dimensions of the operand that become dimensions of the result: where they begin, and behind which they end.
-struct Group {
+/// Consecutive dimensions of the operand that become consecutive dimensions of the result, as half-open ranges.
+struct ReshapeGroup {
     from: (usize, usize),
     to: (usize, usize),
 }
 
-impl Group {
-    /// The first dimensions of a group that have several elements, if both sides have one.
+impl ReshapeGroup {
+    /// Returns the first dimension of the group with several elements in the operand and in the result; `None` if a side has
+    /// none.
     fn major(&self, input: &[i64], output: &[i64]) -> Option<(usize, usize)> {
         let first = |(start, end): (usize, usize), shape: &[i64]| (start..end).find(|&d| shape[d] > 1);
         Some((first(self.from, input)?, first(self.to, output)?))
     }
 }
 
-/// The smallest groups of dimensions that have as many elements on both sides.
-fn groups(input: &[i64], output: &[i64]) -> Vec<Group> {
+/// Returns the smallest groups of dimensions that have as many elements on both sides: a two-pointer walk that multiplies
+/// up the side which is behind. Dimensions of size one left at the end are in no group.
+fn groups(input: &[i64], output: &[i64]) -> Vec<ReshapeGroup> {
     let (mut from, mut to) = (0, 0);
     let mut out = Vec::new();
     while from < input.len() && to < output.len() {
@@ -42,14 +44,14 @@ fn groups(input: &[i64], output: &[i64]) -> Vec<Group> {
                 return Vec::new();
             }
         }
-        out.push(Group { from: (start.0, from), to: (start.1, to) });
+        out.push(ReshapeGroup { from: (start.0, from), to: (start.1, to) });
     }
     out
 }
 
 impl Steps<'_, '_> {
-    /// A reshape whose operand and result are split by the same axes along the major dimension of one group, not both of
-    /// them evenly.
+    /// Takes apart a reshape whose operand and result are split by the same axes along the major dimension of one group, not
+    /// both of them evenly.
     pub(super) fn reshape(&mut self) -> Option<()> {
         let (operand, result) =
             (*self.rw.module.ops[self.at].operands.first()?, self.rw.module.ops[self.at].results[0]);
@@ -60,12 +62,13 @@ impl Steps<'_, '_> {
             return None;
         }
         let mesh = &self.rw.module.meshes[self.mesh];
-        let fits = |group: &Group| {
+        let fits = |group: &ReshapeGroup| {
             let (d, p) = group.major(&input.shape, &output.shape)?;
             let alone = |(start, end): (usize, usize), major: usize, dims: &[DimSharding]| {
                 (start..end).all(|d| d == major || dims[d].axes.is_empty())
             };
             let k = mesh.axes_size(&from[d].axes);
+            // Even on both sides it is a local reshape of blocks, which the rule says already.
             let uneven = input.shape[d] % k != 0 || output.shape[p] % k != 0;
             let changes = input.shape[d] != output.shape[p];
             (from[d].axes == to[p].axes
@@ -77,6 +80,7 @@ impl Steps<'_, '_> {
         };
         let groups = groups(&input.shape, &output.shape);
         let (group, (d, p, k)) = groups.iter().find_map(|g| Some((g, fits(g)?)))?;
+        // The size of a dimension once it is padded to `k` equal blocks.
         let rows = |n: i64| (n + k - 1) / k * k;
         let (row_in, row_out) = (
             input.shape[d + 1..group.from.1].iter().product::<i64>(),
@@ -98,6 +102,8 @@ impl Steps<'_, '_> {
             high[dim] = n;
             OpKind::Pad(Box::new(PadSpec { low: none.clone(), high, interior: none }))
         };
+        // A negative high padding cuts off what the result's blocks do not have: padding only, no element of the operand, since
+        // both sides hold the same elements from the first on.
         let moves = pad(wanted - held, at, flat(held).len());
         if wanted != held && !can_move(&moves, &flat(held), &flat(wanted), at, k) {
             return None;
@@ -115,6 +121,7 @@ impl Steps<'_, '_> {
         if wanted != held {
             value = self.emit(moves, &[value, fill], &flat(wanted), input.dtype, &flat_dims);
         }
+        // The operation itself stays as the last step, with its place in the source: here still as a reshape.
         if rows(output.shape[p]) == output.shape[p] {
             self.rw.module.ops[self.at].operands[0] = value;
             return Some(());
@@ -137,7 +144,7 @@ impl Steps<'_, '_> {
         Some(self.rw.module.shardings.sharding_of(value)?.dims.to_vec())
     }
 
-    /// What fills what is read by nobody.
+    /// Returns a fill for elements that nobody reads.
     fn nothing(&mut self, dtype: DType) -> ValueId {
         self.splat(&vec![0; dtype.bytes()], dtype)
     }

@@ -19,14 +19,14 @@ use crate::report::warnings::counted;
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
-    let mut found = Found::default();
+    let mut found = Findings::default();
     lower_region(&mut Rewriter::new(module), body, 1, &mut planners, &mut found);
     if found.errors.is_empty() { Ok(found.warnings) } else { Err(found.errors) }
 }
 
-/// What there is to say about the reshards.
+/// Diagnostics about the reshards that were lowered.
 #[derive(Default)]
-struct Found {
+struct Findings {
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
 }
@@ -37,7 +37,7 @@ fn lower_region(
     region: RegionId,
     runs: u64,
     planners: &mut [Planner<'_>],
-    found: &mut Found,
+    found: &mut Findings,
 ) {
     rw.enter(region);
     while let Some(op) = rw.next_op() {

@@ -39,14 +39,15 @@ pub(crate) struct Path {
     pub(crate) cost: f64,
 }
 
+/// A node of the search: what splits each dimension, major first, and what the value is a pending sum over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     dims: SmallVec<[Parts; 4]>,
     pending: Parts,
 }
 
-/// Of values of no more bytes than this there is always room for one more: starting a collective takes longer than
-/// sending them.
+/// Memory that every path may use beyond source and target, in bytes: copies of small values cost less than another
+/// collective would.
 const SMALL: f64 = 64.0 * 1024.0;
 
 /// More states than this are not looked at; what was found by then stands.
@@ -55,7 +56,7 @@ const MAX_STATES: usize = 4000;
 /// More moves than this are not looked at either: over many axes there are very many ways to slice a whole value.
 const MAX_MOVES: usize = 1 << 17;
 
-/// So many ways to slice are looked at from one state.
+/// No more ways to slice than this are looked at from one state.
 const MAX_SLICES: usize = 1 << 14;
 
 /// Finds paths and remembers them.
@@ -74,8 +75,8 @@ impl<'m> Planner<'m> {
         self.mesh
     }
 
-    /// The cheapest path from one sharding to the other. `None` if `to` is pending where `from` is not,
-    /// or is to be combined otherwise.
+    /// Returns the cheapest path from one sharding to the other. `None` if `to` is a pending sum over an axis that `from`
+    /// is not, or is to be combined otherwise.
     pub(crate) fn path(
         &mut self,
         from: &TensorSharding,
@@ -97,7 +98,7 @@ impl<'m> Planner<'m> {
         self.known.get(&key)
     }
 
-    /// The cost of [`Planner::path`]; infinite where there is none.
+    /// Returns the cost of [`Planner::path`], in bytes that a device sends; infinite where there is no path.
     pub(crate) fn cost(&mut self, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> f64 {
         if from.same_placement(to) {
             return 0.0;
@@ -112,8 +113,8 @@ fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
 
-/// Everything that the moves need to know.
-struct Problem<'a> {
+/// What the search needs to know of one reshard: parts are refined, so that any two are equal or disjoint.
+struct PathSearch<'a> {
     mesh: &'a Mesh,
     shape: &'a [i64],
     element_bytes: f64,
@@ -142,15 +143,17 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
     all.sort_unstable();
     all.dedup();
     let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
-    let problem = Problem { mesh, shape: &ty.shape, element_bytes, target: to, parts: all };
-    let (before, after) = (problem.local_bytes(&from), problem.local_bytes(&problem.target));
-    // The last of several gathers reads up to half of what it makes.
+    let search = PathSearch { mesh, shape: &ty.shape, element_bytes, target: to, parts: all };
+    let (before, after) = (search.local_bytes(&from), search.local_bytes(&search.target));
+    // Source and target exist at once whatever the path, so that much memory there is. The last of several gathers reads up
+    // to half of what it makes, hence the second bound; the third is for values that only the whole leads to.
     let memory = [before + after + SMALL, 1.5 * before.max(after) + SMALL, f64::INFINITY];
-    let found = memory.into_iter().find_map(|memory| problem.shortest(&from, memory));
-    let (cost, moves) = found.or_else(|| problem.by_the_whole(&from))?;
+    let found = memory.into_iter().find_map(|memory| search.shortest(&from, memory));
+    let (cost, moves) = found.or_else(|| search.through_whole_value(&from))?;
     let mut steps: Vec<ReshardStep> = Vec::new();
     for (mv, after) in moves {
-        let step = problem.step(&mv, &after, template);
+        let step = search.step(&mv, &after, template);
+        // The search splits what it can to find more states; what remains next to each other is one collective again.
         match steps.last_mut().filter(|last| can_join(&last.kind, &step.kind)) {
             Some(last) => join(mesh, last, step),
             None => steps.push(step),
@@ -199,6 +202,7 @@ fn refined(mesh: &Mesh, from: &State, to: &State) -> Option<(State, State)> {
     ))
 }
 
+/// An edge of the search: a collective, by what it does to a state.
 #[derive(Clone, Debug)]
 enum Move {
     Gather {
@@ -220,10 +224,11 @@ enum Move {
     },
 }
 
-impl Problem<'_> {
-    /// The cheapest moves to the target of which none takes more than `memory` bytes for what it reads and writes, with
-    /// the state after each.
+impl PathSearch<'_> {
+    /// Returns the cheapest moves to the target of which none takes more than `memory` bytes for what it reads and writes,
+    /// with the state after each.
     fn shortest(&self, from: &State, memory: f64) -> Option<(f64, Vec<(Move, State)>)> {
+        // Breadth first, so that where the limits cut the graph off, the states that few moves lead to are in it.
         let mut graph: DiGraph<State, (Move, f64)> = DiGraph::new();
         let mut nodes: HashMap<State, NodeIndex> = HashMap::new();
         let start = graph.add_node(from.clone());
@@ -244,9 +249,11 @@ impl Problem<'_> {
             }
         }
         let goal = *nodes.get(&self.target)?;
+        // Without a lower bound of what is left to pay this is Dijkstra's algorithm.
         let (cost, path) = astar(&graph, start, |n| n == goal, |e| e.weight().1, |_| 0.0)?;
         let mut moves = Vec::with_capacity(path.len().saturating_sub(1));
         for pair in path.windows(2) {
+            // Moves may be offered twice: two of the permutes can lead to one state.
             let edges = graph.edges_connecting(pair[0], pair[1]);
             let edge = edges.min_by(|a, b| a.weight().1.total_cmp(&b.weight().1))?;
             moves.push((edge.weight().0.clone(), graph[pair[1]].clone()));
@@ -254,9 +261,9 @@ impl Problem<'_> {
         Some((cost, moves))
     }
 
-    /// The way that every value can go: what is pending is completed, each dimension gathered, and the whole cut anew. For
-    /// where the search ends before it finds another.
-    fn by_the_whole(&self, from: &State) -> Option<(f64, Vec<(Move, State)>)> {
+    /// Returns the moves by way of the whole value, which always exist: what is pending is completed, each dimension gathered,
+    /// and the whole cut anew. For where the search ends before it finds another path.
+    fn through_whole_value(&self, from: &State) -> Option<(f64, Vec<(Move, State)>)> {
         let mut moves: Vec<(Move, State)> = Vec::new();
         let (mut at, mut cost) = (from.clone(), 0.0);
         let mut go = |at: &mut State, mv: Move, after: State| {
@@ -294,7 +301,8 @@ impl Problem<'_> {
         (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
     }
 
-    /// Whether the blocks of `fewer` (a prefix of `more`) are made of whole blocks of `more`.
+    /// Whether the blocks of `fewer` (a prefix of `more`) are made of whole blocks of `more`: 10 elements in 8 blocks of 2
+    /// are not 2 blocks of 5.
     fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
         let n = self.shape[dim];
         fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
@@ -304,13 +312,14 @@ impl Problem<'_> {
         let mut out = Vec::new();
         let target = &self.target;
         for (dim, parts) in state.dims.iter().enumerate() {
+            // Only minor parts can be gathered or moved: without a major one the rest would be no contiguous block.
             for count in 1..=parts.len() {
                 let (keep, moved) = parts.split_at(parts.len() - count);
                 if self.aligned(dim, keep, parts) {
                     let mut after = state.clone();
                     after.dims[dim].truncate(keep.len());
                     out.push((Move::Gather { dim, parts: moved.into() }, after));
-                    self.exchanges(state, dim, moved, &mut out);
+                    self.add_all_to_alls(state, dim, moved, &mut out);
                 }
             }
         }
@@ -318,11 +327,11 @@ impl Problem<'_> {
             // Several parts at once: where blocks do not line up one by one, they may all together.
             for first in 0..wanted.len() {
                 for end in first + 1..=wanted.len() {
-                    self.scatters(state, dim, &wanted[first..end], &mut out);
+                    self.add_reduce_scatter(state, dim, &wanted[first..end], &mut out);
                 }
             }
         }
-        self.slices(state, &mut out);
+        self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
             // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
@@ -336,12 +345,12 @@ impl Problem<'_> {
                 }
             }
         }
-        self.permutes(state, &mut out);
+        self.add_permutes(state, &mut out);
         out
     }
 
-    /// Cutting dimension `dim` of a pending sum along `run`, if it is pending over all of that.
-    fn scatters(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
+    /// Adds the reduce-scatter of dimension `dim` along `run`, if the value is a pending sum over all of that.
+    fn add_reduce_scatter(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
         if !run.iter().all(|part| state.pending.contains(part)) {
             return;
         }
@@ -353,9 +362,10 @@ impl Problem<'_> {
         }
     }
 
-    /// Slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others for which
-    /// a permute then puts those of the target.
-    fn slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
+    /// Adds slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others of the
+    /// size that those have, which a permute then exchanges for them.
+    fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
+        // In order of insertion, so that equal costs are decided alike in each run.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
         let mut next = 0;
         while next < reached.len() && reached.len() < MAX_SLICES {
@@ -394,8 +404,9 @@ impl Problem<'_> {
         }
     }
 
-    /// All-to-alls that take the last parts of `from`, `moved`, to another dimension.
-    fn exchanges(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
+    /// Adds the all-to-alls that take the last parts of dimension `from`, `moved`, to a dimension that the target splits by
+    /// them; to any other they would have to move once more.
+    fn add_all_to_alls(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
         for to in 0..state.dims.len() {
             if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
                 continue;
@@ -414,9 +425,9 @@ impl Problem<'_> {
         self.target.dims.iter().flatten().any(|wanted| wanted == part)
     }
 
-    /// The state with the blocks of this one in which each dimension begins with as much of the target as it can hold; what
-    /// else it needs is filled with other parts.
-    fn towards(&self, state: &State) -> Option<State> {
+    /// Returns the state that one permute leads to, with blocks of this state's shape, in which each dimension begins with as
+    /// much of the target as it can hold; what else it needs is filled with other parts.
+    fn permuted_to_target(&self, state: &State) -> Option<State> {
         let is_free = |part: &Part| !state.pending.contains(part);
         let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
         let mut after =
@@ -434,6 +445,7 @@ impl Problem<'_> {
         let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
         let mut others: Parts =
             self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
+        // Those that another dimension wants come last, so that they are minor and an all-to-all can take them there.
         others.sort_by_key(|part| self.is_wanted(part));
         for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
             others.retain(|part| {
@@ -448,14 +460,14 @@ impl Problem<'_> {
         rest.iter().all(|&n| n == 1).then_some(after)
     }
 
-    /// Permutes: towards the target; the parts of each dimension in the target's order; one part for an unused one of the
-    /// same size.
-    fn permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
+    /// Adds permutes: towards the target; the parts of each dimension in the target's order; one part for an unused one of
+    /// the same size. All permutes between states of one shape would be factorially many.
+    fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
         let target = &self.target;
-        if let Some(after) = self.towards(state).filter(|after| after != state) {
+        if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
             out.push((Move::Permute, after));
         }
-        // The minor ones can go: to another dimension first, as long as that is little.
+        // Only minor parts can leave a dimension: those that the target has nowhere come last and are gathered.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
             parts.sort_by_key(|p| {
@@ -526,7 +538,7 @@ impl Problem<'_> {
     }
 }
 
-/// What a dimension lacks that is whole, or split as it should be.
+/// Returns what a dimension lacks that is whole, or split as it should be.
 fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
     if have.is_empty() { wanted.clone() } else { Parts::new() }
 }
@@ -637,11 +649,11 @@ mod tests {
             let (start, target) =
                 refined(&mesh, &state_of(&mesh, from), &state_of(&mesh, to)).expect("parts nest");
             let parts = Parts::new();
-            let problem = Problem { mesh: &mesh, shape: &[10, 6], element_bytes: 4.0, target, parts };
-            let (cost, moves) = problem.by_the_whole(&start).expect("a way");
+            let search = PathSearch { mesh: &mesh, shape: &[10, 6], element_bytes: 4.0, target, parts };
+            let (cost, moves) = search.through_whole_value(&start).expect("a way");
             assert_eq!(
                 moves.last().map(|(_, after)| after),
-                Some(&problem.target),
+                Some(&search.target),
                 "to {}",
                 to.display(&mesh)
             );

@@ -4,7 +4,8 @@ use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding, TensorType};
 
 use super::Planner;
 
-/// Bytes that one device sends on the cheapest way from one sharding to another, over rings; 0 where there is no way.
+/// Returns the bytes that one device sends on the cheapest path from one sharding to another, over rings; 0 where there is
+/// no path.
 pub(crate) fn path_bytes(
     mesh: &Mesh,
     planner: &mut Planner<'_>,
@@ -26,7 +27,7 @@ pub(crate) fn path_bytes(
     sum as u64
 }
 
-/// Bytes that one device sends in a collective whose operand and result have this many bytes on it.
+/// Returns the bytes that one device sends in a collective whose operand and result have this many bytes on it.
 fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, operand: f64, result: f64) -> f64 {
     let share = |k: i64| (k - 1) as f64 / k.max(1) as f64;
     let group = |lists: &[AxisList]| lists.iter().map(|axes| mesh.axes_size(axes)).product::<i64>();

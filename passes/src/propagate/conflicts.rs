@@ -14,7 +14,7 @@ use super::graph::{Boundary, Graph, NONE, Node};
 use super::manual;
 use super::projection::Projection;
 use super::provenance::{AxisRole, Cause, Recorder, Round, Subject};
-use super::schedule::{Class, LEVELS, Profile};
+use super::schedule::{LEVELS, OpClass, Profile};
 use crate::rules::sharding_rule::{ShardingRule, TensorMapping};
 use crate::sharding::sub_axes::{minus, overlaps};
 
@@ -31,7 +31,7 @@ pub struct Conflict {
     pub has: (Subject, u32),
     /// Who has it not, at which dimension.
     pub lacks: (Subject, u32),
-    /// Why.
+    /// Why the tensor lacks it.
     pub reason: Reason,
     /// Bytes that each device holds of the tensor that lacks the axis beyond what it would hold with it.
     pub bytes: u64,
@@ -87,18 +87,19 @@ pub enum Winner {
     First,
 }
 
-/// What two tensors of an operation disagree on, whatever the operation.
+/// What two tensors disagree on under one rule. It names tensors by their index, so that it is found once for all operations
+/// with that rule and those shardings.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
     factor: u16,
     axis: AxisRef,
     has: u32,
     lacks: u32,
-    kind: Kind,
+    kind: DifferenceKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum DifferenceKind {
     Taken(u32),
     OtherAxis(AxisRef),
     Plain(Reason),
@@ -112,6 +113,7 @@ pub(super) fn find(
     recorder: &Recorder,
     op_priority: bool,
 ) -> Vec<Conflict> {
+    // Programs repeat: the layers of a model have the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
     let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
@@ -122,11 +124,12 @@ pub(super) fn find(
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
         let class = node.map_or(0, |node| match node.class {
-            Class::Fixed(direction) => 1 + direction as u32,
+            OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,
         });
         let mut key: SmallVec<[u32; 12]> = SmallVec::from_slice(&[rule, class]);
         key.extend(slots.iter().map(|&slot| if slot == NONE { NONE } else { shardings[slot as usize] }));
+        // A slot at the boundary of a manual computation may have manual axes that its node does not see.
         if let Some(last) = key.last_mut()
             && boundary != Boundary::No
         {
@@ -147,6 +150,8 @@ pub(super) fn find(
     out
 }
 
+/// Returns what the tensors of a rule disagree on with these shardings: for each factor, the axes that one tensor has and
+/// another lacks, each once for each tensor that lacks it.
 fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &[u32]) -> Vec<Difference> {
     let shardings: SmallVec<[Option<&TensorSharding>; 8]> = ids
         .iter()
@@ -177,7 +182,8 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
                             continue;
                         }
                         seen.push((lacks as u32, part));
-                        let pair = Pair { mesh, rule, projection: &projection, f, has, lacks, axis: part };
+                        let pair =
+                            TensorPair { mesh, rule, projection: &projection, f, has, lacks, axis: part };
                         out.push(Difference {
                             factor: f as u16,
                             axis: part,
@@ -193,8 +199,8 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
     out
 }
 
-/// Where shardings are on different meshes nothing can be compared: one difference stands for all. `None` where they
-/// are not.
+/// Returns the one difference that stands for all where shardings are on different meshes, which cannot be compared axis by
+/// axis. The outer option is `None` where they are on one mesh.
 fn other_mesh(
     module: &Module,
     first: &TensorSharding,
@@ -211,13 +217,14 @@ fn other_mesh(
         let (dim, axis) =
             shardings[has]?.dims.iter().enumerate().find_map(|(d, s)| Some((d, *s.axes.first()?)))?;
         let factor = *mappings[has].dims.get(dim)?.first()?;
-        let kind = Kind::Plain(Reason::OtherMesh);
+        let kind = DifferenceKind::Plain(Reason::OtherMesh);
         Some(Difference { factor, axis, has: has as u32, lacks: lacks as u32, kind })
     });
     Some(split)
 }
 
-struct Pair<'a> {
+/// Two tensors of an operation, of which one has an axis along a factor and the other lacks it.
+struct TensorPair<'a> {
     mesh: &'a Mesh,
     rule: &'a ShardingRule,
     projection: &'a Projection,
@@ -227,21 +234,22 @@ struct Pair<'a> {
     axis: AxisRef,
 }
 
-impl Pair<'_> {
-    /// Why the second tensor of the pair lacks the axis.
-    fn kind(&self, node: Option<&Node>, sharding: Option<&TensorSharding>) -> Kind {
+impl TensorPair<'_> {
+    /// Returns why the second tensor of the pair lacks the axis: the first reason that holds, in the order in which propagation
+    /// asks.
+    fn kind(&self, node: Option<&Node>, sharding: Option<&TensorSharding>) -> DifferenceKind {
         let (f, axis) = (self.f, self.axis);
         let loser = &self.projection.tensors[self.lacks];
         let overlapping = |axes: &[AxisRef]| axes.iter().any(|&a| overlaps(a, axis));
         let dims = sharding.map_or(&[][..], |s| s.dims.as_slice());
         if let Some(dim) = dims.iter().position(|d| overlapping(&d.axes)) {
-            return Kind::Taken(dim as u32);
+            return DifferenceKind::Taken(dim as u32);
         }
         if overlapping(&loser.unreduced) {
-            return Kind::Plain(Reason::Pending);
+            return DifferenceKind::Plain(Reason::Pending);
         }
         if overlapping(&loser.replicated) {
-            return Kind::Plain(Reason::Replicated);
+            return DifferenceKind::Plain(Reason::Replicated);
         }
         let own = loser.factors[f].as_ref();
         let theirs = self.projection.tensors[self.has].factors[f].as_ref();
@@ -250,33 +258,33 @@ impl Pair<'_> {
             let differs = own.axes.iter().zip(&theirs.axes).find(|(a, b)| !overlaps(**a, **b));
             let differs = differs.map(|(a, _)| *a).or(own.axes.get(theirs.axes.len()).copied());
             if let Some(other) = differs {
-                return Kind::OtherAxis(other);
+                return DifferenceKind::OtherAxis(other);
             }
             if let Some(&other) = own.overflow.first() {
-                return Kind::OtherAxis(other);
+                return DifferenceKind::OtherAxis(other);
             }
         }
         if self.rule.factors[f].blocked {
-            return Kind::Plain(Reason::Blocked);
+            return DifferenceKind::Plain(Reason::Blocked);
         }
-        if let Some(Node { class: Class::Fixed(direction), .. }) = node
+        if let Some(Node { class: OpClass::Fixed(direction), .. }) = node
             && !self.flows(*direction)
         {
-            return Kind::Plain(Reason::Barrier);
+            return DifferenceKind::Plain(Reason::Barrier);
         }
-        let Some(own) = own else { return Kind::Plain(Reason::NoAgreement) };
+        let Some(own) = own else { return DifferenceKind::Plain(Reason::NoAgreement) };
         if own.closed {
-            return Kind::Plain(Reason::Closed);
+            return DifferenceKind::Plain(Reason::Closed);
         }
         let before = self.mesh.axes_size(&own.axes);
         let size = self.rule.factors[f].size;
         if !own.minor_most && (before == 0 || size % (before * self.mesh.axis_size(axis)) != 0) {
-            return Kind::Plain(Reason::DoesNotDivide);
+            return DifferenceKind::Plain(Reason::DoesNotDivide);
         }
-        Kind::Plain(Reason::NoAgreement)
+        DifferenceKind::Plain(Reason::NoAgreement)
     }
 
-    /// Whether shardings may go from the tensor that has the axis to the one that lacks it.
+    /// Whether shardings may flow from the tensor that has the axis to the one that lacks it.
     fn flows(&self, direction: Direction) -> bool {
         let operand = |i: usize| i < self.projection.num_operands;
         match direction {
@@ -288,7 +296,7 @@ impl Pair<'_> {
     }
 }
 
-/// The program after propagation.
+/// One operation of the program after propagation, with what was recorded on the way.
 struct After<'a> {
     module: &'a Module,
     rule: &'a ShardingRule,
@@ -315,19 +323,22 @@ impl After<'_> {
         let arrived = recorder.table().arrival(winner_slot, AxisRole::Dim(has_dim), axis);
         let arrived = arrived.map_or(Round::default(), |a| a.round);
         let first = node.and_then(|node| self.first_level(node, factor));
-        // The operation could not carry it before its own turn.
+        // The operation could not carry it before its own turn: an axis that arrived at level 0 waits for level 2 at a
+        // contraction, and loses to what came to the other side at level 1.
         let wanted = Round { level: arrived.level.max(first.unwrap_or(0)), ..arrived };
         let reason = match kind {
-            Kind::Taken(dim) => Reason::Taken {
+            DifferenceKind::Taken(dim) => Reason::Taken {
                 dim,
                 winner: winner(recorder, op, loser_slot, AxisRole::Dim(dim), axis, wanted),
             },
-            Kind::OtherAxis(other) => Reason::OtherAxis {
+            DifferenceKind::OtherAxis(other) => Reason::OtherAxis {
                 axis: other,
                 winner: winner(recorder, op, loser_slot, AxisRole::Dim(lacks_dim), other, wanted),
             },
-            Kind::Plain(Reason::NoAgreement) if node.is_some() && first.is_none() => Reason::Blocked,
-            Kind::Plain(reason) => reason,
+            DifferenceKind::Plain(Reason::NoAgreement) if node.is_some() && first.is_none() => {
+                Reason::Blocked
+            }
+            DifferenceKind::Plain(reason) => reason,
         };
         let loser = recorder.subject(loser_slot);
         Some(Conflict {
@@ -341,19 +352,19 @@ impl After<'_> {
         })
     }
 
-    /// The first level at which an operation carries anything along a factor; `None` if none.
+    /// Returns the first level at which an operation carries anything along a factor; `None` if it never does.
     fn first_level(&self, node: &Node, factor: u16) -> Option<u8> {
         let factor = &self.rule.factors[usize::from(factor)];
         let carries = |profile: Profile| profile.direction(factor.kind, factor.blocked) != Direction::None;
         match node.class {
-            Class::Fixed(direction) => carries(Profile::All(direction)).then_some(0),
+            OpClass::Fixed(direction) => carries(Profile::All(direction)).then_some(0),
             _ if !self.op_priority => carries(Profile::All(Direction::Both)).then_some(0),
             class => (0..LEVELS).find(|&level| carries(class.profile(level))),
         }
     }
 }
 
-/// By which rule what stands at `place` came before what a neighbour has had since `other`.
+/// Returns the rule by which what stands at `place` came before what a neighbour has had since round `other`.
 fn winner(
     recorder: &Recorder,
     op: Option<OpId>,
@@ -376,7 +387,7 @@ fn winner(
     }
 }
 
-/// What a device holds of a tensor beyond what it would hold if the axis split it too.
+/// Returns the bytes that a device holds of a tensor beyond what it would hold if the axis split it too.
 fn lost_bytes(
     module: &Module,
     slot: u32,

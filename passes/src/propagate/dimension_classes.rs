@@ -1,8 +1,8 @@
-//! Which dimensions of a function's values are one and the same.
+//! Equivalence classes of the dimensions of a function's values.
 //!
 //! The dimensions that a factor relates, through all operations, are a *class*: the batch is one, the features between
-//! layers are another. A sharding of one dimension of a class says what the others would like to have. DimensionClasses know
-//! no axes and no order, so they tell what annotations compete for before anything is propagated.
+//! layers are another. A sharding of one dimension of a class says what the others would like to have. Classes know no axes
+//! and no order, so they tell what annotations compete for before anything is propagated.
 
 use shardc_ir::{FuncId, Module, OpId, SecondaryMap, ValueId};
 
@@ -20,7 +20,7 @@ pub(crate) struct DimensionClasses {
 }
 
 impl DimensionClasses {
-    /// The classes of a function without calls; `None` if it has no body.
+    /// Returns the classes of a function without calls, by union-find; `None` if it has no body.
     pub(crate) fn of_func(module: &Module, func: FuncId) -> Option<DimensionClasses> {
         let body = module.funcs[func].body?;
         let graph = Graph::of_func(module, func, body, &Parents::new(module, body), RuleOptions::default());
@@ -39,8 +39,8 @@ impl DimensionClasses {
         Some(classes)
     }
 
-    /// Dimensions of one factor are of one class; of several that make up a dimension, the most major counts. Constants
-    /// are skipped: what uses them may have nothing else in common.
+    /// Joins the dimensions of each factor; of several factors that make up a dimension, the most major counts, since that is
+    /// where an axis goes first. Constants are skipped: what uses them may have nothing else in common.
     fn join_factors(&mut self, shared: &SecondaryMap<ValueId, bool>) {
         let mut of_factor: Vec<u32> = Vec::new();
         for node in &self.graph.nodes {
@@ -64,17 +64,17 @@ impl DimensionClasses {
         }
     }
 
-    /// How many classes there may be: each is a number below it.
+    /// Returns an upper bound of class numbers.
     pub(crate) fn bound(&self) -> usize {
         self.leader.len()
     }
 
-    /// The class of each dimension of a value; empty where it has none.
+    /// Returns the class of each dimension of a value; empty where it has none.
     pub(crate) fn of(&self, value: ValueId) -> &[u32] {
         self.graph.slot(value).map_or(&[], |slot| self.of_slot(slot as usize))
     }
 
-    /// The classes of the dimensions of each value that has its own.
+    /// Returns the classes of the dimensions of each value that has a slot of its own.
     pub(crate) fn of_values(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.first.len()).map(|slot| self.of_slot(slot))
     }
@@ -85,7 +85,7 @@ impl DimensionClasses {
     }
 }
 
-/// Values that no argument has a part in.
+/// Returns the values that depend on no argument.
 fn constants(module: &Module, ops: &[OpId]) -> SecondaryMap<ValueId, bool> {
     let mut constant: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     for &op in ops {
@@ -99,6 +99,7 @@ fn constants(module: &Module, ops: &[OpId]) -> SecondaryMap<ValueId, bool> {
     constant
 }
 
+/// Returns the leader of a dimension, halving the path to it.
 fn find(leader: &mut [u32], mut dim: u32) -> u32 {
     while leader[dim as usize] != dim {
         let above = leader[leader[dim as usize] as usize];
@@ -108,7 +109,7 @@ fn find(leader: &mut [u32], mut dim: u32) -> u32 {
     dim
 }
 
-/// The smaller number leads, so that the order of joining does not matter.
+/// Joins two classes. The smaller number leads, so that the order of joining does not matter.
 fn join(leader: &mut [u32], a: u32, b: u32) {
     let (a, b) = (find(leader, a), find(leader, b));
     leader[a.max(b) as usize] = a.min(b);

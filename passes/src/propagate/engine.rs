@@ -19,7 +19,7 @@ use super::{PropagateReport, manual};
 type Outcome = SmallVec<[(u32, u32); 3]>;
 
 /// Rule, directions and strategy, then the sharding of each tensor.
-type Key = Box<[u32]>;
+type OutcomeKey = Box<[u32]>;
 
 /// Shardings of all slots, and the means to change them.
 pub(super) struct Engine<'m> {
@@ -29,7 +29,7 @@ pub(super) struct Engine<'m> {
     pub(super) shardings: Vec<u32>,
     /// The mesh that stands for all meshes equal to it.
     meshes: Vec<MeshId>,
-    outcomes: FxHashMap<Key, Outcome>,
+    outcomes: FxHashMap<OutcomeKey, Outcome>,
     /// Directions and strategy with which a visit of each node changed nothing since its tensors last changed.
     settled: Vec<u32>,
     waiting: Vec<bool>,

@@ -2,7 +2,8 @@
 //!
 //! *Basic*: an axis is carried along a factor only where no tensor of the operation objects. *Aggressive*: each
 //! tensor takes what it can; where two factors want one axis on a tensor, the factor whose axes come from the
-//! largest tensor goes first.
+//! largest tensor goes first. Both are Shardy's, down to the order in which ties are broken: its conformance tests
+//! compare the result axis by axis.
 
 use shardc_ir::{AxisRef, Mesh};
 use smallvec::SmallVec;
@@ -32,19 +33,19 @@ pub enum PropagationStrategy {
     Aggressive,
 }
 
-/// An operation as factor propagation sees it.
+/// An operation as factor propagation sees it: the factors of its rule, and which way each may carry axes.
 pub(super) struct Context<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) factors: &'a [Factor],
     /// Which way each factor propagates.
     pub(super) direction: &'a dyn Fn(usize) -> Direction,
     pub(super) elementwise: bool,
-    /// Whether parts of axes stay where they are.
+    /// Whether parts of axes stay where they are (Shardy's conservative propagation): a sub-axis is never carried.
     pub(super) conservative: bool,
 }
 
 impl Context<'_> {
-    /// Carries axes along factors; entry `i` of the answer tells whether tensor `i` changed.
+    /// Carries axes along factors. Returns for each tensor whether it changed.
     pub(super) fn propagate(
         &self,
         strategy: PropagationStrategy,
@@ -59,6 +60,7 @@ impl Context<'_> {
     fn basic(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed = SmallVec::from_elem(false, projection.tensors.len());
         for f in 0..self.factors.len() {
+            // All tensors must be able to take an axis, or none gets it: so the result does not depend on the order of tensors.
             let mut axes = compatible_axes(projection, f, (self.direction)(f));
             self.truncate(&mut axes, |axis, before| {
                 projection.tensors.iter().try_fold(axis, |axis, tensor| {
@@ -78,6 +80,7 @@ impl Context<'_> {
 
     fn aggressive(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, projection.tensors.len());
+        // Of all factors at once, since the order in which they are tried compares them.
         let wanted: SmallVec<[Axes; 6]> =
             (0..self.factors.len()).map(|f| compatible_axes(projection, f, (self.direction)(f))).collect();
         if wanted.iter().all(|axes| axes.is_empty()) {
@@ -85,6 +88,7 @@ impl Context<'_> {
         }
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
+        // Results first: operands of an elementwise operation ask them for what they got.
         let (first, rest) = projection.tensors.split_at_mut(operands);
         for (tensor, changed) in rest.iter_mut().zip(&mut changed[operands..]) {
             for &f in &order {
@@ -136,7 +140,7 @@ impl Context<'_> {
         order
     }
 
-    /// What a tensor can take of the wanted axes of a factor; empty where that is nothing new.
+    /// Returns what a tensor can take of the wanted axes of a factor; empty where that is nothing new.
     fn new_axes(&self, tensor: &TensorFactors, f: usize, wanted: &Axes) -> Axes {
         let Some(sharding) = &tensor.factors[f] else { return Axes::new() };
         if wanted.is_empty() {
@@ -149,6 +153,7 @@ impl Context<'_> {
         if prefix_of(&sharding.axes, &axes) != Prefix::Strict {
             return Axes::new();
         }
+        // What is left may be what the tensor has already, which `expand` finds out.
         self.truncate(&mut axes, |axis, _| free_of_other_factors(axis, tensor, f));
         axes
     }
@@ -173,7 +178,7 @@ impl Context<'_> {
         }
     }
 
-    /// The major part of `axis` that a factor of a tensor has or can take, where axes with product `before` come
+    /// Returns the major part of `axis` that a factor of a tensor has or can take, where axes with product `before` come
     /// before it.
     fn fitting(
         &self,
@@ -189,6 +194,8 @@ impl Context<'_> {
             return Some(axis);
         }
         if !sharding.closed && sharding.overflow.is_empty() {
+            // The last factor of a dimension may be split unevenly: padding goes to the end of the dimension. Padding of any
+            // other factor would lie between its elements.
             if sharding.minor_most {
                 return Some(axis);
             }
@@ -203,11 +210,12 @@ impl Context<'_> {
                 }
             }
         }
+        // A factor that can take no more still agrees with an axis of which it has the major part.
         sharding.axes.last().copied().filter(|&last| is_prefix(last, axis))
     }
 }
 
-/// The major part of `axis` that no other factor of the tensor has.
+/// Returns the major part of `axis` that no other factor of the tensor has.
 fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Option<AxisRef> {
     let others = tensor.factors.iter().enumerate().filter(|&(g, _)| g != f).filter_map(|(_, s)| s.as_ref());
     others.into_iter().try_fold(axis, |axis, other| {
@@ -215,7 +223,7 @@ fn free_of_other_factors(axis: AxisRef, tensor: &TensorFactors, f: usize) -> Opt
     })
 }
 
-/// The longest list that the tensors of the operation agree on along a factor, conflicts with other factors not
+/// Returns the longest list that the tensors of the operation agree on along a factor, conflicts with other factors not
 /// counted. Only tensors on the side that shardings come from may make it longer.
 fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> Axes {
     let (first, second) = match direction {
@@ -231,6 +239,7 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         }
     };
     of(first, &mut axes, &mut grow);
+    // The side that shardings go to has a veto, but no wishes.
     if direction != Direction::Both {
         grow = false;
     }
@@ -247,6 +256,7 @@ fn agree(axes: &mut Axes, other: &[AxisRef], grow: bool) -> bool {
         if a == b {
             continue;
         }
+        // A sub-axis agrees with a longer part of its axis as far as it goes, as long as nothing comes after it.
         if is_prefix(b, a) {
             if i + 1 < other.len() {
                 axes[i] = b;

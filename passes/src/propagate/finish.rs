@@ -1,4 +1,4 @@
-//! Writes the shardings of slots back to the module.
+//! Writes the shardings that propagation found for slots back to the module.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
@@ -13,7 +13,7 @@ use crate::report::byte_size::bytes_text;
 use crate::sharding::manual;
 use crate::sharding::sub_axes::{gcd, part, pre};
 
-/// What took a sharding, from what, and which.
+/// What took a sharding, what it was taken from, and the sharding.
 pub(super) type Agreed = (Subject, Subject, ShardingId);
 
 /// Gives every value its sharding, closed; a value that nothing reached is replicated, where there is a mesh to be
@@ -42,6 +42,7 @@ pub(super) fn write_back(
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let rank = module.rank(value);
+        // Parameters have the first slots.
         let is_arg = slot < num_args && module.def_op(value).is_none();
         let at_boundary = is_arg || is_manual_value(module, value);
         if !at_boundary {
@@ -89,7 +90,7 @@ pub(super) fn write_back(
 /// Where an argument and the result that takes its memory still differ, the one that is annotated decides; among
 /// inferred shardings the argument's. Two annotations stay as they are.
 ///
-/// Returns what took the sharding of what.
+/// Returns which subjects took whose sharding.
 fn agree_on_aliases(
     module: &mut Module,
     func: FuncId,
@@ -191,7 +192,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
                 _ => {}
             }
             module.shardings.set(value, Some(id));
-            // Results have shardings all together; those that nothing reached are open.
+            // `#sdy.sharding_per_value` is one attribute for all results; those that nothing reached are open in it.
             for (other, &sharding) in module.ops[op].results.clone().into_iter().zip(&open) {
                 if module.shardings.of(other).is_none() && module.stored(other).is_some() {
                     module.shardings.set(other, Some(sharding));
@@ -201,7 +202,7 @@ fn write_result(module: &mut Module, op: OpId, i: usize, value: ValueId, id: Sha
     }
 }
 
-/// An argument of a region that holds what an operand does.
+/// Writes the sharding of an argument of a region, as the operation that owns the region holds it.
 fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
     match module.ops[op].kind.clone() {
         OpKind::ManualComputation(mut spec) => {
@@ -222,13 +223,13 @@ fn write_arg(module: &mut Module, op: OpId, i: usize, id: ShardingId) {
     }
 }
 
-/// Open shardings of these ranks, on the mesh of another one.
+/// Returns open shardings of these ranks, on the mesh of sharding `id`.
 fn open_like(module: &mut Module, id: ShardingId, ranks: &[usize]) -> Vec<ShardingId> {
     let mesh = module.shardings.get(id).mesh;
     ranks.iter().map(|&rank| module.shardings.intern(TensorSharding::open(mesh, rank))).collect()
 }
 
-/// See [`keep_dividing_axes`](super::keep_dividing_axes).
+/// Trims inferred shardings to axes that divide; see [`keep_dividing_axes`](super::keep_dividing_axes).
 pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: RegionId) {
     let divide = |module: &mut Module, id: ShardingId, shape: &[i64]| {
         let sharding = evenly_split(module, module.shardings.get(id), None, shape, false);
@@ -276,7 +277,7 @@ pub(super) fn keep_dividing_axes(module: &mut Module, func: FuncId, body: Region
     }
 }
 
-/// Copies the shardings to where operations hold them. A finished module is closed, and has no sharding groups:
+/// Copies the shardings of values to where operations hold them. A finished module is closed, and has no sharding groups:
 /// they have done their work.
 pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     let mut has_groups = false;
@@ -341,7 +342,7 @@ pub(super) fn write_ops(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The mesh of the first sharding, else the first mesh; a mesh of one named device is for no other values.
+/// Returns the mesh of the first sharding, else the first mesh; a mesh of one named device is for no other values.
 fn default_mesh(module: &Module, shardings: &[u32]) -> Option<MeshId> {
     let used = shardings
         .iter()
@@ -355,6 +356,8 @@ fn is_manual_value(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)))
 }
 
+/// Returns `found` with inferred axes cut to those that divide their dimension; dimensions as the user wrote them stay. With
+/// `only_whole_axes`, inferred parts of axes are taken off too.
 fn evenly_split(
     module: &Module,
     found: &TensorSharding,
@@ -364,6 +367,7 @@ fn evenly_split(
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
     let mut out = found.clone();
+    // Nothing divides a size that is not known; what to do about it is for planning to say.
     if shape.contains(&DYNAMIC) {
         return out;
     }
@@ -386,7 +390,8 @@ fn evenly_split(
     out
 }
 
-/// A warning where a result of the function could be split as `found`, but is as `even` because axes do not divide it.
+/// Returns a warning (SH0808) where a result of the function could be split as `found`, but is as `even` because axes do not
+/// divide it.
 fn uneven_result(
     module: &Module,
     func: FuncId,
@@ -418,7 +423,7 @@ fn uneven_result(
     )))
 }
 
-/// Of a dimension that the user left open, keeps the axes before the first part of an axis.
+/// Keeps the axes before the first part of an axis, of a dimension that the user left open.
 pub(crate) fn whole_axes(dim: &mut DimSharding) {
     if dim.open {
         let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
@@ -426,7 +431,7 @@ pub(crate) fn whole_axes(dim: &mut DimSharding) {
     }
 }
 
-/// The longest major part of a dimension's axes that divides its size.
+/// Returns the longest major part of a dimension's axes that divides its size; its last axis may be cut to a sub-axis.
 fn dividing(mesh: &Mesh, dim: &DimSharding, size: i64) -> AxisList {
     let mut left = size;
     let mut out = AxisList::new();

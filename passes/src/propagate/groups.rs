@@ -61,7 +61,7 @@ fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
 }
 
 /// A group whose members disagree.
-pub(super) struct Conflict {
+pub(super) struct GroupConflict {
     /// The operations that put values into it.
     ops: Vec<OpId>,
     /// The sharding of the first member that has one.
@@ -69,7 +69,7 @@ pub(super) struct Conflict {
 }
 
 /// Gives the members of each group one sharding; returns the groups where that is not possible.
-pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<Conflict> {
+pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<GroupConflict> {
     let mut conflicts = Vec::new();
     for members in &graph.group_members {
         let get = |&slot: &u32| {
@@ -85,7 +85,7 @@ pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec
             };
             let ops = module.bodies().flat_map(|body| module.walk(body));
             let ops = ops.filter(|&op| matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
-            conflicts.push(Conflict {
+            conflicts.push(GroupConflict {
                 ops: ops.filter(in_group).collect(),
                 first: ShardingId::new(first as usize),
             });
@@ -105,7 +105,7 @@ fn says_nothing(sharding: &TensorSharding) -> bool {
 }
 
 /// Reads the members of groups that disagree through open constraints; returns warnings.
-pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[Conflict]) -> Vec<Diagnostic> {
+pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupConflict]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for conflict in conflicts {
         let mut done: Vec<ValueId> = Vec::new();

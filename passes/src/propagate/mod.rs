@@ -142,7 +142,7 @@ pub fn propagate_func(
         debug::write_constraints(module, &applied);
     }
     let parents = Parents::new(module, body);
-    let mut solved = solve(module, &Scope::Func(func, body), parents, &applied, options);
+    let mut solved = solve(module, &PropagationScope::Func(func, body), parents, &applied, options);
     let Solved { graph, given, shardings, report } = &mut solved;
     let agreed = finish::write_back(module, func, body, graph, given, shardings, &mut report.uneven_results);
     if kinds != Kinds::default() {
@@ -179,7 +179,7 @@ pub fn propagate_module(
     let main = module.func_names.get("main").copied().or_else(only);
     let main = main.and_then(|func| Some((func, module.funcs[func].body?)));
     let parents = Parents::of_module(module);
-    let solved = solve(module, &Scope::Module(main), parents, &[], options);
+    let solved = solve(module, &PropagationScope::Module(main), parents, &[], options);
     finish::write_changed(
         module,
         main.map(|(func, _)| func),
@@ -260,34 +260,36 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
 }
 
 /// What takes part.
-enum Scope {
+enum PropagationScope {
     /// A function without calls, where data flows as operations imply.
     Func(FuncId, RegionId),
     /// All functions, with the results of one, where data flows along edges.
     Module(Option<(FuncId, RegionId)>),
 }
 
-impl Scope {
+impl PropagationScope {
     /// The function whose results take part.
     fn main(&self) -> Option<FuncId> {
         match *self {
-            Scope::Func(func, _) => Some(func),
-            Scope::Module(main) => main.map(|(func, _)| func),
+            PropagationScope::Func(func, _) => Some(func),
+            PropagationScope::Module(main) => main.map(|(func, _)| func),
         }
     }
 
     fn parents(&self, module: &Module) -> Parents {
         match *self {
-            Scope::Func(_, body) => Parents::new(module, body),
-            Scope::Module(_) => Parents::of_module(module),
+            PropagationScope::Func(_, body) => Parents::new(module, body),
+            PropagationScope::Module(_) => Parents::of_module(module),
         }
     }
 
     /// The graph, and the sharding that each slot starts from.
     fn graph(&self, module: &mut Module, parents: &Parents, rules: RuleOptions) -> (Graph, Vec<u32>) {
         let (graph, main) = match *self {
-            Scope::Func(func, body) => (Graph::of_func(module, func, body, parents, rules), Some(func)),
-            Scope::Module(main) => {
+            PropagationScope::Func(func, body) => {
+                (Graph::of_func(module, func, body, parents, rules), Some(func))
+            }
+            PropagationScope::Module(main) => {
                 (Graph::of_module(module, main, parents, rules), main.map(|(func, _)| func))
             }
         };
@@ -306,7 +308,7 @@ struct Solved {
 
 fn solve(
     module: &mut Module,
-    scope: &Scope,
+    scope: &PropagationScope,
     mut parents: Parents,
     applied: &[(ValueId, AnnotationSource)],
     options: &PropagateOptions,
@@ -353,7 +355,7 @@ fn solve(
             given: &given,
             shardings: &shardings,
             main: scope.main(),
-            has_edges: matches!(scope, Scope::Module(_)),
+            has_edges: matches!(scope, PropagationScope::Module(_)),
         };
         log.write(module, &subject, options.debug);
     }
@@ -377,7 +379,7 @@ fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions, priority: u32
 fn run_level(engine: &mut Engine<'_>, options: &PropagateOptions, level: u8) {
     for &strategy in options.strategies {
         engine.run(strategy, &|node| match node.class {
-            schedule::Class::Fixed(direction) => Profile::All(direction),
+            schedule::OpClass::Fixed(direction) => Profile::All(direction),
             class if options.op_priority => class.profile(level),
             _ => Profile::All(Direction::Both),
         });

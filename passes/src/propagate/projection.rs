@@ -63,7 +63,7 @@ impl Projection {
     }
 }
 
-/// What is left of a list of axes while it is dealt out; the first may be cut.
+/// The rest of a list of axes while it is dealt out to factors; the first axis may be cut already.
 struct Rest<'a> {
     mesh: &'a Mesh,
     axes: &'a [AxisRef],
@@ -81,7 +81,7 @@ impl<'a> Rest<'a> {
         *self = Rest::new(self.mesh, &self.axes[1..]);
     }
 
-    /// The first axis, as far as it is left.
+    /// Returns the first axis, as far as it is left.
     fn current(&self) -> Option<AxisRef> {
         let (begin, size) = self.first?;
         let axis = self.axes[0];
@@ -117,6 +117,8 @@ impl TensorFactors {
                 let f = usize::from(f);
                 let mut factor =
                     FactorSharding { closed, minor_most: i + 1 == dim.len(), ..FactorSharding::default() };
+                // Only the next factor is there, and closed: anything given to it would come after the overflow axes, whose blocks
+                // do not end where its own do. Factors after it are absent.
                 if overflowed {
                     factor.closed = true;
                     out.factors[f] = Some(factor);
@@ -143,7 +145,7 @@ impl TensorFactors {
         out
     }
 
-    /// The sharding of the tensor that these factor shardings make.
+    /// Returns the sharding of the tensor that these factor shardings make: the inverse of [`TensorFactors::new`].
     pub(crate) fn sharding(
         &self,
         mesh: &Mesh,
@@ -177,7 +179,8 @@ impl TensorFactors {
         }
     }
 
-    /// Replaces the axes of a factor by a longer list that they are a prefix of; tells whether it did.
+    /// Replaces the axes of a factor by a longer list that they are a prefix of. Returns whether it did: axes are only ever
+    /// added, which is why propagation ends.
     pub(crate) fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
         let Some(sharding) = &mut self.factors[factor] else { return false };
         let longer = prefix_of(&sharding.axes, axes) == Prefix::Strict;
@@ -188,15 +191,17 @@ impl TensorFactors {
     }
 }
 
-/// Gives axes to a factor until it is fully split or the sizes do not divide; returns what is left of it.
+/// Gives axes to a factor of `size` until it is fully split or the sizes do not divide. Returns the size that is not split.
 fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     let mut left = size;
     while let Some((begin, n)) = rest.first {
+        // An axis of size one splits nothing, and goes to whichever factor comes to it.
         let common = if n == 1 { 1 } else { gcd(left, n) };
         if n != 1 && common <= 1 {
             break;
         }
         let axis = rest.axes[0];
+        // The rest of the axis goes to the next factor: 8 devices on factors of 2 and 4 are sub-axes `(1)2` and `(2)4`.
         if n > common {
             let begin = begin.unwrap_or(1);
             out.push(part(axis, begin, common as u32));
@@ -211,7 +216,7 @@ fn deal(rest: &mut Rest<'_>, size: i64, out: &mut Axes) -> i64 {
     left
 }
 
-/// Appends axes, joining at the seam; returns the product of their sizes.
+/// Appends axes, merging sub-axes at the seam only. Returns the product of their sizes.
 fn append(mesh: &Mesh, out: &mut AxisList, axes: &[AxisRef]) -> i64 {
     let mut size = 1;
     for (i, &axis) in axes.iter().enumerate() {

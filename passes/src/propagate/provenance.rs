@@ -21,7 +21,7 @@ use super::projection::TensorFactors;
 use crate::rules::sharding_rule::ShardingRule;
 use crate::sharding::sub_axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
-/// What has a sharding.
+/// Something that has a sharding: a value, or a result of the function, whose sharding is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     /// A value.
@@ -44,22 +44,22 @@ pub enum AxisRole {
 /// A sharding that the program was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnnotationSource {
-    /// That of an argument of the function.
+    /// The sharding of an argument of the function.
     Argument(u32),
-    /// That of a result of the function.
+    /// The sharding of a result of the function.
     Result(u32),
-    /// That of a sharding constraint.
+    /// The sharding of a sharding constraint.
     Constraint(OpId),
-    /// That of an operand of a manual computation.
+    /// The sharding of an operand of a manual computation.
     ManualIn(OpId, u32),
-    /// That of a result of a manual computation.
+    /// The sharding of a result of a manual computation.
     ManualOut(OpId, u32),
-    /// That of a result of any other operation.
+    /// The sharding of a result of any other operation.
     Operation(OpId, u32),
 }
 
 impl AnnotationSource {
-    /// The operation that has it; `None` for those of the function.
+    /// Returns the operation that has the annotation; `None` for those of the function.
     #[must_use]
     pub fn op(self) -> Option<OpId> {
         match self {
@@ -85,7 +85,7 @@ pub enum Cause {
         from: Subject,
         /// The dimension there.
         from_dim: u32,
-        /// Operand of the operation that it came from and went to, or, counted on from the operands, result.
+        /// The tensors of the operation that it came from and went to: operands first, results counted on from them.
         tensors: (u32, u32),
     },
     /// It came from, or went to, what the function returns.
@@ -105,7 +105,7 @@ pub enum Cause {
     },
 }
 
-/// When propagation did something.
+/// When propagation did something: rounds are ordered by user priority, then by level of the schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Round {
     /// The user priority that was seen.
@@ -114,27 +114,27 @@ pub struct Round {
     pub level: u8,
 }
 
-/// One part of an axis that came to one place.
+/// The event that one part of an axis came to one place in the sharding of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// What got it.
+    /// The value or result that got the axis.
     pub subject: Subject,
-    /// Where.
+    /// Where in its sharding.
     pub place: AxisRole,
-    /// The part.
+    /// The part of the axis.
     pub axis: AxisRef,
-    /// How.
+    /// How it got there.
     pub cause: Cause,
-    /// When.
+    /// When it got there.
     pub round: Round,
 }
 
-/// The way of a part of an axis from an annotation: arrivals from the value that was asked about back to the annotation.
+/// The path of a part of an axis from an annotation: arrivals from the value that was asked about back to the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The part.
+    /// The part of the axis.
     pub axis: AxisRef,
-    /// The arrivals, the annotation's last.
+    /// The arrivals, from the value that was asked about to the annotation.
     pub links: Vec<Arrival>,
 }
 
@@ -151,17 +151,17 @@ impl Chain {
     }
 }
 
-/// See the module documentation.
+/// All arrivals of one run of propagation, and the conflicts that it left.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     slot_of: SecondaryMap<ValueId, u32>,
     first_result: u32,
     arrivals: Vec<Arrival>,
-    /// For each arrival the one before it on the same slot.
+    /// For each arrival the one before it on its slot: a linked list per slot, all in one vector.
     previous: Vec<u32>,
     /// For each slot its last arrival.
     latest: Vec<u32>,
-    /// For each arrival the first one on its way.
+    /// For each arrival the first one of its chain.
     origin: Vec<u32>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) shardings: Vec<u32>,
@@ -177,7 +177,7 @@ impl Provenance {
         }
     }
 
-    /// Everything that came to a value, last first, with the index of each in the list of all.
+    /// Returns everything that came to a slot, last first, with the index of each in the list of all.
     fn at(&self, slot: u32) -> impl Iterator<Item = (u32, &Arrival)> {
         let mut next = self.latest[slot as usize];
         std::iter::from_fn(move || {
@@ -194,7 +194,7 @@ impl Provenance {
         &self.arrivals
     }
 
-    /// The chains of an axis at a place: one for each part of it that came another way. Empty if it is not there.
+    /// Returns the chains of an axis at a place, one for each part of it that came by its own path; none if it is not there.
     #[must_use]
     pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
@@ -235,8 +235,8 @@ impl Provenance {
         out
     }
 
-    /// The annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
-    /// that came different ways, it follows the first of them; [`Provenance::chains`] follows all.
+    /// Returns the annotations that an axis at a place comes from. This is the quick answer: where an operation joined parts
+    /// that came by different paths, it follows the first of them; [`Provenance::chains`] follows all.
     #[must_use]
     pub fn origins(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<AnnotationSource> {
         let Some(slot) = self.slot(subject) else { return Vec::new() };
@@ -261,7 +261,7 @@ impl Provenance {
         &self.conflicts
     }
 
-    /// The sharding that propagation gave, before what does not divide at the boundary of the function was taken off.
+    /// Returns the sharding that propagation gave, before axes that do not divide at the boundary of the function were removed.
     #[must_use]
     pub fn sharding_before_trimming(&self, subject: Subject) -> Option<ShardingId> {
         let id = *self.shardings.get(self.slot(subject)? as usize)?;
@@ -283,6 +283,8 @@ impl Provenance {
             Cause::Carried { from, from_dim, .. } => Some((from, AxisRole::Dim(from_dim))),
             Cause::Returned { from } | Cause::Donated { from } | Cause::Group { from } => Some((from, place)),
         };
+        // The arrival that this one came from: where it stands is known, but at the boundary of a manual computation one side
+        // has axes in another role than the other.
         let before = source.and_then(|(from, place)| {
             let slot = self.slot(from)?;
             let overlapping = || self.at(slot).filter(|(_, a)| overlaps(a.axis, axis));
@@ -294,7 +296,7 @@ impl Provenance {
         self.previous.push(std::mem::replace(&mut self.latest[slot as usize], at));
     }
 
-    /// An argument or result of the function ends with the sharding of the one that it shares its memory with.
+    /// Records that an argument or result of the function ends with the sharding of the one that it shares its memory with.
     pub(super) fn donate(&mut self, module: &Module, to: Subject, from: Subject, sharding: ShardingId) {
         let Some(slot) = self.slot(to) else { return };
         let sharding = module.shardings.get(sharding);
@@ -311,13 +313,13 @@ impl Provenance {
         }
     }
 
-    /// The last arrival of an axis, or a part of it, at a place.
+    /// Returns the last arrival of an axis, or a part of it, at a place.
     pub(super) fn arrival(&self, slot: u32, place: AxisRole, axis: AxisRef) -> Option<&Arrival> {
         self.at(slot).map(|(_, a)| a).find(|a| a.place == place && overlaps(a.axis, axis))
     }
 }
 
-/// What two overlapping axes have in common.
+/// Returns what two overlapping axes have in common.
 fn common_part(a: AxisRef, b: AxisRef) -> AxisRef {
     match (a.sub, b.sub) {
         (None, _) => b,
@@ -339,7 +341,7 @@ struct Added {
     from_dim: u32,
 }
 
-/// What propagation tells, if asked to.
+/// Records arrivals while propagation runs.
 #[derive(Debug)]
 pub(super) struct Recorder {
     table: Provenance,
@@ -350,7 +352,7 @@ pub(super) struct Recorder {
     pub(super) log: Option<Log>,
 }
 
-/// What carries axes.
+/// What carries axes from one slot to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// An operation.
@@ -361,7 +363,7 @@ pub(super) enum Via {
     Alias,
 }
 
-/// A tensor's shardings as numbers, as the engine has them.
+/// Shardings as numbers, by tensor or by slot, as the engine has them; [`NONE`] where there is none.
 pub(super) type Ids<'a> = &'a [u32];
 
 impl Recorder {
@@ -403,7 +405,7 @@ impl Recorder {
         self.table.push(self.subjects[slot as usize], slot, place, axis, cause, round);
     }
 
-    /// A slot starts with a sharding.
+    /// Records that a slot starts with a sharding.
     pub(super) fn annotated(&mut self, slot: u32, sharding: &TensorSharding, annotation: AnnotationSource) {
         let cause = Cause::Annotation(annotation);
         for (d, dim) in sharding.dims.iter().enumerate() {
@@ -421,7 +423,7 @@ impl Recorder {
         }
     }
 
-    /// A slot gets the whole sharding of another member of its group.
+    /// Records that a slot gets the whole sharding of another member of its sharding group.
     pub(super) fn grouped(&mut self, mesh: &Mesh, from: u32, to: u32, sharding: &TensorSharding) {
         let cause = Cause::Group { from: self.subjects[from as usize] };
         let dims = sharding.dims.iter().enumerate().map(|(d, dim)| (AxisRole::Dim(d as u32), &dim.axes));
@@ -438,7 +440,7 @@ impl Recorder {
         }
     }
 
-    /// Members of groups start with the sharding of another member.
+    /// Records that members of sharding groups start with the sharding of another member.
     pub(super) fn joined(&mut self, module: &Module, graph: &Graph, given: Ids<'_>, shardings: Ids<'_>) {
         for members in &graph.group_members {
             let kept = |slot: u32| given[slot as usize] == shardings[slot as usize];
@@ -450,7 +452,7 @@ impl Recorder {
         }
     }
 
-    /// An operation, a `return` or shared memory gives some of its tensors new shardings. `key` is what the outcome
+    /// Records that an operation, a `return` or shared memory gives some of its tensors new shardings. `key` is what the outcome
     /// depends on, its shardings from `key[2]` on; `slots` are the tensors.
     pub(super) fn carried(
         &mut self,
@@ -495,7 +497,7 @@ impl Recorder {
     }
 }
 
-/// What the new shardings of some tensors of an operation have that the old ones have not, and where it comes from: the
+/// Returns what the new shardings of some tensors of an operation have that the old ones lack, and where it comes from: the
 /// first tensor whose axes along the factor begin with the new ones.
 fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)]) -> Vec<Added> {
     let get = |id: u32| (id != NONE).then(|| module.shardings.get(ShardingId::new(id as usize)));
@@ -527,6 +529,7 @@ fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)])
                 let source = |wanted: &dyn Fn(&TensorFactors) -> bool| {
                     (0..before.len()).find(|&i| i != tensor as usize && wanted(&before[i]))
                 };
+                // No single tensor need have all of it: basic propagation joins what several agree on.
                 let Some(from) = source(&begins).or_else(|| source(&shares)) else { continue };
                 let Some((from_dim, _)) = mappings[from].find(f) else { continue };
                 for &axis in &has {

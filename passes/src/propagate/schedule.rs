@@ -1,4 +1,4 @@
-//! Which operations propagate when.
+//! Which operations propagate when: Shardy's op-priority propagation.
 //!
 //! Propagation runs in levels. Operations that keep the layout of a tensor go first, so that they never see a
 //! conflict that a matrix product elsewhere would bring; what costs communication or memory goes later:
@@ -6,7 +6,7 @@
 //! | level | operations | along |
 //! |---|---|---|
 //! | 0 | elementwise, reshape, transpose, data flow, dynamic slices (forward), no operand with other uses | all factors |
-//! | 1 | the same, whatever the uses | all factors |
+//! | 1 | those of level 0, whatever the uses | all factors |
 //! | 2 | all; broadcasts backward only | pass-through factors |
 //! | 3 | all; broadcasts backward only | all factors |
 //! | 4 | all | all factors |
@@ -19,65 +19,66 @@ use crate::rules::sharding_rule::FactorKind;
 /// Number of levels.
 pub(super) const LEVELS: u8 = 5;
 
-/// What the schedule distinguishes.
+/// The classes of operations that the schedule distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Class {
+pub(super) enum OpClass {
     /// Keeps the layout; `single` if no operand has another use.
     PassThrough { single: bool },
     /// Takes or writes a box at a dynamic place.
     DynamicSlice { single: bool },
     /// A broadcast.
     Broadcast,
-    /// Any other.
+    /// Any operation of no other class: contractions, reductions, gathers.
     Other,
-    /// Always the same direction, whatever the level.
+    /// A propagation barrier: one direction, whatever the level.
     Fixed(Direction),
 }
 
 /// Directions of all factors of an operation at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Profile {
-    /// The same for every factor.
+    /// One direction for every factor.
     All(Direction),
-    /// The first for pass-through factors, the second for others.
+    /// One direction for pass-through factors, and one for all others.
     ByKind(Direction, Direction),
 }
 
-impl Class {
-    /// The directions at a level.
+impl OpClass {
+    /// Returns the directions at a level.
     pub(super) fn profile(self, level: u8) -> Profile {
         use Direction::{Backward, Both, Forward, None};
         match (self, level) {
-            (Class::Fixed(direction), _) => Profile::All(direction),
-            (Class::PassThrough { single: false }, 0) => Profile::All(None),
-            (Class::PassThrough { .. }, _) => Profile::All(Both),
-            (Class::DynamicSlice { single: false }, 0) => Profile::All(None),
-            (Class::DynamicSlice { .. }, 0 | 1) => Profile::All(Forward),
-            (Class::DynamicSlice { .. }, 2) => Profile::ByKind(Both, Forward),
-            (Class::DynamicSlice { .. }, _) => Profile::All(Both),
-            (Class::Broadcast, 0 | 1) => Profile::All(None),
-            (Class::Broadcast, 2) => Profile::ByKind(Backward, None),
-            (Class::Broadcast, 3) => Profile::All(Backward),
-            (Class::Broadcast, _) => Profile::All(Both),
-            (Class::Other, 0 | 1) => Profile::All(None),
-            (Class::Other, 2) => Profile::ByKind(Both, None),
-            (Class::Other, _) => Profile::All(Both),
+            (OpClass::Fixed(direction), _) => Profile::All(direction),
+            (OpClass::PassThrough { single: false }, 0) => Profile::All(None),
+            (OpClass::PassThrough { .. }, _) => Profile::All(Both),
+            (OpClass::DynamicSlice { single: false }, 0) => Profile::All(None),
+            (OpClass::DynamicSlice { .. }, 0 | 1) => Profile::All(Forward),
+            (OpClass::DynamicSlice { .. }, 2) => Profile::ByKind(Both, Forward),
+            (OpClass::DynamicSlice { .. }, _) => Profile::All(Both),
+            (OpClass::Broadcast, 0 | 1) => Profile::All(None),
+            (OpClass::Broadcast, 2) => Profile::ByKind(Backward, None),
+            (OpClass::Broadcast, 3) => Profile::All(Backward),
+            (OpClass::Broadcast, _) => Profile::All(Both),
+            (OpClass::Other, 0 | 1) => Profile::All(None),
+            (OpClass::Other, 2) => Profile::ByKind(Both, None),
+            (OpClass::Other, _) => Profile::All(Both),
         }
     }
 
-    /// The class of an operation that has a rule.
-    pub(super) fn of(module: &Module, op: OpId, uses: impl Fn(usize) -> usize) -> Class {
+    /// Returns the class of an operation that has a rule. `uses` gives the number of uses of operand `i`.
+    pub(super) fn of(module: &Module, op: OpId, uses: impl Fn(usize) -> usize) -> OpClass {
         let data = &module.ops[op];
+        // Scalars do not count: they have no dimensions to disagree on, and are shared by many operations.
         let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
         match &data.kind {
-            OpKind::PropagationBarrier { direction } => Class::Fixed(match &**direction {
+            OpKind::PropagationBarrier { direction } => OpClass::Fixed(match &**direction {
                 "FORWARD" => Direction::Forward,
                 "BACKWARD" => Direction::Backward,
                 "BOTH" => Direction::Both,
                 _ => Direction::None,
             }),
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
-                Class::PassThrough { single: single() }
+                OpClass::PassThrough { single: single() }
             }
             kind => match kind.def().access {
                 Access::Rearranges => Class::PassThrough { single: single() },
@@ -93,7 +94,7 @@ impl Class {
 }
 
 impl Profile {
-    /// The direction of a factor of this kind.
+    /// Returns the direction of a factor of this kind; none for factors that the rule blocks.
     pub(super) fn direction(self, kind: FactorKind, blocked: bool) -> Direction {
         match self {
             _ if blocked => Direction::None,
@@ -108,7 +109,7 @@ impl Profile {
         self == Profile::All(Direction::None)
     }
 
-    /// A number of its own for each profile.
+    /// Returns a number that is unique to the profile, for keys of hash maps.
     pub(super) fn code(self) -> u32 {
         match self {
             Profile::All(direction) => direction as u32,

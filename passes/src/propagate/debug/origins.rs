@@ -39,9 +39,9 @@ impl Origin {
 
 /// The axes of one value, in the order in which they came, and the mesh that they are of.
 #[derive(Clone, Debug, Default)]
-struct Axes(Vec<(AxisRef, Origin)>);
+struct AxisOrigins(Vec<(AxisRef, Origin)>);
 
-impl Axes {
+impl AxisOrigins {
     /// The first to say something of an axis is right.
     fn add(&mut self, axis: AxisRef, origin: Origin) {
         if !self.0.iter().any(|(a, _)| *a == axis) {
@@ -69,7 +69,7 @@ impl Axes {
 /// Origins by slot.
 struct Table<'a> {
     subject: &'a Subject<'a>,
-    axes: Vec<Axes>,
+    axes: Vec<AxisOrigins>,
     /// The slot of the value that each result of the function returns; those of others are themselves.
     returned: FxHashMap<u32, u32>,
     constraints: FxHashMap<OpId, u32>,
@@ -80,7 +80,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let returned = subject.graph.func_results.iter().map(|r| (r.result, r.value)).collect();
     let mut table = Table {
         subject,
-        axes: vec![Axes::default(); subject.graph.values.len()],
+        axes: vec![AxisOrigins::default(); subject.graph.values.len()],
         returned,
         constraints: FxHashMap::default(),
         manual: FxHashMap::default(),
@@ -226,7 +226,14 @@ impl Table<'_> {
     }
 
     /// An argument of a region that has a sharding of its own.
-    fn inner(&self, module: &mut Module, region: shardc_ir::RegionId, i: u32, axes: &Axes, mesh: &Mesh) {
+    fn inner(
+        &self,
+        module: &mut Module,
+        region: shardc_ir::RegionId,
+        i: u32,
+        axes: &AxisOrigins,
+        mesh: &Mesh,
+    ) {
         let ops = module.bodies().flat_map(|body| module.walk(body)).collect::<Vec<_>>();
         let Some(op) = ops.into_iter().find(|&op| module.ops[op].regions.contains(&region)) else { return };
         if !owns_args(&module.ops[op].kind) {
@@ -237,7 +244,7 @@ impl Table<'_> {
         set_in_list(&mut module.ops[op].attrs, ARG_ORIGINS, i, count, axes.dict(mesh, own));
     }
 
-    fn of_op(&self, module: &mut Module, op: OpId, i: u32, axes: &Axes, mesh: &Mesh) {
+    fn of_op(&self, module: &mut Module, op: OpId, i: u32, axes: &AxisOrigins, mesh: &Mesh) {
         let data = &module.ops[op];
         let count = data.results.len();
         match &data.kind {

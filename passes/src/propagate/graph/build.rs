@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
 use crate::propagate::flow::Parents;
-use crate::propagate::schedule::{Class, is_elementwise};
+use crate::propagate::schedule::{OpClass, is_elementwise};
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::{RuleOptions, has_rule, rule_with};
 
@@ -74,7 +74,7 @@ impl<'m> Build<'m> {
         let data = &self.module.ops[op];
         let values = data.operands.iter().chain(&data.results);
         let tensors: SmallVec<[u32; 8]> = values.map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
-        let class = Class::of(self.module, op, |i| self.uses[data.operands[i]] as usize);
+        let class = OpClass::of(self.module, op, |i| self.uses[data.operands[i]] as usize);
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
     }
 
@@ -95,11 +95,11 @@ impl<'m> Build<'m> {
         let rule = self.identity(tensor, sources.len());
         let tensors: SmallVec<[u32; 8]> =
             sources.iter().chain([&owner]).map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
-        let node = self.node(op, rule, &tensors, Class::PassThrough { single }, boundary);
+        let node = self.node(op, rule, &tensors, OpClass::PassThrough { single }, boundary);
         self.flow_node[owner] = node + 1;
     }
 
-    fn node(&mut self, op: OpId, rule: u32, tensors: &[u32], class: Class, boundary: Boundary) -> u32 {
+    fn node(&mut self, op: OpId, rule: u32, tensors: &[u32], class: OpClass, boundary: Boundary) -> u32 {
         let first = self.graph.tensors.len() as u32;
         self.graph.tensors.extend_from_slice(tensors);
         self.graph.nodes.push(Node { rule, first, len: tensors.len() as u16, class, boundary, op });

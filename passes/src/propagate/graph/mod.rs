@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{FuncId, Module, OpId, RegionId, SecondaryMap, ValueId};
 
 use super::flow::Parents;
-use super::schedule::Class;
+use super::schedule::OpClass;
 use crate::rules::RuleOptions;
 use crate::rules::sharding_rule::ShardingRule;
 use build::Build;
@@ -48,7 +48,7 @@ pub(super) struct Node {
     /// First of its tensors in [`Graph::tensors`]: operands, then results.
     pub(super) first: u32,
     pub(super) len: u16,
-    pub(super) class: Class,
+    pub(super) class: OpClass,
     pub(super) boundary: Boundary,
     pub(super) op: OpId,
 }

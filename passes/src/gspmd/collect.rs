@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, OpKind, Span};
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
-use super::infer::{Conflict, fit_mesh, infer};
+use super::infer::{TilingConflict, fit_mesh, infer};
 use super::sdy_text;
 use super::to_axes::add_mesh;
 use crate::annotations::remesh::Match;
@@ -216,7 +216,7 @@ pub(super) fn home(
             None => add_mesh(module, mesh),
         }
     } else {
-        let mut axes = infer(&list).map_err(|Conflict(a, b)| vec![conflict(place(a), place(b))])?;
+        let mut axes = infer(&list).map_err(|TilingConflict(a, b)| vec![conflict(place(a), place(b))])?;
         if list.is_empty() {
             axes.sizes = vec![count.unwrap_or(1)];
         } else if axes.sizes.is_empty() {

@@ -13,9 +13,9 @@ use super::tiles::{self, Digit};
 /// The sharding of a value, or of each value of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HloSharding {
-    /// Of one value.
+    /// The sharding of one value.
     Single(Leaf),
-    /// Of each value, in order.
+    /// The shardings of the values of a tuple, in order.
     Tuple(Vec<Leaf>),
 }
 
@@ -149,7 +149,7 @@ impl Devices {
     /// The order of `reshape` transposed by `perm`, in the shortest form that says it.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
-        // A dimension of one has no place; two that stay neighbours are one.
+        // As XLA canonicalizes it: dimensions of size one are dropped, and dimensions that stay neighbours are merged.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
         let mut runs: Vec<(usize, i64)> = Vec::new();
@@ -250,7 +250,7 @@ impl Tiling {
         let out = Tiling { dims, devices, subgroups };
         let rank = out.rank();
         match out.subgroups.as_slice() {
-            // XLA leaves the third kind as it is here.
+            // XLA leaves `unreduced` as it is here.
             [Subgroup::Manual] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Manual,
             [Subgroup::Replicated] if out.dims[..rank].iter().all(|&n| n == 1) => LeafKind::Replicated,
             _ => LeafKind::Tiled(out),
@@ -263,6 +263,7 @@ impl Tiling {
         if identity && sorted.is_none() {
             return self.devices.clone();
         }
+        // By digits where they exist, so that an assignment of many devices is never written out.
         if let Devices::Iota { reshape, perm: transpose } = &self.devices
             && let Some(mut digits) = tiles::iota_digits(&self.dims, reshape, transpose)
         {

@@ -16,7 +16,7 @@ use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
 use super::manual;
 use super::sdy_text;
 use super::text::TextError;
-use super::to_axes::{Home, Placed};
+use super::to_axes::{MeshPlacement, Placed};
 use crate::annotations::remesh;
 
 /// Imports every annotation of a program. Afterwards no `mhlo.sharding`, no `xla.sdy.*` attribute and no custom call
@@ -52,7 +52,7 @@ pub fn import_gspmd(module: &mut Module, mesh: Option<&Mesh>) -> Result<Vec<Diag
         texts.clear();
     }
     let (home_mesh, instead) = home(module, &texts, mesh)?;
-    let home = Home::new(module, home_mesh);
+    let home = MeshPlacement::new(module, home_mesh);
     let uses = module.uses();
     let errors = {
         let mut import = Import {

@@ -15,16 +15,16 @@ use super::tiles::{Order, digits, parts_of};
 /// So many places of tile assignments are looked at to find an order of devices.
 const MAX_STEPS: usize = 1 << 28;
 
-/// Axes and the order of devices.
+/// The axes of a mesh, and the order of its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Axes {
+pub(crate) struct InferredMesh {
     /// Sizes, major to minor.
     pub(crate) sizes: Vec<i64>,
     /// The device at each position, where that is not its number.
     pub(crate) devices: Option<Vec<i64>>,
 }
 
-impl Axes {
+impl InferredMesh {
     /// The mesh with axes called `axis_0`, ...
     pub(crate) fn mesh(&self) -> Mesh {
         let names: Vec<String> = (0..self.sizes.len()).map(|i| format!("axis_{i}")).collect();
@@ -34,11 +34,11 @@ impl Axes {
     }
 }
 
-/// Two assignments, by number, that no mesh fits both.
+/// Two assignments, by number, that no one mesh fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Conflict(pub(crate) usize, pub(crate) usize);
+pub(crate) struct TilingConflict(pub(crate) usize, pub(crate) usize);
 
-/// ShardingAccess at which positions are cut into axes, in ascending order: from 1 to the number of devices.
+/// Returns the strides at which positions are cut into axes, in ascending order: from 1 to the number of devices.
 fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     let mut cuts = vec![1];
     for tiling in tilings {
@@ -50,18 +50,19 @@ fn cuts(tilings: &[&Tiling], order: &Order) -> Option<Vec<i64>> {
     }
     cuts.sort_unstable();
     cuts.dedup();
+    // A mesh is a mixed-radix number system: each stride is a multiple of the one below it, or there is none.
     cuts.windows(2).all(|pair| pair[1] % pair[0] == 0).then_some(cuts)
 }
 
-/// The coarsest mesh that all of the assignments fit.
+/// Returns the coarsest mesh that all of the assignments fit.
 ///
 /// # Errors
 /// Two of them that do not go together, or one that does not go with all the others.
-pub(crate) fn infer(tilings: &[&Tiling]) -> Result<Axes, Conflict> {
-    let Some(first) = tilings.first() else { return Ok(Axes { sizes: Vec::new(), devices: None }) };
+pub(crate) fn infer(tilings: &[&Tiling]) -> Result<InferredMesh, TilingConflict> {
+    let Some(first) = tilings.first() else { return Ok(InferredMesh { sizes: Vec::new(), devices: None }) };
     let count = first.devices.count();
     if let Some(other) = tilings.iter().position(|t| t.devices.count() != count) {
-        return Err(Conflict(0, other));
+        return Err(TilingConflict(0, other));
     }
     match fit(tilings) {
         Some(axes) => Ok(axes),
@@ -69,11 +70,12 @@ pub(crate) fn infer(tilings: &[&Tiling]) -> Result<Axes, Conflict> {
     }
 }
 
-fn fit(tilings: &[&Tiling]) -> Option<Axes> {
-    let axes = |cuts: Vec<i64>, devices| Axes {
+fn fit(tilings: &[&Tiling]) -> Option<InferredMesh> {
+    let axes = |cuts: Vec<i64>, devices| InferredMesh {
         sizes: cuts.windows(2).rev().map(|pair| pair[1] / pair[0]).collect(),
         devices,
     };
+    // The usual case, in which positions are device numbers and no list of devices is ever written out.
     if let Some(cuts) = cuts(tilings, &Order::IOTA) {
         return Some(axes(cuts, None));
     }
@@ -84,18 +86,18 @@ fn fit(tilings: &[&Tiling]) -> Option<Axes> {
     })
 }
 
-/// The assignments whose order of devices is tried: all of them, unless they are so many and so large that it would
-/// take too long.
+/// Returns the assignments whose order of devices is tried: all of them, unless they are so many and so large that it
+/// would take too long. Trying one looks at each place of all of them, so trying all is quadratic.
 fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling> {
     let devices = tilings.first().map_or(1, |t| usize::try_from(t.devices.count()).unwrap_or(usize::MAX));
     let each = devices.saturating_mul(tilings.len()).max(1);
     tilings.iter().copied().take((MAX_STEPS / each).max(1))
 }
 
-/// The first assignment that does not go with those before it, and one of those that it does not go with.
-fn conflict(tilings: &[&Tiling]) -> Conflict {
+/// Returns the first assignment that does not go with those before it, and one of those that it does not go with.
+fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
-    // With more assignments it does not begin to fit again.
+    // By bisection: with more assignments it does not begin to fit again.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);
@@ -103,7 +105,7 @@ fn conflict(tilings: &[&Tiling]) -> Conflict {
     }
     let last = high - 1;
     let partner = (0..last).find(|&i| fit(&[tilings[i], tilings[last]]).is_none());
-    Conflict(partner.unwrap_or(0), last)
+    TilingConflict(partner.unwrap_or(0), last)
 }
 
 /// Whether all assignments fit a mesh that is given, and with which order of its devices: that of the mesh if it says
@@ -153,9 +155,9 @@ mod tests {
     fn show(texts: &[&str]) -> String {
         let tilings = tilings(texts);
         match infer(&tilings.iter().collect::<Vec<_>>()) {
-            Ok(Axes { sizes, devices: None }) => format!("{sizes:?}"),
-            Ok(Axes { sizes, devices: Some(devices) }) => format!("{sizes:?} on {devices:?}"),
-            Err(Conflict(a, b)) => format!("{a} against {b}"),
+            Ok(InferredMesh { sizes, devices: None }) => format!("{sizes:?}"),
+            Ok(InferredMesh { sizes, devices: Some(devices) }) => format!("{sizes:?} on {devices:?}"),
+            Err(TilingConflict(a, b)) => format!("{a} against {b}"),
         }
     }
 

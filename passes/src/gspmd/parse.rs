@@ -3,7 +3,7 @@
 //! ```text
 //! {replicated}  {manual}  {unknown}  {unreduced}  {maximal device=3}
 //! {devices=[2,4]0,2,4,6,1,3,5,7}                         tiles, and the device of each
-//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     the same as an iota, reshaped and transposed
+//! {devices=[2,4]<=[8]}  {devices=[4,2]<=[2,4]T(1,0)}     tiles, and the devices as an iota, reshaped and transposed
 //! {... last_tile_dim_replicate}  {... last_tile_dims={manual, replicated}}
 //! {... shard_as 1}  {... shard_like 1}  {... metadata={...}}
 //! {mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], unreduced={'y':(2)2}}

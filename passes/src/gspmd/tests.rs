@@ -5,7 +5,7 @@ use shardc_ir::{AxisList, AxisRef, DimSharding, Mesh, MeshId, Module, SubAxis, T
 
 use super::hlo::{HloSharding, LeafKind, Tiling};
 use super::infer::infer;
-use super::to_axes::Home;
+use super::to_axes::MeshPlacement;
 use super::to_hlo;
 
 fn read(text: &str) -> String {
@@ -246,7 +246,7 @@ proptest! {
         for mesh in meshes {
             let mut module = Module::new();
             let id = module.add_mesh("mesh", mesh.clone());
-            let mut home = Home::new(&module, id);
+            let mut home = MeshPlacement::new(&module, id);
             let placed = home
                 .place(&mut module, &leaf, sharding.rank(), &|_| false)
                 .map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;

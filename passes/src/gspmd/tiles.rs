@@ -11,7 +11,7 @@ use shardc_ir::{AxisList, Mesh};
 use super::hlo::{Devices, Subgroup, Tiling};
 use crate::sharding::axes::{Part, Parts, to_axes};
 
-/// `size` positions that are `stride` apart.
+/// A digit of a mixed-radix number: `size` positions that are `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digit {
     pub(crate) stride: i64,
@@ -21,7 +21,7 @@ pub(crate) struct Digit {
 /// The digits of each dimension, major to minor; none of size one, and no two that are one.
 pub(crate) type Digits = Vec<Vec<Digit>>;
 
-/// Strides of a row-major array.
+/// Returns the strides of a row-major array.
 pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for i in (1..shape.len()).rev() {
@@ -30,7 +30,7 @@ pub(crate) fn row_major(shape: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Every position that digits count, in order.
+/// Returns every position that digits count, in order, the last digit fastest.
 pub(crate) fn positions(digits: &[Digit]) -> Vec<i64> {
     let mut out = vec![0];
     for digit in digits.iter().filter(|digit| digit.size != 1) {
@@ -56,11 +56,11 @@ fn push(digits: &mut Vec<Digit>, digit: Digit) {
     }
 }
 
-/// The digits of an iota of shape `reshape`, transposed by `perm` and then cut into `dims`. `None` where a cut
-/// falls inside of a digit.
+/// Returns the digits of an iota of shape `reshape`, transposed by `perm` and then cut into `dims`. `None` where a cut
+/// falls inside of a digit. Takes time in the number of dimensions, not of devices.
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
-    // Minor to major: what is left of the digit that is being cut, then those above it.
+    // A stack from major to minor: on top what is left of the digit that is being cut.
     let mut rest: Vec<Digit> = perm
         .iter()
         .map(|&d| Some(Digit { size: *reshape.get(d)?, stride: *strides.get(d)? }))
@@ -92,7 +92,7 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
     rest.iter().all(|digit| digit.size == 1).then_some(out)
 }
 
-/// The digits of positions listed one by one. The order within the last `subgroup` of a place does not matter.
+/// Returns the digits of positions listed one by one. The order within the last `subgroups` dimensions does not matter.
 pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) -> Option<Digits> {
     let sizes: Vec<usize> = dims.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
     if sizes.iter().product::<usize>() != list.len() {
@@ -101,11 +101,12 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     if subgroups > 0
         && let Some(&size) = sizes.last().filter(|&&n| n > 0)
     {
+        // Devices that hold one tile are a set. Text written by hand lists them in any order.
         list.chunks_mut(size).for_each(<[i64]>::sort_unstable);
     }
     let strides = row_major(dims);
     let mut order: Vec<Vec<usize>> = sizes.iter().map(|&n| (0..n).collect()).collect();
-    // Of other subgroups the coordinates have no order: the one that gives the digits does.
+    // Coordinates of other subgroups have no order either: that of their first devices gives digits, if any does.
     for dim in dims.len().saturating_sub(subgroups)..dims.len().saturating_sub(1) {
         order[dim].sort_unstable_by_key(|&i| list.get(i * strides[dim] as usize).copied());
     }
@@ -116,6 +117,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     }
     let mut out = Digits::with_capacity(dims.len());
     for (dim, &size) in sizes.iter().enumerate() {
+        // Each dimension is read along a line through position 0 alone. That the whole list follows is checked at the end,
+        // which is linear; looking for digits everywhere would not be.
         let along = |i: usize| -> Option<i64> {
             let start = order[dim].first()? * strides[dim] as usize;
             list.get(first - start + order[dim].get(i)? * strides[dim] as usize).copied()
@@ -142,7 +145,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
         }
         out.push(digits);
     }
-    // The digits are right if they give the list.
+    // The digits are right if they give the whole list.
     let flat: Vec<Digit> = out.iter().flatten().copied().collect();
     let mut places = vec![0usize];
     for dim in (0..dims.len()).filter(|&dim| dims[dim] != 1) {
@@ -159,7 +162,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     same.then_some(out)
 }
 
-/// The order of devices that digits over `0..n` count.
+/// Returns the order of devices that digits over `0..n` count, as an iota that is reshaped and transposed.
 pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
     let mut order: Vec<usize> = (0..digits.len()).collect();
     order.sort_unstable_by_key(|&i| (std::cmp::Reverse(digits[i].stride), std::cmp::Reverse(digits[i].size)));
@@ -169,7 +172,7 @@ pub(crate) fn to_devices(digits: &[Digit]) -> Devices {
     if digits.is_empty() { Devices::iota(1) } else { Devices::transposed(&reshape, &perm) }
 }
 
-/// The order of the devices of a mesh: for each device its position. `None` stands for `0..n`.
+/// The position of each device of a mesh. `None` stands for positions that are device numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Order(Option<Vec<i64>>);
 
@@ -177,7 +180,7 @@ impl Order {
     /// Positions and devices are the same.
     pub(crate) const IOTA: Order = Order(None);
 
-    /// From the device at each position.
+    /// Inverts the list of the device at each position; `None` if it is no permutation.
     pub(crate) fn of(devices: &[i64]) -> Option<Order> {
         let mut positions = vec![-1; devices.len()];
         for (position, &device) in devices.iter().enumerate() {
@@ -191,7 +194,7 @@ impl Order {
     }
 }
 
-/// The digits of a tile assignment on devices in this order. Within a subgroup, the order of digits has no meaning:
+/// Returns the digits of a tile assignment on devices in this order. Within a subgroup, the order of digits has no meaning:
 /// they are from major to minor.
 pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     let mut out = match (&tiling.devices, &order.0) {
@@ -218,8 +221,8 @@ pub(crate) fn digits(tiling: &Tiling, order: &Order) -> Option<Digits> {
     Some(out)
 }
 
-/// The axes of a mesh that a digit is made of, major to minor. `None` where it begins or ends inside of an axis at a
-/// place that does not divide it.
+/// Returns the axes of a mesh that a digit is made of, major to minor. `None` where it begins or ends inside of an axis at
+/// a place that does not divide it.
 pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     let (mut high, low) = (digit.stride.checked_mul(digit.size)?, digit.stride);
     let mut parts = Parts::new();
@@ -243,7 +246,7 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
     (high == low).then_some(parts)
 }
 
-/// The axes that a list of digits is made of.
+/// Returns the axes that a list of digits is made of.
 pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
     let mut parts = Parts::new();
     for &digit in digits {
@@ -252,7 +255,7 @@ pub(crate) fn axes_of(mesh: &Mesh, digits: &[Digit]) -> Option<AxisList> {
     Some(to_axes(mesh, &parts))
 }
 
-/// The axes of the subgroups of one kind.
+/// Returns the axes of the subgroups of one kind.
 pub(crate) fn subgroup_axes(
     mesh: &Mesh,
     tiling: &Tiling,

@@ -1,4 +1,4 @@
-//! From a sharding of XLA to one by axes.
+//! Translates a sharding of XLA (`HloSharding`) to one by mesh axes.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{AxisList, DimSharding, Mesh, MeshId, Module, TensorSharding};
@@ -8,14 +8,14 @@ use super::tiles::{Order, axes_of, digits, subgroup_axes};
 
 /// The meshes that shardings are placed on.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct MeshPlacement {
     /// The mesh of tiles, and of all that names no mesh.
     pub(super) mesh: MeshId,
     order: Order,
     maximal: FxHashMap<i64, MeshId>,
 }
 
-/// A sharding by axes.
+/// A sharding by axes, and the axes along which the program itself says what each device does.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     /// What it splits, manual axes left out.
@@ -24,16 +24,16 @@ pub(super) struct Placed {
     pub(super) manual: AxisList,
 }
 
-impl Home {
-    pub(super) fn new(module: &Module, mesh: MeshId) -> Home {
+impl MeshPlacement {
+    pub(super) fn new(module: &Module, mesh: MeshId) -> MeshPlacement {
         let order = match &module.meshes[mesh].device_ids {
             Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
             None => Order::IOTA,
         };
-        Home { mesh, order, maximal: FxHashMap::default() }
+        MeshPlacement { mesh, order, maximal: FxHashMap::default() }
     }
 
-    /// The sharding of a value of this rank. `open` says which dimensions propagation may split further.
+    /// Returns the sharding of a value of this rank. `open` says which dimensions propagation may split further.
     ///
     /// # Errors
     /// The sharding is of another rank, or its mesh has no such tiles.
@@ -149,7 +149,7 @@ impl Home {
     }
 }
 
-/// The mesh of the module with these axes and devices; added where there is none.
+/// Returns the mesh of the module with these axes and devices; adds it where there is none.
 pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
     let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;
     match module.mesh_names.values().find(|&&id| same(&module.meshes[id])) {
@@ -158,7 +158,7 @@ pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
     }
 }
 
-/// `name`, or with a number behind if a mesh or function is called so.
+/// Returns `name`, or `name` with a number appended if a mesh or function is called so: both are symbols.
 fn free_name(module: &Module, name: &str) -> String {
     let taken = |name: &str| module.mesh_names.contains_key(name) || module.func_names.contains_key(name);
     let numbered = (0..).map(|i| format!("{name}_{i}"));

@@ -6,7 +6,7 @@ use shardc_ir::{
     clone_op,
 };
 
-use super::{Former, Part, Res, inputs};
+use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::export::without;
 
 impl Former<'_, '_> {
@@ -107,7 +107,7 @@ impl Former<'_, '_> {
     }
 
     /// The manual computation of a part; nothing if it does nothing.
-    pub(super) fn build(&mut self, part: &Part) -> Res<Option<OpId>> {
+    pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };
         let effects = part.members.iter().any(|&op| {

@@ -98,7 +98,7 @@ pub(super) fn form_all(import: &mut Import<'_>, order: &[FuncId]) {
 /// around the call.
 ///
 /// # Errors
-/// As [`inline_calls_in`].
+/// Fails as [`inline_calls_in`] does.
 pub(super) fn inline_bodies(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
     let manual = ops.into_iter().filter(|&op| matches!(module.ops[op].kind, OpKind::ManualComputation(_)));
@@ -110,7 +110,7 @@ type Res<T> = Result<T, Box<Diagnostic>>;
 
 /// The operations that belong to one manual computation.
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct ManualPart {
     entries: Vec<OpId>,
     members: Vec<OpId>,
     exits: Vec<OpId>,
@@ -191,7 +191,7 @@ struct Former<'i, 'm> {
     context: AxisList,
     sets: Sets,
     of_value: FxHashMap<ValueId, usize>,
-    parts: BTreeMap<usize, Part>,
+    parts: BTreeMap<usize, ManualPart>,
     /// The part of each operation that belongs to one.
     of_op: FxHashMap<OpId, usize>,
     /// Constraints that nothing uses any more.
@@ -223,8 +223,8 @@ fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()
     let mut out = Vec::with_capacity(order.len());
     for node in order {
         match node {
-            Node::Op(op) => out.push(op),
-            Node::Part(part) => {
+            ScheduleNode::Op(op) => out.push(op),
+            ScheduleNode::Part(part) => {
                 let Some(part) = parts.get(&part) else { continue };
                 out.extend(former.build(part)?);
             }
@@ -236,7 +236,7 @@ fn form(import: &mut Import<'_>, region: RegionId, context: &AxisList) -> Res<()
 }
 
 #[derive(Clone, Copy)]
-enum Node {
+enum ScheduleNode {
     Op(OpId),
     Part(usize),
 }

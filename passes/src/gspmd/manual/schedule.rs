@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{Diagnostic, OpId};
 
-use super::{Former, Node, Part, Res, inputs};
+use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
     /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood.
-    pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<Node>, BTreeMap<usize, Part>)> {
+    pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
         // Nodes are numbered by position: an operation by its own, a part by its last one.
@@ -53,7 +53,9 @@ impl Former<'_, '_> {
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();
         let mut out = Vec::with_capacity(waits.len());
-        let to_node = |n: usize| by_node.get(&n).map_or_else(|| Node::Op(ops[n]), |&part| Node::Part(part));
+        let to_node = |n: usize| {
+            by_node.get(&n).map_or_else(|| ScheduleNode::Op(ops[n]), |&part| ScheduleNode::Part(part))
+        };
         while let Some(Reverse(n)) = ready.pop() {
             out.push(to_node(n));
             for &next in after.get(&n).into_iter().flatten() {

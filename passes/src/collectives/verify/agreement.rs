@@ -1,18 +1,18 @@
-//! Which devices are alike: equivalences over devices, interned.
+//! Which devices agree on a value: equivalence relations over devices, interned.
 
 use std::hash::Hash;
 
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// An equivalence over the devices of a program; a handle of [`Agreements`].
+/// An equivalence relation over the devices of a program; a handle of [`Agreements`], so that comparing is cheap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Agreement(u32);
 
 impl Agreement {
     /// All devices are alike.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// No two devices are.
+    /// No two devices are alike.
     pub(super) const APART: Agreement = Agreement(1);
 }
 
@@ -27,12 +27,13 @@ impl Agreements {
     pub(super) fn new(devices: usize) -> Self {
         let mut all = Agreements { pool: IndexSet::new(), refined: FxHashMap::default() };
         all.pool.insert(vec![0; devices].into());
-        // Of one device the two are the same, and the handle stays unused.
+        // With one device this is `ALIKE` once more: the pool has no entry 1, and `classes` falls back to the first.
         all.pool.insert((0..devices as u32).collect());
         all
     }
 
-    /// The equivalence of devices that have the same key; one key for each device.
+    /// Returns the equivalence of devices that have the same key; one key for each device. Numbering classes by their first
+    /// device makes the form canonical, so that equal relations get one handle.
     pub(super) fn by_key<K: Hash + Eq>(&mut self, keys: impl IntoIterator<Item = K>) -> Agreement {
         let mut numbers: FxHashMap<K, u32> = FxHashMap::default();
         let mut classes = Vec::with_capacity(self.pool[0].len());
@@ -43,7 +44,8 @@ impl Agreements {
         Agreement(self.pool.insert_full(classes.into()).0 as u32)
     }
 
-    /// Devices that are alike in both.
+    /// Returns the meet of two relations: devices that are alike in both. Memoized, since it takes time in the number of
+    /// devices, and the few pairs of a program come up at every operation.
     pub(super) fn refine(&mut self, a: Agreement, b: Agreement) -> Agreement {
         if a == b || b == Agreement::ALIKE {
             return a;
@@ -61,7 +63,7 @@ impl Agreements {
         refined
     }
 
-    /// The class of each device.
+    /// Returns the class of each device.
     pub(super) fn classes(&self, a: Agreement) -> &[u32] {
         self.pool.get_index(a.0 as usize).unwrap_or(&self.pool[0])
     }

@@ -5,8 +5,9 @@
 //! parameter do, and those that a collective gives the same; the number of a device is its own. Elements that are only
 //! padding do not count. What a value decides, only the devices that agree on it do together.
 //!
-//! DimensionClasses of devices only ever split, so that loops come to a fixed point; an inner loop goes on where it was when the
-//! outer one comes round again.
+//! This is divergence analysis as compilers for GPUs do it, with devices for threads; instead of "uniform or not" a value has
+//! an equivalence relation over the devices. Relations only ever get finer, each at most as often as there are devices, so that
+//! loops come to a fixed point; an inner loop goes on where it was when the outer one is analyzed again.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -38,7 +39,7 @@ pub(super) fn check(
         }
     }
     flow.region(body, Agreement::ALIKE);
-    for (op, a, b) in flow.first_partings() {
+    for (op, a, b) in flow.first_divergences() {
         let message = format!(
             "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
             module.ops[op].kind.name()
@@ -47,42 +48,44 @@ pub(super) fn check(
     }
 }
 
-/// The collectives in the manual computation `op`, of a program that is not partitioned, to which two devices may come
-/// unequally often, with the two. Values from around the computation are the same for all.
-pub(super) fn partings(module: &Module, op: OpId, mesh: &Mesh) -> Vec<(OpId, i64, i64)> {
+/// Returns the collectives in the manual computation `op`, of a program that is not partitioned, to which two devices may
+/// come unequally often, with the two. Values from around the computation are the same for all.
+pub(super) fn divergences(module: &Module, op: OpId, mesh: &Mesh) -> Vec<(OpId, i64, i64)> {
     let mut flow = Flow::new(module, mesh.num_devices());
-    flow.written = Some(Written { mesh, scope: Scope::default() });
+    flow.written = Some(ManualContext { mesh, scope: Scope::default() });
     flow.op(op, Agreement::ALIKE);
-    flow.first_partings()
+    flow.first_divergences()
 }
 
 /// Where the program itself says what each device does.
-struct Written<'m> {
+struct ManualContext<'m> {
     mesh: &'m Mesh,
     /// What is manual at the operation that is looked at.
     scope: Scope,
 }
 
+/// The state of the analysis of one program.
 struct Flow<'m> {
     module: &'m Module,
     devices: usize,
     agreements: Agreements,
     /// Which devices hold equal values.
     of: SecondaryMap<ValueId, Agreement>,
-    /// What was put together, and has not been computed with since.
-    parts: FxHashMap<ValueId, Parts>,
+    /// The parts of values that were concatenated, and have not been computed with since.
+    parts: FxHashMap<ValueId, Concatenated>,
     /// Single integers that follow from the number of the device.
     known: FxHashMap<ValueId, PerDevice>,
     /// Loops whose carried values have an agreement already.
     begun: FxHashSet<OpId>,
     /// Collectives with two devices that may not both come to them.
-    parted: Vec<(OpId, i64, i64)>,
-    /// Of a program that is not partitioned yet.
-    written: Option<Written<'m>>,
+    divergent: Vec<(OpId, i64, i64)>,
+    /// What is manual, in a program that is not partitioned yet.
+    written: Option<ManualContext<'m>>,
 }
 
-/// Values side by side along a dimension: small collectives are combined so, and cut apart again.
-struct Parts {
+/// A concatenation along a dimension, part by part. Small collectives are combined so, and sliced again: without this, a
+/// condition that was reduced together with anything divergent would count as divergent.
+struct Concatenated {
     dim: usize,
     /// Where each ends, and which devices agree on it.
     of: Vec<(i64, Agreement)>,
@@ -109,20 +112,20 @@ impl<'m> Flow<'m> {
             parts: FxHashMap::default(),
             known: FxHashMap::default(),
             begun: FxHashSet::default(),
-            parted: Vec::new(),
+            divergent: Vec::new(),
             written: None,
         }
     }
 
-    /// Of what was found, the first for each collective.
-    fn first_partings(self) -> Vec<(OpId, i64, i64)> {
+    /// Returns the first divergence of each collective: a loop is analyzed several times.
+    fn first_divergences(self) -> Vec<(OpId, i64, i64)> {
         let mut seen = FxHashSet::default();
-        self.parted.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
+        self.divergent.into_iter().filter(|&(op, ..)| seen.insert(op)).collect()
     }
 
-    /// The groups, or pairs, of devices of a collective.
+    /// Returns the groups, or pairs, of devices of a collective.
     fn groups(&self, op: OpId, spec: &'m CollectiveSpec) -> Cow<'m, [Vec<i64>]> {
-        if let Some(Written { mesh, scope }) = &self.written {
+        if let Some(ManualContext { mesh, scope }) = &self.written {
             // Planning refuses groups that are none.
             return device_groups(self.module, op, mesh, scope).unwrap_or_default().into();
         }
@@ -133,9 +136,11 @@ impl<'m> Flow<'m> {
         Cow::Borrowed(&spec.groups)
     }
 
-    /// What each device has of a number of its own: that of the first of the devices that are one to the program.
+    /// Returns the number that each device gets as its own: that of the first of the devices that are one to the program.
     fn own_numbers(&self) -> PerDevice {
-        let Some(Written { mesh, scope }) = &self.written else { return (0..self.devices as i64).collect() };
+        let Some(ManualContext { mesh, scope }) = &self.written else {
+            return (0..self.devices as i64).collect();
+        };
         let mut first: FxHashMap<i64, i64> = FxHashMap::default();
         let mut numbers = vec![0; self.devices];
         for position in 0..mesh.num_devices() {
@@ -148,11 +153,11 @@ impl<'m> Flow<'m> {
         numbers.into_iter().collect()
     }
 
-    /// The body of a manual computation, with the blocks that each device has of what goes in.
+    /// Analyzes the body of a manual computation, with the blocks that each device has of what goes in.
     fn manual(&mut self, op: OpId, spec: &ManualSpec, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
-        let Some(Written { mesh, scope }) = &self.written else { return self.compute(op, control) };
+        let Some(ManualContext { mesh, scope }) = &self.written else { return self.compute(op, control) };
         let (mesh, outer) = (*mesh, scope.clone());
         let inner = outer.enter(mesh, spec);
         let Some(&body) = data.regions.first() else { return };
@@ -172,16 +177,16 @@ impl<'m> Flow<'m> {
             let held = self.agreements.by_key(blocks);
             self.of[arg] = self.agreements.refine(self.of[operand], held);
         }
-        self.written = Some(Written { mesh, scope: inner });
+        self.written = Some(ManualContext { mesh, scope: inner });
         self.region(body, control);
-        self.written = Some(Written { mesh, scope: outer });
+        self.written = Some(ManualContext { mesh, scope: outer });
         let returned = self.returned(body).to_vec();
         for (&result, &value) in data.results.iter().zip(&returned) {
             self.of[result] = self.of[value];
         }
     }
 
-    /// Devices that are fed the same block.
+    /// Returns which devices are fed the same block of a parameter.
     fn parameter(&mut self, interface: &Interface, tensor: &InterfaceTensor) -> Agreement {
         let mesh = interface.mesh_of(tensor);
         let mut blocks: Vec<Vec<i64>> = vec![Vec::new(); self.devices];
@@ -195,7 +200,7 @@ impl<'m> Flow<'m> {
         self.agreements.by_key(blocks)
     }
 
-    /// Goes through a region; devices that agree in `control` come to it equally often.
+    /// Analyzes a region; devices that agree in `control` come to it equally often.
     fn region(&mut self, region: RegionId, control: Agreement) {
         let module = self.module;
         for &op in &module.regions[region].ops {
@@ -207,24 +212,24 @@ impl<'m> Flow<'m> {
         let module = self.module;
         let data = &module.ops[op];
         match &data.kind {
-            OpKind::While => self.repeat(op, control),
-            OpKind::Case | OpKind::If => self.choose(op, control),
+            OpKind::While => self.while_loop(op, control),
+            OpKind::Case | OpKind::If => self.branch(op, control),
             OpKind::AllReduce(spec) | OpKind::AllGather { spec, .. } => {
-                self.meet(op, spec, control);
+                self.check_converged(op, spec, control);
                 self.exchange(op, spec, false);
             }
             OpKind::ReduceScatter { spec, .. } | OpKind::AllToAll { spec, .. } => {
-                self.meet(op, spec, control);
+                self.check_converged(op, spec, control);
                 self.exchange(op, spec, true);
             }
             OpKind::CollectivePermute(spec) => {
-                self.meet(op, spec, control);
+                self.check_converged(op, spec, control);
                 self.permute(op, spec);
             }
             OpKind::CollectiveBroadcast(spec)
             | OpKind::CollectiveReduce(spec)
             | OpKind::CrossReplicaSum(spec) => {
-                self.meet(op, spec, control);
+                self.check_converged(op, spec, control);
                 self.exchange(op, spec, true);
             }
             OpKind::ManualComputation(spec) => self.manual(op, spec, control),
@@ -235,7 +240,7 @@ impl<'m> Flow<'m> {
                     self.known.insert(result, Rc::clone(&ids));
                 }
             }
-            // What comes from outside, or from a generator of the device's own.
+            // What comes from outside, or from a generator of the device's own, may be anything on any device.
             OpKind::Infeed(_) | OpKind::Recv(_) | OpKind::Rng(_) => {
                 for &result in &data.results {
                     self.of[result] = Agreement::APART;
@@ -252,17 +257,17 @@ impl<'m> Flow<'m> {
             }
             OpKind::Concatenate { dim } => {
                 self.compute(op, control);
-                self.put_together(op, *dim as usize);
+                self.concatenate(op, *dim as usize);
             }
             OpKind::Slice(spec) => {
                 self.compute(op, control);
-                self.cut_out(op, spec);
+                self.slice(op, spec);
             }
             _ => self.compute(op, control),
         }
     }
 
-    /// What is computed from equal values is equal.
+    /// Analyzes an operation without communication: what is computed from equal values is equal.
     fn compute(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
@@ -275,6 +280,7 @@ impl<'m> Flow<'m> {
                 agreement = self.agreements.refine(agreement, around);
             }
         }
+        // Only what diverges is worth evaluating: this keeps `known` small.
         if agreement == Agreement::ALIKE {
             return self.set_all(&data.results, agreement);
         }
@@ -300,8 +306,8 @@ impl<'m> Flow<'m> {
         }
     }
 
-    /// The groups of a collective have to agree on coming to it.
-    fn meet(&mut self, op: OpId, spec: &'m CollectiveSpec, control: Agreement) {
+    /// Notes a divergence if the members of a group do not agree on coming to the collective.
+    fn check_converged(&mut self, op: OpId, spec: &'m CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
         }
@@ -311,14 +317,14 @@ impl<'m> Flow<'m> {
         for group in groups.iter() {
             let Some(&first) = group.first() else { continue };
             if let Some(&other) = group.iter().find(|&&d| d >= 0 && class(d) != class(first)) {
-                self.parted.push((op, first, other));
+                self.divergent.push((op, first, other));
                 return;
             }
         }
     }
 
-    /// Each device of a group gets something that what the group puts in decides; of its own by its place there, if
-    /// `by_place`.
+    /// Analyzes a collective in which what each device gets follows from what its group puts in and, if `by_place`, from its
+    /// place in the group.
     fn exchange(&mut self, op: OpId, spec: &'m CollectiveSpec, by_place: bool) {
         let groups = self.groups(op, spec);
         let devices = self.devices;
@@ -342,7 +348,7 @@ impl<'m> Flow<'m> {
         });
     }
 
-    /// Each device gets what its source holds, or zeros.
+    /// Analyzes a permute: each device gets what its source holds, or zeros.
     fn permute(&mut self, op: OpId, spec: &'m CollectiveSpec) {
         let pairs = self.groups(op, spec);
         let devices = self.devices;
@@ -360,8 +366,8 @@ impl<'m> Flow<'m> {
         });
     }
 
-    /// What a collective makes of which devices agree. Where several values are exchanged at once, each is by itself, and
-    /// so is each part of one that was put together for it.
+    /// Applies `after`, what a collective does to an agreement, to its operands. Where several values are exchanged at once,
+    /// each is by itself, and so is each part of one that was concatenated for it.
     fn send(&mut self, op: OpId, after: impl Fn(&mut Agreements, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
@@ -375,13 +381,13 @@ impl<'m> Flow<'m> {
                 continue;
             };
             let of = parts.of.iter().map(|&(end, before)| (end, after(&mut self.agreements, before)));
-            let parts = Parts { dim: parts.dim, of: of.collect() };
+            let parts = Concatenated { dim: parts.dim, of: of.collect() };
             self.parts.insert(result, parts);
         }
     }
 
-    /// What is put together along a dimension.
-    fn put_together(&mut self, op: OpId, dim: usize) {
+    /// Notes the parts of a concatenation.
+    fn concatenate(&mut self, op: OpId, dim: usize) {
         let data = &self.module.ops[op];
         let &[result] = data.results.as_slice() else { return };
         let mut end = 0_i64;
@@ -393,14 +399,14 @@ impl<'m> Flow<'m> {
             end = next;
             of.push((end, self.of[v]));
         }
-        self.parts.insert(result, Parts { dim, of });
+        self.parts.insert(result, Concatenated { dim, of });
     }
 
-    /// A slice that takes no more than some of what was put together.
-    fn cut_out(&mut self, op: OpId, spec: &SliceSpec) {
+    /// Analyzes a slice of a concatenation: it agrees as the parts agree that it touches.
+    fn slice(&mut self, op: OpId, spec: &SliceSpec) {
         let data = &self.module.ops[op];
         let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
-        let Some(Parts { dim, of }) = self.parts.get(&operand) else { return };
+        let Some(Concatenated { dim, of }) = self.parts.get(&operand) else { return };
         let (Some(&start), Some(&limit)) = (spec.start.get(*dim), spec.limit.get(*dim)) else { return };
         let mut begin = 0;
         let mut agreement = Agreement::ALIKE;
@@ -413,17 +419,19 @@ impl<'m> Flow<'m> {
         self.of[result] = agreement;
     }
 
-    /// The values that a region returns.
+    /// Returns the values that a region returns.
     fn returned(&self, region: RegionId) -> &[ValueId] {
         let end = self.module.terminator(region);
         end.map_or(&[], |end| self.module.ops[end].operands.as_slice())
     }
 
-    fn choose(&mut self, op: OpId, control: Agreement) {
+    fn branch(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
         let choice = self.all(&data.operands);
         let inner = self.agreements.refine(control, choice);
+        // Devices that take different branches get different results even where each branch alone is uniform: control
+        // dependence, which following operands only would miss.
         let mut results = vec![choice; data.results.len()];
         for &region in &data.regions {
             self.region(region, inner);
@@ -437,7 +445,7 @@ impl<'m> Flow<'m> {
         }
     }
 
-    fn repeat(&mut self, op: OpId, control: Agreement) {
+    fn while_loop(&mut self, op: OpId, control: Agreement) {
         let module = self.module;
         let data = &module.ops[op];
         let &[cond, body] = data.regions.as_slice() else { return };
@@ -447,9 +455,11 @@ impl<'m> Flow<'m> {
         if (in_cond.len(), in_body.len(), data.results.len()) != (carried, carried, carried) {
             return;
         }
+        // Arguments begin as coarse as what goes in, and each trip only makes them finer: the first trip that changes
+        // nothing is the last.
         let first = self.begun.insert(op);
         for (i, &operand) in data.operands.iter().enumerate() {
-            self.carry(operand, &[in_cond[i], in_body[i]], first);
+            self.join_carried(operand, &[in_cond[i], in_body[i]], first);
         }
         let mut goes_on = control;
         loop {
@@ -462,22 +472,23 @@ impl<'m> Flow<'m> {
             let next = self.returned(body).to_vec();
             let mut changed = goes_on != before;
             for (i, &value) in next.iter().enumerate().take(carried) {
-                changed |= self.carry(value, &[in_cond[i], in_body[i]], false);
+                changed |= self.join_carried(value, &[in_cond[i], in_body[i]], false);
             }
             if !changed {
                 break;
             }
         }
-        // Devices that leave at different times leave with different values.
+        // Temporal divergence: devices that leave after different numbers of trips leave with different values, though in
+        // each trip all those that are in it agree.
         for (i, &result) in data.results.iter().enumerate() {
             let last = self.of[in_body[i]];
             self.of[result] = self.agreements.refine(last, goes_on);
         }
     }
 
-    /// `value` becomes the arguments `args`, beside what they were before unless this is the first time; whether that
-    /// changes what is said of them.
-    fn carry(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
+    /// Joins `value` into the arguments `args` of a loop, which stay what they were before too unless this is the `first` time.
+    /// Returns whether that changes what is known of them.
+    fn join_carried(&mut self, value: ValueId, args: &[ValueId], first: bool) -> bool {
         let mut changed = false;
         for &arg in args {
             let known = match (self.known.get(&value), first) {

@@ -46,7 +46,7 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     if tensor.is_token != matches!(module.types.get(ty), Type::Token) {
         return Some(format!("it is {}", module.types.display(ty)));
     }
-    // Of a quantized tensor the interface knows the integers that are stored.
+    // For a quantized tensor the interface has the integers that are stored.
     let local = module.types.stored(ty)?;
     if local.dtype != global.dtype || local.shape != *local_shape {
         return Some(format!("a device has {local}, which the interface does not say of {global}"));

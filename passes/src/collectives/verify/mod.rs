@@ -60,7 +60,7 @@ pub fn verify_collectives(
     if let Some(interface) = interface {
         interface::check(module, func, interface, devices, &mut errors);
     }
-    // Who meets whom means nothing while groups are wrong.
+    // Convergence of wrong groups means nothing.
     if errors.is_empty() {
         convergence::check(module, func, interface, devices, &mut errors);
     }

@@ -29,17 +29,19 @@ fn sharding_of(module: &Module, value: ValueId) -> Option<&TensorSharding> {
     if let Some(op) = module.def_op(value)
         && let OpKind::MeshCollective(collective) = &module.ops[op].kind
     {
-        // In a program that was read from text it stands nowhere else.
+        // The result of a collective in a program that was read from text has no sharding of its own.
         return Some(module.shardings.get(collective.out));
     }
     module.shardings.sharding_of(value)
 }
 
-/// The sharding of a value that is pending.
+/// Returns the sharding of a value if it is a pending sum.
 fn pending(module: &Module, value: ValueId) -> Option<&TensorSharding> {
     sharding_of(module, value).filter(|s| !s.unreduced.is_empty())
 }
 
+/// Returns what is wrong with an operation, as a sentence; `None` if nothing is. This is linearity: an operation `f` may be
+/// done on addends where `f(a + b) = f(a) + f(b)`, in the operands that are pending.
 fn fault(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
     let name = data.kind.title();
@@ -91,6 +93,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
             (Passes::Alike(start, end), None) if i >= start && i < end && !neutral() => {
                 return Some(format!("operand {i} of {name} is whole, operand {first} pending"));
             }
+            // A product is linear in either operand, but not in both: `(a + b)(c + d)` has cross terms.
             (Passes::Either, Some(_)) if i != first => {
                 return Some(format!("operands {first} and {i} of {name} are both pending sums"));
             }
@@ -100,7 +103,7 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     None
 }
 
-/// The first place in which two lists of values are not pending alike.
+/// Returns the first place in which two lists of values are not pending alike.
 fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     a.iter().zip(b).position(|(&a, &b)| match (pending(module, a), pending(module, b)) {
         (Some(a), Some(b)) => a.unreduced != b.unreduced || a.reduction != b.reduction,
@@ -109,10 +112,11 @@ fn differs(module: &Module, a: &[ValueId], b: &[ValueId]) -> Option<usize> {
     })
 }
 
-/// What is wrong with the pending results of an operation whose operands are whole.
+/// Returns what is wrong with the pending results of an operation whose operands are whole: a sum over devices is pending
+/// only along axes that split an operand.
 fn made(module: &Module, op: OpId) -> Option<String> {
     let data = &module.ops[op];
-    // One device draws, the others add nothing.
+    // `rng`: one device draws, the others add nothing.
     if matches!(data.kind, OpKind::Rng(_)) {
         return None;
     }
@@ -149,7 +153,7 @@ fn is_splat(module: &Module, value: ValueId) -> bool {
     module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
 }
 
-/// What is wrong if a result is whole although an operand is pending as `from`.
+/// Returns what is wrong if a result is whole although an operand is pending as `from`.
 fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     let data = &module.ops[op];
     for (i, &result) in data.results.iter().enumerate() {
@@ -165,7 +169,7 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     None
 }
 
-/// What is wrong with a collective that completes sums.
+/// Returns what is wrong with a collective that completes sums.
 fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<String> {
     let (&[operand], &[result]) = (module.ops[op].operands.as_slice(), module.ops[op].results.as_slice())
     else {
@@ -208,7 +212,7 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
     None
 }
 
-/// Which operands of an operation may be pending, so that the result of the sums is the sum of the results.
+/// Which operands of an operation may be pending, so that its result on the sums is the sum of its results on the addends.
 #[derive(Clone, Copy)]
 enum Passes {
     /// Those from one to before another, all of them alike; one that changes nothing may be whole. The rest is whole.

@@ -1,4 +1,4 @@
-//! Which annotations speak first.
+//! The choice of a propagation strategy: which annotations are seen first.
 //!
 //! Where the parameters and the batch of a program are split along one axis (FSDP, ZeRO), both want the
 //! activations: the batch splits their batch dimension, the parameters their features. Factor propagation knows
@@ -24,11 +24,11 @@ pub enum Strategy {
     /// All at once, or as the program's own priorities say.
     #[default]
     AsAnnotated,
-    /// Those of the batch, then those of parameters and the state of the optimiser.
+    /// Annotations of the batch first, then those of parameters and the state of the optimizer.
     BatchFirst,
 }
 
-/// The strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
+/// Returns the strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
 /// an axis and the program sets no priorities itself.
 #[must_use]
 pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
@@ -39,18 +39,20 @@ pub fn strategies(module: &Module, func: FuncId) -> Vec<Strategy> {
     out
 }
 
-/// The arguments that speak first by [`Strategy::BatchFirst`], by number; none where it makes no difference.
+/// Returns the arguments whose annotations [`Strategy::BatchFirst`] sees first, by number; none where it makes no difference.
 fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     let Some(body) = module.funcs[func].body else { return BTreeSet::new() };
     let args = &module.regions[body].args;
     let mut axes = [BTreeSet::new(), BTreeSet::new()];
     for (i, &arg) in args.iter().enumerate() {
         let Some(sharding) = module.shardings.sharding_of(arg) else { continue };
+        // Who writes priorities has decided already, and a second set would fight the first.
         if sharding.dims.iter().any(|d| d.priority.is_some()) {
             return BTreeSet::new();
         }
         axes[usize::from(is_updated(module, func, i))].extend(sharding.split_axes().map(|a| a.axis));
     }
+    // FSDP in a training step: one axis splits arguments of both kinds.
     if !axes[0].is_disjoint(&axes[1]) {
         return (0..args.len()).filter(|&i| !is_updated(module, func, i)).collect();
     }
@@ -62,7 +64,7 @@ fn batch(module: &Module, func: FuncId) -> BTreeSet<usize> {
     }
 }
 
-/// How an axis meets a class of dimensions.
+/// The claim of an axis on a class of dimensions.
 #[derive(Default)]
 struct Claim {
     /// The arguments that it splits there.
@@ -71,7 +73,8 @@ struct Claim {
     reach: usize,
 }
 
-/// As [`batch`], from the dimensions that compete for an axis within some value.
+/// Returns the arguments of the batch, by number, from the dimensions that compete for an axis within some value; none where
+/// the classes do not tell.
 fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet<usize> {
     let Some(classes) = DimensionClasses::of_func(module, func) else { return BTreeSet::new() };
     let mut claims: BTreeMap<(u16, u32), Claim> = BTreeMap::new();
@@ -85,9 +88,11 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
             }
         }
     }
+    // Two classes compete where a value has a dimension of each and one axis is asked for by both: only one can have it.
     let mut compete: BTreeSet<(u16, u32)> = BTreeSet::new();
     for dims in classes.of_values() {
         for (d, &class) in dims.iter().enumerate() {
+            // A value counts once for a class, though attention scores have the sequence twice.
             if dims[..d].contains(&class) {
                 continue;
             }
@@ -104,17 +109,18 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
     let mut first: BTreeMap<u16, &Claim> = BTreeMap::new();
     for (key, claim) in claims.iter().filter(|(key, _)| compete.contains(key)) {
         let best = first.entry(key.0).or_insert(claim);
+        // The mean reach of an argument, without division. Features reach as far as the batch does, but by way of many weights.
         if claim.reach * best.args.len() > best.reach * claim.args.len() {
             *best = claim;
         }
     }
     let first: BTreeSet<usize> = first.values().flat_map(|claim| claim.args.iter().copied()).collect();
-    // Where all of them are of the batch nobody comes later.
+    // Where all of them are of the batch, the second strategy is the first.
     let others = claims.values().flat_map(|claim| &claim.args).any(|i| !first.contains(i));
     if others { first } else { BTreeSet::new() }
 }
 
-/// Whether argument `i` gives its memory to a result.
+/// Whether argument `i` is donated, as `jax.jit` marks what a training step updates in place.
 pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
     module.funcs[func]
         .arg_attrs
@@ -127,6 +133,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
     let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return };
     let first = batch(module, func);
     let args = module.regions[body].args.clone();
+    // An update and what it updates share memory, so they must be sharded alike: their annotations come in one round.
     let mut results = BTreeSet::new();
     for (i, &arg) in args.iter().enumerate() {
         if first.contains(&i) {
@@ -151,7 +158,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
     }
 }
 
-/// The same sharding, seen in the second round.
+/// Returns the sharding with priority 1: propagation sees it in its second round. Dimensions without axes ask for nothing.
 fn later(module: &mut Module, id: ShardingId) -> ShardingId {
     let mut sharding = module.shardings.get(id).clone();
     for dim in sharding.dims.iter_mut().filter(|d| !d.axes.is_empty()) {
@@ -160,7 +167,7 @@ fn later(module: &mut Module, id: ShardingId) -> ShardingId {
     module.shardings.intern(sharding)
 }
 
-/// What a partitioned program costs beside another partition of the same program: the bytes that a device sends,
+/// Returns what a partitioned program costs beside another partition of the same program: the bytes that a device sends,
 /// a constant for each collective, and what touching all its temporaries once takes. Collectives that clean-up combined
 /// count one by one: that starts are saved is no reason to send more.
 #[must_use]
@@ -172,7 +179,7 @@ pub fn cost(module: &Module, func: FuncId, cleaned: &CleanReport) -> u64 {
     summarize(module).iter().map(of).fold(combined.saturating_add(memory), u64::saturating_add)
 }
 
-/// The bytes that a device sends in one run of a partitioned program.
+/// Returns the bytes that a device sends in one run of a partitioned program.
 #[must_use]
 pub fn bytes_sent(module: &Module) -> u64 {
     summarize(module).iter().map(|kind| kind.bytes_in_run).fold(0, u64::saturating_add)

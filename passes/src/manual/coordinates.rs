@@ -7,63 +7,69 @@ use shardc_ir::{AxisRef, ManualSpec, Mesh, TensorSharding};
 use super::Scope;
 use super::groups::positions;
 
-/// One lane for each coordinate along the manual axes. Free axes have none: along them the body is one program.
+/// The coordinates along the manual axes, numbered row-major. Free axes have none: along them the body is one program.
 #[derive(Clone, Debug)]
-pub(super) struct Lanes {
+pub(super) struct ManualCoordinates {
     pub(super) mesh: Mesh,
     pub(super) scope: Scope,
-    /// A position in the mesh for each lane: that with the first free coordinate.
-    places: Vec<usize>,
+    /// A position in the mesh for each coordinate: that with the first free coordinate.
+    representatives: Vec<usize>,
 }
 
-impl Lanes {
-    pub(super) fn new(mesh: Mesh, scope: Scope) -> Lanes {
+impl ManualCoordinates {
+    pub(super) fn new(mesh: Mesh, scope: Scope) -> ManualCoordinates {
         let count = usize::try_from(mesh.axes_size(&scope.axes)).unwrap_or(1);
-        let mut places = vec![usize::MAX; count];
+        let mut representatives = vec![usize::MAX; count];
         for position in 0..mesh.num_devices() {
-            let lane = mesh.linear_coordinate(position, &scope.axes) as usize;
-            if let Some(place) = places.get_mut(lane) {
+            let coordinate = mesh.linear_coordinate(position, &scope.axes) as usize;
+            if let Some(place) = representatives.get_mut(coordinate) {
                 *place = position.min(*place);
             }
         }
-        Lanes { mesh, scope, places }
+        ManualCoordinates { mesh, scope, representatives }
     }
 
-    /// The lanes of the body of a computation that stands in these; those of one lane follow each other.
-    pub(super) fn enter(&self, spec: &ManualSpec) -> Lanes {
-        Lanes::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
+    /// Returns the coordinates of the body of a computation that is nested in these; those of one outer coordinate follow
+    /// each other, since inner axes are minor.
+    pub(super) fn enter(&self, spec: &ManualSpec) -> ManualCoordinates {
+        ManualCoordinates::new(self.mesh.clone(), self.scope.enter(&self.mesh, spec))
     }
 
     pub(super) fn count(&self) -> usize {
-        self.places.len()
+        self.representatives.len()
     }
 
-    /// The number of the device that stands for a lane.
-    pub(super) fn device(&self, lane: usize) -> i64 {
-        self.mesh.device_at(self.places[lane])
+    /// Returns the number of the device that stands for a coordinate.
+    pub(super) fn device(&self, coordinate: usize) -> i64 {
+        self.mesh.device_at(self.representatives[coordinate])
     }
 
-    /// Which block of each dimension a lane has at a boundary, by the axes in it that are manual inside.
-    pub(super) fn block(&self, lane: usize, sharding: &TensorSharding) -> Vec<i64> {
-        sharding.dims.iter().map(|dim| self.coordinate(lane, &dim.axes)).collect()
+    /// Returns which block of each dimension a coordinate has at a boundary, by the axes in it that are manual inside.
+    pub(super) fn block(&self, coordinate: usize, sharding: &TensorSharding) -> Vec<i64> {
+        sharding.dims.iter().map(|dim| self.index_along(coordinate, &dim.axes)).collect()
     }
 
-    /// The coordinate of a lane along those of `axes` that are manual.
-    pub(super) fn coordinate(&self, lane: usize, axes: &[AxisRef]) -> i64 {
+    /// Returns the index of a coordinate along those of `axes` that are manual.
+    pub(super) fn index_along(&self, coordinate: usize, axes: &[AxisRef]) -> i64 {
         let manual: Vec<AxisRef> =
             axes.iter().copied().filter(|a| self.scope.axes.iter().any(|m| m.axis == a.axis)).collect();
-        self.mesh.linear_coordinate(self.places[lane], &manual)
+        self.mesh.linear_coordinate(self.representatives[coordinate], &manual)
     }
 
-    /// The lanes of each group of devices, once for all free coordinates.
+    /// Returns the coordinates of each group of devices. Groups repeat for each free coordinate; only that which stands for
+    /// all of them is taken.
     pub(super) fn groups(&self, groups: &[Vec<i64>]) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);
-        let lanes: BTreeMap<usize, usize> =
-            self.places.iter().enumerate().map(|(lane, &position)| (position, lane)).collect();
-        let lane_of = |&device: &i64| {
+        let by_position: BTreeMap<usize, usize> = self
+            .representatives
+            .iter()
+            .enumerate()
+            .map(|(coordinate, &position)| (position, coordinate))
+            .collect();
+        let coordinate_of = |&device: &i64| {
             let position = positions.get(usize::try_from(device).ok()?)?;
-            lanes.get(position).copied()
+            by_position.get(position).copied()
         };
-        groups.iter().filter_map(|group| group.iter().map(lane_of).collect()).collect()
+        groups.iter().filter_map(|group| group.iter().map(coordinate_of).collect()).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Who meets whom in a collective of the program.
+//! The replica groups of collectives that the program itself has: which devices take part together.
 //!
 //! The program is one of many partitions and one replica, as `jax.shard_map` writes it: the partitions are the devices of
 //! the mesh, and what its collectives name. What comes out names devices, each group in the order in which they take
@@ -10,7 +10,8 @@ use shardc_ir::{CollectiveSpec, Diagnostic, Mesh, Module, OpId, OpKind};
 
 use super::Scope;
 
-/// The groups (pairs of source and target, for a permute) of the collective `op` in the body of a manual computation.
+/// Returns the groups (pairs of source and target, for a permute) of the collective `op` in the body of a manual
+/// computation.
 ///
 /// # Errors
 /// The groups are not ones of devices of the mesh, leave some of them out, or mix devices that the scope does not tell
@@ -75,7 +76,9 @@ pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
     matches!(kind, OpKind::AllReduce(_) | OpKind::AllGather { .. } | OpKind::ReduceScatter { .. })
 }
 
-/// The groups with what is left out filled in.
+/// Returns the groups of device numbers, with what the attributes leave out filled in: StableHLO reads them in one of four
+/// ways (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), by channel and
+/// `use_global_device_ids`.
 pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i64>> {
     let all = || (0..mesh.num_devices() as i64).collect::<Vec<i64>>();
     let is_permute = matches!(kind, OpKind::CollectivePermute(_));
@@ -83,6 +86,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
         spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids(kind));
     // There is one replica, so that other numbers can only be meant for partitions.
     if (names_partitions && !spec.groups.is_empty()) || spec.groups.iter().flatten().any(|&id| id > 0) {
+        // -1 fills groups up to one length.
         let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
@@ -99,7 +103,7 @@ pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -
     }
 }
 
-/// Whether devices meet only where they agree along the free axes, and meet alike at each of the free coordinates.
+/// Whether groups lie within one free coordinate each, and are the same at every free coordinate.
 /// Otherwise a value that is whole along a free axis would not be the same on all of its devices.
 fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &[Vec<i64>]) -> bool {
     let free = scope.free_axes(mesh);
@@ -124,7 +128,7 @@ fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &[Vec<i64>]) -
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
 }
 
-/// The position in the mesh of each device.
+/// Returns the position in the mesh of each device.
 pub(super) fn positions(mesh: &Mesh) -> Vec<usize> {
     let mut positions = vec![0; mesh.num_devices()];
     for position in 0..mesh.num_devices() {

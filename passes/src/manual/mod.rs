@@ -25,7 +25,7 @@ pub(crate) use device_order::renamed;
 pub(crate) use groups::{device_groups, takes_global_ids};
 pub use unroll::unroll_manual;
 
-/// The mesh of a manual computation: that of its shardings, which all name the same devices. `None` where it takes and
+/// Returns the mesh of a manual computation: that of its shardings, which all name the same devices. `None` where it takes and
 /// returns nothing.
 pub(crate) fn mesh_of(module: &Module, spec: &ManualSpec) -> Option<MeshId> {
     let meshes =
@@ -41,7 +41,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The scope of the body of a computation in this scope.
+    /// Returns the scope of the body of a computation in this scope.
     pub(crate) fn enter(&self, mesh: &Mesh, spec: &ManualSpec) -> Scope {
         let mut axes = self.axes.clone();
         for axis in &spec.manual_axes {
@@ -55,7 +55,7 @@ impl Scope {
         Scope { axes }
     }
 
-    /// The axes that are not manual.
+    /// Returns the axes that are not manual; axes of size one are left out.
     pub(crate) fn free_axes(&self, mesh: &Mesh) -> AxisList {
         mesh.all_axes().into_iter().filter(|a| !mesh.is_trivial(*a) && !self.axes.contains(a)).collect()
     }

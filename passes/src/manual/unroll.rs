@@ -1,9 +1,9 @@
 //! What a manual computation means, as a program for one device.
 //!
-//! The body is written out once for each manual coordinate (a lane), on that coordinate's slices of the operands; a
-//! collective becomes arithmetic between the values of its lanes, and the results are put together again. Nothing here is
-//! shared with the way in which partitioning does it: this is the reference that partitioned programs are compared with.
-//! It grows with the number of lanes, so it is for tests only.
+//! The body is written out once for each manual coordinate, on that coordinate's slices of the operands; a
+//! collective becomes arithmetic between the values of its coordinates, and the results are put together again. Nothing here
+//! is shared with the way in which partitioning does it: this is the reference that partitioned programs are compared with.
+//! It grows with the number of coordinates, so it is for tests only.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use shardc_ir::{
     ValueMap, clone_op,
 };
 
-use super::coordinates::Lanes;
+use super::coordinates::ManualCoordinates;
 use super::{Scope, device_groups, is_manual_op, mesh_of};
 use crate::analysis::reducer::reduction_of;
 
@@ -79,10 +79,10 @@ impl Unroll<'_, '_> {
                     }
                 }
                 OpKind::ManualComputation(_) => self.manual(op, maps)?,
-                OpKind::While if self.lanes_meet(op) => self.while_loop(op, maps)?,
-                OpKind::Case | OpKind::If if self.lanes_meet(op) => self.branches(op, maps)?,
-                kind if is_manual_op(kind) => self.meet(op, maps)?,
-                // One is enough for all lanes.
+                OpKind::While if self.has_collectives(op) => self.while_loop(op, maps)?,
+                OpKind::Case | OpKind::If if self.has_collectives(op) => self.branches(op, maps)?,
+                kind if is_manual_op(kind) => self.collective(op, maps)?,
+                // One is enough for all coordinates.
                 OpKind::Constant(_) | OpKind::Iota { .. } => {
                     let result = self.rw.module.ops[op].results[0];
                     let Some((first, rest)) = maps.split_first_mut() else { continue };
@@ -111,6 +111,7 @@ impl Unroll<'_, '_> {
             .any(|k| is_manual_op(k) || matches!(k, OpKind::ManualComputation(_)))
     }
 
+    /// Unrolls a manual computation, which may be nested in another one.
     fn manual(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let (OpKind::ManualComputation(spec), &[body]) =
             (&self.rw.module.ops[op].kind, self.rw.module.ops[op].regions.as_slice())
@@ -140,15 +141,15 @@ impl Unroll<'_, '_> {
         for (i, &result) in self.rw.module.ops[op].results.clone().iter().enumerate() {
             for (outer, map) in maps.iter_mut().enumerate() {
                 let own = outer * inner..(outer + 1) * inner;
-                let parts = own.map(|lane| (lane, returned[lane][i]));
-                let whole = self.together(&lanes, parts, spec.out_shardings[i])?;
+                let parts = own.map(|coordinate| (coordinate, returned[coordinate][i]));
+                let whole = self.assemble(&coordinates, parts, spec.out_shardings[i])?;
                 map.insert(result, whole);
             }
         }
         Ok(())
     }
 
-    /// The block of `whole` with this place in each dimension, as large as `ty`.
+    /// Returns the block of `whole` with this index in each dimension, as large as `ty`.
     fn block(&mut self, whole: ValueId, ty: TypeId, block: &[i64]) -> Res<ValueId> {
         if self.rw.module.values[whole].ty == ty {
             return Ok(whole);
@@ -170,18 +171,19 @@ impl Unroll<'_, '_> {
         self.emit(OpKind::Slice(Box::new(spec)), &[whole], ty)
     }
 
-    /// The whole of what lanes have blocks of. Lanes that have the same block have the same values.
-    fn together(
+    /// Returns the whole of what coordinates have blocks of. Those that have one block have equal values, of which the first
+    /// is taken: that they are equal is the program's promise.
+    fn assemble(
         &mut self,
-        lanes: &Lanes,
+        coordinates: &ManualCoordinates,
         parts: impl Iterator<Item = (usize, ValueId)>,
         sharding: ShardingId,
     ) -> Res<ValueId> {
         let sharding = self.rw.module.shardings.get(sharding).clone();
         let mut blocks = BTreeMap::<Vec<i64>, ValueId>::new();
-        for (lane, part) in parts {
-            let mut place = lanes.block(lane, &sharding);
-            place.push(lanes.coordinate(lane, &sharding.unreduced));
+        for (coordinate, part) in parts {
+            let mut place = coordinates.block(coordinate, &sharding);
+            place.push(coordinates.index_along(coordinate, &sharding.unreduced));
             blocks.entry(place).or_insert(part);
         }
         let addends = grouped(blocks);
@@ -246,11 +248,11 @@ impl Unroll<'_, '_> {
             let part = self.tensor(result)?;
             let mut taken: Vec<Option<ValueId>> = vec![None; given.len()];
             for group in &groups {
-                let values: Vec<ValueId> = group.iter().map(|&lane| given[lane]).collect();
-                self.meet_in(op, &kind, &values, &part, |member, value| taken[group[member]] = Some(value))?;
+                let values: Vec<ValueId> = group.iter().map(|&coordinate| given[coordinate]).collect();
+                self.exchange(op, &kind, &values, &part, |member, value| taken[group[member]] = Some(value))?;
             }
             for (map, value) in maps.iter_mut().zip(taken) {
-                // Whom nobody sends anything gets zeros.
+                // A target that no pair names gets zeros, as `collective_permute` and `collective_broadcast` say.
                 let value = match value {
                     Some(value) => value,
                     None => {
@@ -264,8 +266,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// What the members of one group (or pair) get of `values`, what they gave.
-    fn meet_in(
+    /// Computes what the members of one group (or pair) get from `values`, their operands; `take` is given each.
+    fn exchange(
         &mut self,
         op: OpId,
         kind: &OpKind,
@@ -324,7 +326,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// A loop in which lanes meet: all go round until the last is done, and those that are done keep what they have.
+    /// Unrolls a loop with collectives inside: all coordinates run until the last is done, and those that are done keep what
+    /// they have, as lanes of a GPU's warp do.
     fn while_loop(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let &[cond, body] = data.regions.as_slice() else { return Err(self.refuse("a loop without a body")) };
@@ -350,7 +353,7 @@ impl Unroll<'_, '_> {
         let returned = self.region(body, &mut inner_maps)?;
         let args = self.rw.module.regions[new_body].args.clone();
         let mut next = Vec::with_capacity(args.len());
-        for (lane, values) in returned.iter().enumerate() {
+        for (coordinate, values) in returned.iter().enumerate() {
             for (i, &value) in values.iter().enumerate() {
                 next.push(self.select(running[lane], value, args[lane * types.len() + i])?);
             }
@@ -368,8 +371,8 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    /// Whether each lane goes round once more, by the condition `cond` on the arguments of `region`.
-    fn running(
+    /// Returns whether each coordinate makes another trip, by the condition `cond` on the arguments of `region`.
+    fn predicates(
         &mut self,
         cond: RegionId,
         region: RegionId,
@@ -386,7 +389,7 @@ impl Unroll<'_, '_> {
             .ok_or_else(|| self.refuse("a loop without a condition"))
     }
 
-    /// `maps` in which the `n` arguments of `old` are, in each lane, its share of the arguments of `new`.
+    /// Returns `maps` in which the `n` arguments of `old` are, at each coordinate, its share of the arguments of `new`.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
         for (lane, map) in maps.iter_mut().enumerate() {
@@ -402,7 +405,8 @@ impl Unroll<'_, '_> {
         self.rw.insert(ret);
     }
 
-    /// Branches in which lanes meet: all are gone through, and each lane takes what its own gives.
+    /// Unrolls branches with collectives inside: all are computed, and each coordinate selects what its own returns. Nothing is
+    /// lost by that: the reference may compute more than the program.
     fn branches(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let data = self.rw.module.ops[op].clone();
         let mut given = Vec::with_capacity(data.regions.len());
@@ -414,8 +418,9 @@ impl Unroll<'_, '_> {
         for (lane, map) in maps.iter_mut().enumerate() {
             let index = map.get(data.operands[0]);
             for (i, &result) in data.results.iter().enumerate() {
+                // `case` takes the last branch for every index that is out of range.
                 let Some((last, others)) = given.split_last() else { continue };
-                let mut value = last[lane][i];
+                let mut value = last[coordinate][i];
                 for (branch, given) in others.iter().enumerate() {
                     let taken = match data.kind {
                         OpKind::Case => {
@@ -427,7 +432,7 @@ impl Unroll<'_, '_> {
                         }
                         _ => index,
                     };
-                    value = self.select(taken, given[lane][i], value)?;
+                    value = self.select(taken, given[coordinate][i], value)?;
                 }
                 map.insert(result, value);
             }
@@ -458,7 +463,7 @@ impl Unroll<'_, '_> {
     }
 }
 
-/// Values by all of their place but the last coordinate, in the order of that one.
+/// Groups values by all of their block index but its last component, in the order of that component.
 fn grouped(values: BTreeMap<Vec<i64>, ValueId>) -> BTreeMap<Vec<i64>, Vec<ValueId>> {
     let mut groups = BTreeMap::<Vec<i64>, Vec<ValueId>>::new();
     for (mut place, value) in values {

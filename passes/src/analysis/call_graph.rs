@@ -1,14 +1,14 @@
-//! The call graph, in the order in which MLIR goes through it.
+//! The call graph, in the order in which MLIR visits it.
 
 use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind};
 
-/// Where a copy of a function has the name of what it was copied from.
+/// The attribute with which a copy of a function names its original.
 pub(crate) const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 
 /// The attribute of a function or a call that says which thread of the host runs it.
 pub(crate) const EXECUTION_THREAD: &str = "execution_thread";
 
-/// The calls in each function, in order.
+/// Returns the calls in a function, in order.
 pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     let mut ops = module.walk(body);
@@ -16,13 +16,13 @@ pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     ops
 }
 
-/// The function that a call names, if it is one that the module holds and not keeps as text.
+/// Returns the function that a call names, if the module holds it and does not only keep it as text.
 pub(crate) fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return None };
     module.func_names.get(callee).copied()
 }
 
-/// The functions that have bodies, each after those that it calls: depth first through the calls, from each function
+/// Returns the functions that have bodies, each after those that it calls: a post-order of the call graph, from each function
 /// in turn. Backwards, that is MLIR's reverse post-order.
 pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
     let mut order = Vec::new();
@@ -38,7 +38,8 @@ pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
         if !seen.insert(root) {
             continue;
         }
-        // Each with the functions that it calls and that were not looked at yet, the next one last.
+        // Not recursive, since calls may be nested as deep as a program is long. Each entry has the callees that were not
+        // looked at yet, the next one last.
         let mut stack = vec![(root, callees(root))];
         while let Some((func, open)) = stack.last_mut() {
             match open.pop() {
@@ -54,7 +55,7 @@ pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
     order
 }
 
-/// The name of a function, or of the one that it is a copy of.
+/// Returns the name of a function, or of the one that it is a copy of.
 pub(crate) fn original_name(func: &Func) -> &str {
     match func.attrs.get(ORIGINAL_FUNC_NAME) {
         Some(Attr::Str(name)) => name,

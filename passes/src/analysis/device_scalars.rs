@@ -1,4 +1,4 @@
-//! Single integers that are computed from the number of a device: known for each device.
+//! Constant folding of single integers that are computed from the number of a device, once for each device.
 
 use shardc_ir::{
     BinaryOp, CompareDirection, DType, DTypeClass, Dense, Module, OpId, OpKind, UnaryOp, ValueId,
@@ -7,7 +7,7 @@ use shardc_ir::{
 /// One integer for each device.
 pub(crate) type PerDevice = std::rc::Rc<[i64]>;
 
-/// What the result of `op` is on each device, where its operands are constants or `known`, and at least one of them
+/// Returns what the result of `op` is on each device, where its operands are constants or `known`, and at least one of them
 /// is `known`.
 pub(crate) fn evaluate(
     module: &Module,
@@ -55,7 +55,7 @@ pub(crate) fn evaluate(
             let (pred, yes, no) = (operand(0)?, operand(1)?, operand(2)?);
             each(&|d| Some(if pred[d] != 0 { yes[d] } else { no[d] }))
         }
-        // A table with an entry for each device.
+        // A table with an entry for each device; indices are clamped as `dynamic_slice` does.
         OpKind::DynamicSlice { .. } if data.operands.len() == 2 => {
             let table = elements(module, data.operands[0])?;
             let last = table.len().checked_sub(1)? as i64;
@@ -67,11 +67,11 @@ pub(crate) fn evaluate(
 }
 
 fn is_integer(dtype: DType) -> bool {
-    // Of 64 bits without sign not all are numbers here.
+    // Not all unsigned integers of 64 bits fit `i64`, in which everything is computed.
     dtype == DType::I1 || dtype.is_integer() && dtype != DType::UI64
 }
 
-/// A constant of one element, or of equal elements.
+/// Returns the element of a constant of one element, or of equal elements.
 pub(super) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) {
@@ -86,7 +86,7 @@ pub(super) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     }
 }
 
-/// The elements of a constant of one dimension.
+/// Returns the elements of a constant of one dimension.
 fn elements(module: &Module, value: ValueId) -> Option<Vec<i64>> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) || ty.rank() != 1 {
@@ -110,7 +110,7 @@ fn integer(bytes: &[u8], dtype: DType) -> i64 {
     wrap(i64::from_le_bytes(whole), dtype)
 }
 
-/// What is left of `n` in the bits of a type.
+/// Wraps `n` to the bits of a type, sign-extended if it is signed.
 fn wrap(n: i64, dtype: DType) -> i64 {
     let bits = dtype.bits();
     if bits >= 64 {

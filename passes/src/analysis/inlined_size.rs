@@ -1,4 +1,4 @@
-//! How many operations a program has once its calls are inlined, counted before anything is copied.
+//! The number of operations that a program has once its calls are inlined, counted before anything is copied.
 //!
 //! Two calls in each of forty functions, of which each calls the next, stand for a million million operations.
 
@@ -21,7 +21,7 @@ pub(crate) fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Di
             let callee = match &module.ops[op].kind {
                 OpKind::Call { callee } => callee,
                 OpKind::Composite(spec) => &spec.decomposition,
-                // Of what is inlined no return is left.
+                // Inlining leaves no return of what it inlines.
                 OpKind::Return => continue,
                 _ => {
                     size = size.saturating_add(1);

@@ -1,10 +1,10 @@
-//! What a reducer region computes, and the value that it leaves unchanged.
+//! Recognizing reducer regions, and the identities of reductions.
 
 use half::{bf16, f16};
 use shardc_ir::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 use smallvec::SmallVec;
 
-/// The reduction that `region` does to each of its `n` pairs of arguments (the first `n` with the other `n`), if it
+/// Returns the reduction that `region` does to each of its `n` pairs of arguments (the first `n` with the other `n`), if it
 /// is the same single operation for all.
 #[must_use]
 pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<ReductionKind> {
@@ -31,7 +31,7 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
     ReductionKind::from_op(found?)
 }
 
-/// The reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
+/// Returns the reduction that the region of `op` does, if collectives can do it too: XLA's back ends combine bits of
 /// different devices only where they are truth values, and have no exclusive or.
 #[must_use]
 pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> {
@@ -47,7 +47,7 @@ pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> 
     possible.then_some(kind)
 }
 
-/// A new region that combines two elements.
+/// Adds a region that combines two elements.
 pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> RegionId {
     let ty = module.types.tensor(&[], dtype);
     let region = module.add_region(&[ty, ty]);
@@ -59,7 +59,7 @@ pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) ->
     region
 }
 
-/// The element that `kind` leaves others unchanged with, little-endian; `None` for types that it is not
+/// Returns the identity of a reduction as an element, little-endian; `None` for types that the reduction is not
 /// defined on or that shardc cannot encode.
 #[must_use]
 pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
@@ -77,7 +77,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
-/// `value` as an element of type `dtype`, little-endian.
+/// Encodes `value` as an element of type `dtype`, little-endian.
 #[must_use]
 pub fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     Some(match dtype {
@@ -94,7 +94,7 @@ pub fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     })
 }
 
-/// The largest or smallest element of a type; infinities where there are some.
+/// Returns the largest or smallest element of a type; infinities where there are some.
 fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     match dtype.class() {
         DTypeClass::Float => encode(dtype, if largest { f64::INFINITY } else { f64::NEG_INFINITY }),
@@ -119,6 +119,7 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     let Some(op) = module.def_op(value) else { return false };
     match &module.ops[op].kind {
         OpKind::Constant(Dense::Splat(bytes)) => {
+            // `-0.0 + x` is `x` for every `x`, while `0.0 + -0.0` is `0.0`; programs start sums from either.
             let negative_zero = kind == ReductionKind::Add && encode(ty.dtype, -0.0).as_ref() == Some(bytes);
             identity(kind, ty.dtype).as_ref() == Some(bytes) || negative_zero
         }
@@ -127,7 +128,7 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
     }
 }
 
-/// Whether it makes no difference how often the initial values of `op` count, a `reduce_window` or the like. Around its
+/// Whether it makes no difference how often the initial values of `op`, a `reduce_window` or the like, count. Around its
 /// operands the specification pads with them, while XLA's back ends pass over what is outside.
 pub(crate) fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];

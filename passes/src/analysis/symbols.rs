@@ -1,4 +1,4 @@
-//! Names of what a module defines: who uses them, and new ones that collide with none.
+//! Symbols of a module: who refers to them, and fresh ones that collide with none.
 //!
 //! New names are those that MLIR's symbol tables would give, so that what is printed can be compared.
 
@@ -15,7 +15,7 @@ pub(crate) struct FreshNames {
 }
 
 impl FreshNames {
-    /// `wanted` if it is free, else `wanted_N`.
+    /// Returns `wanted` if it is free, else `wanted_N`.
     pub(crate) fn make(&mut self, module: &Module, wanted: &str) -> String {
         if !is_taken(module, wanted) {
             return wanted.to_owned();
@@ -39,7 +39,7 @@ fn is_taken(module: &Module, name: &str) -> bool {
 /// Drops functions that no public function, nor `entry`, nor anything kept as text names, directly or through others.
 pub(crate) fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut used: HashSet<FuncId> = HashSet::new();
-    let mut named = Names::default();
+    let mut named = SymbolUses::default();
     for kept in &module.kept {
         named.text(&kept.text);
     }
@@ -60,11 +60,11 @@ pub(crate) fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     }
 }
 
-/// Names that something refers to.
+/// Symbols that something refers to.
 #[derive(Debug, Default)]
-struct Names(HashSet<String>);
+struct SymbolUses(HashSet<String>);
 
-impl Names {
+impl SymbolUses {
     fn body(&mut self, module: &Module, body: RegionId) {
         for op in module.walk(body) {
             let op = &module.ops[op];
@@ -104,6 +104,7 @@ impl Names {
 
     fn text(&mut self, text: &str) {
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '-');
+        // Text that is kept is not parsed, so anything that may be a symbol counts as a use: a function too many is kept.
         for part in text.split('@').skip(1) {
             let part = part.strip_prefix('"').unwrap_or(part);
             let end = part.find(|c| !is_name(c)).unwrap_or(part.len());

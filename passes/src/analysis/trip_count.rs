@@ -1,4 +1,4 @@
-//! How often a loop runs, where its text says so.
+//! Trip counts of loops, where the text says so.
 //!
 //! A loop counts if its condition compares one of its values with a constant, the value starts from a constant, and the
 //! body adds a constant to it: what `scan` and `fori_loop` print. Any other loop runs an unknown number of times.
@@ -8,15 +8,15 @@ use shardc_ir::{
     ValueId,
 };
 
-/// How often a loop is taken to run where nothing says so.
+/// The trip count that is assumed where the text does not say.
 const UNKNOWN: u64 = 8;
 
-/// How often the body of the loop `op` runs; a guess where the program does not say.
+/// Returns the trip count of the loop `op`; a guess where the program does not say.
 pub(crate) fn trips(module: &Module, op: OpId) -> u64 {
     known_trips(module, op).unwrap_or(UNKNOWN)
 }
 
-/// How often each operation under `region` runs when the region runs once.
+/// Returns how often each operation under `region` runs when the region runs once: the product of the trip counts around it.
 pub(crate) fn run_counts(module: &Module, region: RegionId) -> SecondaryMap<OpId, u64> {
     let mut counts = SecondaryMap::new();
     let mut todo = vec![(region, 1u64)];
@@ -39,7 +39,7 @@ pub(crate) fn runs(module: &Module, op: OpId) -> bool {
     known_trips(module, op).is_some_and(|trips| trips > 0)
 }
 
-/// How often the body of the loop `op` runs, if it counts.
+/// Returns the trip count of the loop `op`, if it counts.
 pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     let data = &module.ops[op];
     let &[cond, body] = data.regions.as_slice() else { return None };
@@ -71,6 +71,7 @@ pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
         CompareDirection::LE if step > 0 => (distance.checked_add(1)?, step),
         CompareDirection::GT if step < 0 => (-distance, -step),
         CompareDirection::GE if step < 0 => (1 - distance, -step),
+        // Otherwise the counter steps over the bound, and the loop goes on until it wraps.
         CompareDirection::NE if distance.checked_rem(step)? == 0 && distance / step >= 0 => {
             (distance / step, 1)
         }
@@ -79,7 +80,7 @@ pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     u64::try_from(distance.max(0)).ok().map(|n| n.div_ceil(step.unsigned_abs()))
 }
 
-/// What the body adds to its argument `counter` for the next trip.
+/// Returns what the body adds to its argument `counter` for the next trip.
 fn step(module: &Module, body: RegionId, counter: usize) -> Option<i64> {
     let next = &module.ops[module.def_op(returned(module, body, counter)?)?];
     let &[a, b] = next.operands.as_slice() else { return None };
@@ -104,7 +105,7 @@ fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> 
     }
 }
 
-/// The same comparison with its sides exchanged.
+/// Returns the comparison that says as much with its sides exchanged.
 fn mirrored(direction: CompareDirection) -> CompareDirection {
     match direction {
         CompareDirection::LT => CompareDirection::GT,
@@ -115,7 +116,7 @@ fn mirrored(direction: CompareDirection) -> CompareDirection {
     }
 }
 
-/// A constant integer; no larger than 32 bits, so that sums of them are numbers too.
+/// Returns a constant integer; no larger than 32 bits, so that sums and differences of them do not overflow.
 fn integer(module: &Module, value: ValueId) -> Option<i64> {
     let op = &module.ops[module.def_op(value)?];
     let OpKind::Constant(Dense::Splat(bytes)) = &op.kind else { return None };

@@ -129,7 +129,7 @@ impl Names {
     /// The argument that `text` means, for what results are not.
     ///
     /// # Errors
-    /// As [`Names::find`].
+    /// Fails as [`Names::find`] does.
     pub fn find_argument(&self, text: &str) -> Result<usize, Diagnostic> {
         let only = Names { results: Vec::new(), ..self.clone() };
         match only.find(text)? {
@@ -142,7 +142,7 @@ impl Names {
     /// or the pattern begins as results do (`res*`).
     ///
     /// # Errors
-    /// As [`Names::find`].
+    /// Fails as [`Names::find`] does.
     pub fn matching(&self, pattern: &str) -> Result<Vec<Named>, Diagnostic> {
         if !pattern.contains('*') || self.all().any(|(_, name)| name == Some(pattern)) {
             return self.find(pattern).map(|named| vec![named]);

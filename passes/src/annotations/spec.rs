@@ -39,7 +39,7 @@ impl SpecError {
         Diagnostic::invalid("SH0306", self.message.as_str()).quoting(origin, text, self.span)
     }
 
-    /// The same where what was read begins at `offset`.
+    /// Moves the place of the error, where what was read begins at `offset`.
     fn behind(self, offset: usize) -> SpecError {
         SpecError { span: behind(self.span, offset), ..self }
     }
@@ -341,7 +341,7 @@ pub fn annotate(module: &mut Module, mesh: &MeshSpec, specs: &[Annotation]) -> R
 /// have.
 ///
 /// # Errors
-/// As [`annotate`].
+/// Fails as [`annotate`] does.
 pub fn annotate_on(module: &mut Module, mesh: MeshId, specs: &[Annotation]) -> Result<(), Vec<Diagnostic>> {
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(vec![Diagnostic::invalid("SH0332", "the module has no entry function with a body")]);

@@ -35,7 +35,7 @@ impl PassOptions {
     pub fn parse(text: &str, known: &[PassOption]) -> Result<Self, String> {
         let mut given = Vec::new();
         for word in text.split_whitespace() {
-            // As in mlir-opt, a name alone switches a flag on.
+            // A name alone switches a flag on, as in mlir-opt.
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             let Some(option) = known.iter().find(|option| option.name == name) else {
                 let names: Vec<&str> = known.iter().map(|option| option.name).collect();

@@ -49,13 +49,13 @@ pub struct Lint {
 /// runs it; its bytes are those held, sent or padded on a device.
 #[derive(Clone, Copy, Debug)]
 enum Check {
-    /// As annotated, calls inlined.
+    /// Sees the program as annotated, with calls inlined.
     Annotated(fn(&Subject<'_>) -> Vec<Diagnostic>),
     /// With a sharding on every value.
     Propagated(fn(&Subject<'_>) -> Vec<Diagnostic>),
     /// With explicit reshards, and what planning has to tell.
     Planned(fn(&Subject<'_>, &Plan) -> Vec<Diagnostic>),
-    /// As annotated; besides, constraints without effect are searched for (`redundant`).
+    /// Sees the program as annotated; besides, constraints without effect are searched for (`redundant`).
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
 }
 
@@ -189,7 +189,7 @@ impl Default for LintOptions {
 }
 
 impl LintOptions {
-    /// The same with rules, by name or code, let be or made errors. `all` stands for all rules; the name of a rule counts
+    /// Changes the levels of rules, by name or code: let be, or made errors. `all` stands for all rules; the name of a rule counts
     /// more than `all`.
     ///
     /// # Errors

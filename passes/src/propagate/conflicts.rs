@@ -116,6 +116,7 @@ pub(super) fn find(
     // Programs repeat: the layers of a model have the same few combinations of rule and shardings.
     let mut known: FxHashMap<SmallVec<[u32; 12]>, Vec<Difference>> = FxHashMap::default();
     let mut out = Vec::new();
+    // What the function returns is compared with its results like the tensors of a node.
     let nodes = graph.nodes.iter().map(|node| (node.rule, node.boundary, Some(node)));
     let nodes = nodes.zip(graph.nodes.iter().map(|node| SmallVec::from_slice(graph.tensors_of(node))));
     let returns = graph
@@ -175,6 +176,7 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
         let mut seen: SmallVec<[(u32, AxisRef); 4]> = SmallVec::new();
         for has in 0..mappings.len() {
             for &axis in axes(has).unwrap_or(&[]) {
+                // Each part that is lacked once, not once for each tensor that has it: `seen`.
                 for lacks in (0..mappings.len()).filter(|&i| i != has) {
                     let Some(own) = axes(lacks) else { continue };
                     for part in minus(mesh, axis, own) {

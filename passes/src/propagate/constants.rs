@@ -31,7 +31,7 @@ pub(super) struct Copies {
 pub(crate) struct Known {
     /// Functions whose calls can be judged.
     funcs: FxHashSet<Box<str>>,
-    /// Of these, those that compute from more than constants.
+    /// Functions in `funcs` that compute from more than constants.
     varying_funcs: FxHashSet<Box<str>>,
     varying_computations: FxHashSet<Box<str>>,
     names: FreshNames,
@@ -141,6 +141,7 @@ impl Splitter<'_> {
             if (!self.constant[def] && !self.expansion[def]) || self.module.rank(operand) == 0 {
                 continue;
             }
+            // The last use takes the original, so that a constant with one use is never copied.
             if self.is_exclusive(operand) {
                 continue;
             }
@@ -177,7 +178,7 @@ impl Splitter<'_> {
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
-            // Each call has a function of its own afterwards.
+            // Calls are always copied: each call has a function of its own afterwards.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
                 return false;
             }
@@ -237,6 +238,7 @@ impl Splitter<'_> {
 
     /// Puts the copies into their regions and drops originals that nothing uses any more.
     fn place(&mut self, region: RegionId, ops: &[OpId]) {
+        // Broadcasts before the constants that they read, and constants backwards: users are dropped before what they use.
         let expansions = ops.iter().copied().filter(|&op| self.expansion[op]);
         let constants = ops.iter().rev().copied().filter(|&op| self.constant[op]);
         let mut dead: FxHashSet<OpId> = FxHashSet::default();

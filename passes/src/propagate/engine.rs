@@ -1,4 +1,4 @@
-//! The work list.
+//! The fixed-point engine: a work list over the nodes of the graph.
 //!
 //! What a node does depends only on its rule, its directions and the shardings of its tensors, and real programs
 //! repeat the same few thousand combinations in every layer. So each outcome is computed once and remembered; a
@@ -74,6 +74,7 @@ impl<'m> Engine<'m> {
         let graph = self.graph;
         self.waiting.fill(true);
         self.stack.clear();
+        // Reversed, so that the first operation is on top.
         self.stack.extend((0..graph.nodes.len() as u32).rev());
         while let Some(node) = self.stack.pop() {
             self.waiting[node as usize] = false;
@@ -89,6 +90,7 @@ impl<'m> Engine<'m> {
         let graph = self.graph;
         let node = &graph.nodes[index as usize];
         let code = profile.code() * 2 + strategy as u32;
+        // Most nodes of a large program are settled at most levels; this costs no look-up.
         if self.settled[index as usize] == code {
             return;
         }
@@ -104,6 +106,7 @@ impl<'m> Engine<'m> {
         {
             *last = manual::seen_by_node(self.module, node.boundary, *last);
         }
+        // Nothing flows where nothing is known.
         if key[2..].iter().all(|&s| s == NONE) {
             return;
         }
@@ -148,6 +151,8 @@ impl<'m> Engine<'m> {
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
+                // On top, so that changes travel depth first, in the order in which Shardy revisits operations: where annotations
+                // conflict, basic propagation gives the axis to whoever comes first.
                 self.stack.push(node);
             }
         }
@@ -190,6 +195,7 @@ impl<'m> Engine<'m> {
                 if tensor == 0 {
                     self.update(pair.value, sharding, None);
                 } else {
+                    // No node reads a result of the function, so none is woken.
                     self.shardings[pair.result as usize] = sharding;
                 }
             }
@@ -234,6 +240,7 @@ impl<'m> Engine<'m> {
                 continue;
             }
             let sharding = projection.tensors[i].sharding(mesh, mesh_id, factors, mapping);
+            // An open sharding without axes says no more than none does, and storing it would wake the readers.
             let same = match old[i] {
                 Some(old) => *old == sharding,
                 None => {
@@ -257,6 +264,7 @@ impl<'m> Engine<'m> {
             mesh.axes.is_empty() && mesh.device_ids.is_none()
         };
         let same = |a: MeshId, b: MeshId| self.meshes[a.index()] == self.meshes[b.index()];
+        // Axes of different meshes cannot be compared by index, so that nothing propagates between them.
         for mesh in shardings.iter().flatten().map(|sharding| sharding.mesh) {
             match found {
                 Some(first) if same(first, mesh) || is_empty(mesh) => {}

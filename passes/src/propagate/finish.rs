@@ -44,6 +44,7 @@ pub(super) fn write_back(
         let rank = module.rank(value);
         // Parameters have the first slots.
         let is_arg = slot < num_args && module.def_op(value).is_none();
+        // Arrays of the outside world, and what crosses the boundary of a manual computation, must be in even blocks.
         let at_boundary = is_arg || is_manual_value(module, value);
         if !at_boundary {
             let id = *closed.entry((shardings[slot], rank)).or_insert_with(|| {
@@ -84,6 +85,7 @@ pub(super) fn write_back(
         list.resize(results, PackedOption::default());
         list[i] = id.into();
     }
+    // After trimming, which may have trimmed one of the two only.
     agree_on_aliases(module, func, body, graph, given)
 }
 

@@ -1,4 +1,4 @@
-//! Where values flow between an operation, its regions and its results.
+//! Data flow between an operation, its regions and its results.
 //!
 //! All values that a piece of data has on its way through a `while` share one sharding: the result, and the
 //! arguments of both regions. That sharding belongs to the *owner*, the result. What flows in (the operand, what
@@ -8,7 +8,7 @@
 use shardc_ir::{FuncId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ValueDef, ValueId};
 use smallvec::SmallVec;
 
-/// The operation that each region belongs to; none for the body of a function.
+/// The operation that each region belongs to, and the region of each operation.
 #[derive(Debug, Default)]
 pub(super) struct Parents {
     of_region: SecondaryMap<RegionId, PackedOption<OpId>>,
@@ -29,14 +29,14 @@ pub(super) enum Holder {
 }
 
 impl Parents {
-    /// The parents of what is under a function body.
+    /// Indexes what is under a function body.
     pub(super) fn new(module: &Module, body: RegionId) -> Self {
         let mut out = Parents::default();
         out.add(module, body);
         out
     }
 
-    /// The parents of everything in a module.
+    /// Indexes everything in a module.
     pub(super) fn of_module(module: &Module) -> Self {
         let mut out = Parents::default();
         for (id, func) in &module.funcs {
@@ -61,17 +61,17 @@ impl Parents {
         }
     }
 
-    /// The function that a region is the body of; `None` for other regions, and where only one function is looked at.
+    /// Returns the function that a region is the body of; `None` for other regions, and where only one function is looked at.
     pub(super) fn func(&self, region: RegionId) -> Option<FuncId> {
         self.func[region].expand()
     }
 
-    /// The operation that a region belongs to.
+    /// Returns the operation that a region belongs to.
     pub(super) fn parent(&self, region: RegionId) -> Option<OpId> {
         self.of_region[region].expand()
     }
 
-    /// The region that an operation stands in.
+    /// Returns the region that an operation is in.
     pub(super) fn region(&self, op: OpId) -> Option<RegionId> {
         self.of_op[op].expand()
     }
@@ -99,7 +99,7 @@ impl Parents {
         }
     }
 
-    /// The owner into which operand `i` of `op` flows.
+    /// Returns the owner into which operand `i` of `op` flows.
     pub(super) fn sink(&self, module: &Module, op: OpId, i: usize) -> Option<ValueId> {
         let data = &module.ops[op];
         match &data.kind {
@@ -137,7 +137,7 @@ pub(super) fn owns_args(kind: &OpKind) -> bool {
     matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_))
 }
 
-/// What flows into result `i` of an operation whose results are owners.
+/// Returns what flows into result `i` of an operation whose results are owners.
 pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 4]> {
     let data = &module.ops[op];
     let returned =
@@ -158,7 +158,7 @@ pub(super) fn result_sources(module: &Module, op: OpId, i: usize) -> SmallVec<[V
     }
 }
 
-/// The other values that share the sharding of owner `i` of a `while`: arguments of its regions.
+/// Returns the other values that share the sharding of owner `i` of a `while`: arguments of its regions.
 pub(super) fn while_args(module: &Module, op: OpId, i: usize) -> SmallVec<[ValueId; 2]> {
     let data = &module.ops[op];
     match data.kind {

@@ -60,7 +60,7 @@ fn manual_around(module: &Module, parents: &Parents, op: OpId) -> Option<OpId> {
     }
 }
 
-/// A group whose members disagree.
+/// A sharding group whose members disagree.
 pub(super) struct GroupConflict {
     /// The operations that put values into it.
     ops: Vec<OpId>,

@@ -117,7 +117,7 @@ pub fn propagate(
     propagate_func(module, func, options)
 }
 
-/// As [`propagate`], for one function.
+/// Propagates the shardings of one function, as [`propagate`] does for the entry function.
 ///
 /// # Errors
 /// The function has no body, or a sharding does not fit its tensor or mesh.
@@ -129,6 +129,7 @@ pub fn propagate_func(
     let body = body_of(module, func)?;
     let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
+    // Before the graph is made: the copies of a constant are values of their own there.
     let copies = constants::split(module, func, body, &mut constants::Known::default());
     if kinds.manual {
         manual::name_all_manual_axes(module, body);
@@ -244,8 +245,8 @@ pub fn close_shardings(module: &mut Module, func: FuncId) {
     });
 }
 
-/// Of the axes of each dimension of an argument or a result of a function, or of a manual computation, keeps the
-/// longest major part that divides it.
+/// Keeps only the longest major part of the axes that divides, for each dimension of an argument or result of a function or
+/// of a manual computation.
 pub fn keep_dividing_axes(module: &mut Module, func: FuncId) {
     if let Some(body) = module.funcs[func].body {
         finish::keep_dividing_axes(module, func, body);
@@ -259,7 +260,7 @@ fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
     })
 }
 
-/// What takes part.
+/// What takes part in one run of propagation.
 enum PropagationScope {
     /// A function without calls, where data flows as operations imply.
     Func(FuncId, RegionId),
@@ -298,7 +299,7 @@ impl PropagationScope {
     }
 }
 
-/// Shardings of slots, with those that they started from.
+/// The outcome of a run: shardings of slots, with those that they started from.
 struct Solved {
     graph: Graph,
     given: Vec<u32>,
@@ -336,6 +337,7 @@ fn solve(
     engine.recorder = recorder;
     engine.report.warnings = warnings;
     let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
+    // User priorities around operation priorities around strategies, each to a fixed point: the nesting of Shardy's passes.
     run_levels(&mut engine, options, 0);
     for level in &priorities {
         level.release(&mut engine);

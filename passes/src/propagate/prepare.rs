@@ -11,7 +11,7 @@ use super::graph::{Graph, NONE};
 use super::groups;
 use super::provenance::{AnnotationSource, Recorder, Subject};
 
-/// Checks that every sharding fits its tensor and its mesh. Tells which kinds of operations there are.
+/// Checks that every sharding fits its tensor and its mesh (SH0802). Returns which kinds of operations there are.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<Kinds, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut check = |id: ShardingId, rank: Option<usize>, span: Span| {
@@ -163,7 +163,7 @@ pub(super) fn check_shapes(module: &Module, body: RegionId) -> Result<(), Vec<Di
     }
 }
 
-/// A sharding without axes of size one: they split nothing and would only stand in the way.
+/// Returns a sharding without axes of size one: they split nothing, but would keep others from their dimension.
 pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -> TensorSharding {
     let mesh = &module.meshes[sharding.mesh];
     let keep = |axes: &AxisList| -> AxisList {
@@ -181,7 +181,7 @@ pub(super) fn without_trivial_axes(module: &Module, sharding: &TensorSharding) -
     out.tidied()
 }
 
-/// The sharding that each slot starts with.
+/// Returns the sharding that each slot starts with, which is that of the operation where it holds one.
 pub(super) fn initial_shardings(
     module: &mut Module,
     main: Option<FuncId>,
@@ -229,7 +229,7 @@ pub(super) fn initial_shardings(
     out
 }
 
-/// Notes which annotation gave each slot the sharding that it starts with. `applied` lists the values whose sharding
+/// Records which annotation gave each slot the sharding that it starts with. `applied` lists the values whose sharding
 /// is that of a constraint on them.
 pub(super) fn annotations(
     module: &Module,

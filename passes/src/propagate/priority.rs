@@ -33,6 +33,7 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
             if priority == 0 {
                 continue;
             }
+            // Closed and with its axes taken: so nobody else can take either before the dimension's turn comes.
             first.replicated.extend(std::mem::take(dim).axes);
             match levels.iter_mut().find(|level| level.priority == priority) {
                 Some(level) if level.waiting.last() == Some(&(slot as u32, id)) => {}

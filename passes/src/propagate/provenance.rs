@@ -199,6 +199,8 @@ impl Provenance {
     pub fn chains(&self, subject: Subject, place: AxisRole, axis: AxisRef) -> Vec<Chain> {
         let mut out = Vec::new();
         // Parts that remain to be traced, with the links so far. A part is only ever cut smaller, so this ends.
+        // `before` keeps the way back in time: only arrivals older than the one it came from are looked at, so cycles of
+        // values (loops) are no cycles here.
         let mut stack = vec![(subject, place, axis, NONE, Vec::new())];
         while let Some((subject, place, axis, before, links)) = stack.pop() {
             let Some(slot) = self.slot(subject) else { continue };

@@ -54,7 +54,7 @@ impl Selection {
         }
     }
 
-    /// The same as errors, for who wants no result where there is something to tell.
+    /// Turns the warnings into errors, for who wants no result where there is something to tell.
     #[must_use]
     pub fn into_errors(self) -> Vec<Diagnostic> {
         let refused =

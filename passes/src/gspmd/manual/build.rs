@@ -1,4 +1,4 @@
-//! The manual computation of operations that belong together.
+//! Builds the manual computation of operations that belong together.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
@@ -10,7 +10,7 @@ use super::{Former, ManualPart, Res, inputs};
 use crate::gspmd::export::without;
 
 impl Former<'_, '_> {
-    /// The sharding of a value that enters, and the value itself without its constraint.
+    /// Returns a value that enters without its constraint, and the sharding in which it enters.
     fn entering(&mut self, value: ValueId, local: ValueId, op: OpId) -> Res<(ValueId, TensorSharding)> {
         let module = &*self.import.rw.module;
         if let Some(def) = module.def_op(value) {
@@ -46,7 +46,7 @@ impl Former<'_, '_> {
         Err(self.error(op, message, "constrain the value before it enters: custom_call @Sharding"))
     }
 
-    /// Checks a sharding at the border, and gives its handle.
+    /// Checks a sharding at the border against the types on both sides, and returns its handle.
     fn border(
         &mut self,
         op: OpId,
@@ -85,7 +85,7 @@ impl Former<'_, '_> {
         Ok(module.shardings.intern(sharding))
     }
 
-    /// The value that leaves: without its constraint, if that only says again what the sharding outside says.
+    /// Returns the value that leaves: without its constraint, if that only says again what the sharding outside says.
     fn leaving(
         &self,
         value: ValueId,
@@ -106,7 +106,7 @@ impl Former<'_, '_> {
         }
     }
 
-    /// The manual computation of a part; nothing if it does nothing.
+    /// Builds the manual computation of a part; none if it does nothing.
     pub(super) fn build(&mut self, part: &ManualPart) -> Res<Option<OpId>> {
         let all = part.entries.iter().chain(&part.exits).chain(&part.members);
         let Some(&anchor) = all.clone().next() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Which operations are local, and which of them belong together.
+//! Finds which operations are local to devices, and which of them belong to one manual computation.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn is_arithmetic(kind: &OpKind) -> bool {
 }
 
 impl Former<'_, '_> {
-    /// Finds what is local, and what belongs together.
+    /// Finds what is local, by data flow forward from the entries, and joins what shares values.
     pub(super) fn find(&mut self, ops: &[OpId]) -> Res<()> {
         for &op in ops {
             let module = &*self.import.rw.module;
@@ -114,7 +114,7 @@ impl Former<'_, '_> {
         Ok(())
     }
 
-    /// The axes along which an operation says that it is local, those around it included.
+    /// Returns the axes along which an operation says that it is local, those around it included.
     fn axes_of(&self, op: OpId, crossing: Option<&Crossing>) -> Option<AxisList> {
         let axes = match crossing {
             Some(crossing) => match (&crossing.inner, &crossing.added, &crossing.outer) {

@@ -120,7 +120,7 @@ struct ManualPart {
     fewest: Option<AxisList>,
 }
 
-/// Sets that are joined.
+/// A union-find over the parts of one region.
 struct Sets(Vec<usize>);
 
 impl Sets {
@@ -145,7 +145,7 @@ impl Sets {
     }
 }
 
-/// Operands, and the values from outside that regions read.
+/// Returns the operands of an operation, and the values from outside that its regions read.
 pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let mut out = data.operands.to_vec();

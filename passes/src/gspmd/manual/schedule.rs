@@ -1,4 +1,4 @@
-//! The order of what is formed.
+//! Schedules operations and manual computations, since forming one puts operations of many places into one place.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,7 +9,8 @@ use shardc_ir::{Diagnostic, OpId};
 use super::{Former, ManualPart, Res, ScheduleNode, inputs};
 
 impl Former<'_, '_> {
-    /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood.
+    /// Orders operations and parts so that each comes after what it uses, and otherwise as they stood: Kahn's algorithm with a
+    /// heap of positions as its ready list, so that a program that needs no reordering gets none.
     pub(super) fn schedule(&mut self, ops: &[OpId]) -> Res<(Vec<ScheduleNode>, BTreeMap<usize, ManualPart>)> {
         let parts = std::mem::take(&mut self.parts);
         let position: FxHashMap<OpId, usize> = ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
@@ -49,6 +50,7 @@ impl Former<'_, '_> {
         }
         let by_node: FxHashMap<usize, usize> =
             node_of_part.iter().map(|(&part, &node)| (node, part)).collect();
+        // Nothing need use the result of an operation with an effect, so the terminator is put last by hand.
         let last = ops.len().saturating_sub(1);
         let mut ready: BinaryHeap<Reverse<usize>> =
             waits.iter().filter(|&(&n, &w)| w == 0 && n != last).map(|(&n, _)| Reverse(n)).collect();

@@ -212,7 +212,7 @@ impl Table<'_> {
                 let axes = &self.axes[slot as usize];
                 let mesh = self.subject.mesh(module, slot).filter(|_| !axes.0.is_empty());
                 let Some(mesh) = mesh else { continue };
-                // Of several results that return one value, one speaks for it.
+                // Where several results return one value, the last one speaks for it.
                 if self.subject.has_edges && returned[i + 1..].contains(&value) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! What both ways of making a graph share: rules, nodes, results of the function, groups.
+//! The parts of building a graph that both ways share: rules, nodes, results of the function, groups.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Build<'m> {
 }
 
 impl<'m> Build<'m> {
-    /// `ops` is everything that the graph is of.
+    /// Starts a graph of these operations.
     pub(super) fn new(module: &'m Module, parents: &'m Parents, rules: RuleOptions, ops: &[OpId]) -> Self {
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         for &op in ops {
@@ -78,7 +78,7 @@ impl<'m> Build<'m> {
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
     }
 
-    /// A node by which the sources flow into an owner.
+    /// Adds the node by which the sources flow into an owner.
     pub(super) fn flow(
         &mut self,
         op: OpId,
@@ -224,7 +224,7 @@ impl<'m> Build<'m> {
     }
 }
 
-/// Arguments that the program gives away, each with the result that takes its memory. An argument that may be taken by
+/// Returns the arguments that the program gives away, each with the result that takes its memory. An argument that may be taken by
 /// any result (`jax.buffer_donor`) is in no pair.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
@@ -236,7 +236,7 @@ pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<
         .collect()
 }
 
-/// All tensors have the same dimensions.
+/// Returns the rule that relates each dimension of a tensor to that of all others.
 fn identity_rule(tensor: &TensorType, operands: usize) -> ShardingRule {
     let mapping = || TensorMapping {
         dims: (0..tensor.rank()).map(|d| SmallVec::from_slice(&[d as FactorIndex])).collect(),

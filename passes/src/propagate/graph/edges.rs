@@ -205,7 +205,7 @@ impl Build<'_> {
                 add(self.flow_node[edge]);
                 continue;
             }
-            // The same data under other names; a function that calls itself comes back to where it was.
+            // Edges give the data other names; a function that calls itself comes back to where it was.
             let mut see_through = |other: Option<ValueId>| {
                 if let Some(other) = other.filter(|other| !through.contains(other)) {
                     through.push(other);

@@ -71,7 +71,7 @@ pub(super) struct FuncResult {
     pub(super) rule: u32,
 }
 
-/// See the module documentation.
+/// Slots, nodes and rules in flat tables, all by index.
 #[derive(Default)]
 pub(super) struct Graph {
     slot_of: SecondaryMap<ValueId, u32>,
@@ -92,28 +92,28 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The slot of a value.
+    /// Returns the slot of a value.
     pub(super) fn slot(&self, value: ValueId) -> Option<u32> {
         Some(self.slot_of[value].wrapping_sub(1)).filter(|&slot| slot != NONE)
     }
 
-    /// For each value its slot plus one; zero where it has none.
+    /// Returns for each value its slot plus one; zero where it has none.
     pub(super) fn slots(&self) -> &SecondaryMap<ValueId, u32> {
         &self.slot_of
     }
 
-    /// The nodes to visit again when a slot changes, in order.
+    /// Returns the nodes to visit again when a slot changes, in the order in which to push them.
     pub(super) fn notify(&self, slot: u32) -> &[u32] {
         let at = slot as usize;
         &self.notify[self.notify_first[at] as usize..self.notify_first[at + 1] as usize]
     }
 
-    /// The tensors of a node: operands, then results.
+    /// Returns the slots of a node's tensors: operands, then results.
     pub(super) fn tensors_of(&self, node: &Node) -> &[u32] {
         &self.tensors[node.first as usize..][..usize::from(node.len)]
     }
 
-    /// The graph of a function without calls.
+    /// Builds the graph of a function without calls.
     pub(super) fn of_func(
         module: &Module,
         func: FuncId,
@@ -132,7 +132,7 @@ impl Graph {
         build.graph
     }
 
-    /// The graph of all functions of a module, with what flows along edges. The results of `main` alone take part.
+    /// Builds the graph of all functions of a module, with what flows along edges. The results of `main` alone take part.
     pub(super) fn of_module(
         module: &Module,
         main: Option<(FuncId, RegionId)>,
@@ -157,6 +157,7 @@ impl Graph {
     /// Sets for each slot the nodes to visit again: from (slot, node), in the order of each slot.
     fn set_notifications<'a>(&mut self, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) {
         let slots = self.values.len();
+        // A counting sort into compressed rows, stable since the order matters.
         let mut first = vec![0u32; slots + 1];
         for &(slot, _) in pairs.clone() {
             first[slot as usize + 1] += 1;

@@ -108,7 +108,7 @@ pub(super) struct Crossing {
 /// The state of an import.
 pub(super) struct Import<'m> {
     pub(super) rw: Rewriter<'m>,
-    pub(super) home: Home,
+    pub(super) home: MeshPlacement,
     pub(super) texts: Texts,
     /// What stands for values that are gone.
     pub(super) replaced: ValueMap,

@@ -38,9 +38,9 @@ fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
                 rw.erase();
                 continue;
             };
-            let lanes = Lanes::new(rw.module.meshes[mesh].clone(), Scope::default());
+            let coordinates = ManualCoordinates::new(rw.module.meshes[mesh].clone(), Scope::default());
             let mut maps = [ValueMap::new()];
-            Unroll { rw, lanes: &lanes, at: op }.manual(op, &mut maps)?;
+            Unroll { rw, coordinates: &coordinates, at: op }.manual(op, &mut maps)?;
             let values: Vec<ValueId> = rw.module.ops[op].results.iter().map(|&v| maps[0].get(v)).collect();
             rw.replace(&values);
             continue;
@@ -52,10 +52,10 @@ fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     Ok(())
 }
 
-/// Writes where the rewriter stands, for all lanes.
+/// Writes where the rewriter stands, for all coordinates.
 struct Unroll<'a, 'm> {
     rw: &'a mut Rewriter<'m>,
-    lanes: &'a Lanes,
+    coordinates: &'a ManualCoordinates,
     /// The operation that is being written out.
     at: OpId,
 }
@@ -66,7 +66,7 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Writes a region's operations, where `maps` says what stands for each value in each lane. Returns what each lane
+    /// Writes a region's operations, where `maps` says what stands for each value in each coordinate. Returns what each coordinate
     /// returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
@@ -103,8 +103,8 @@ impl Unroll<'_, '_> {
         Ok(returned)
     }
 
-    /// Whether lanes cannot do this operation each by itself.
-    fn lanes_meet(&self, op: OpId) -> bool {
+    /// Whether coordinates cannot do this operation each by itself.
+    fn has_collectives(&self, op: OpId) -> bool {
         let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
             .map(|op| &self.rw.module.ops[op].kind)
@@ -119,23 +119,23 @@ impl Unroll<'_, '_> {
             return Err(self.refuse("a manual computation without a body"));
         };
         let spec: ManualSpec = (**spec).clone();
-        let lanes = self.lanes.enter(&spec);
-        let inner = lanes.count() / self.lanes.count().max(1);
-        let mut inner_maps = vec![ValueMap::new(); lanes.count()];
+        let coordinates = self.coordinates.enter(&spec);
+        let inner = coordinates.count() / self.coordinates.count().max(1);
+        let mut inner_maps = vec![ValueMap::new(); coordinates.count()];
         for (i, &arg) in self.rw.module.regions[body].args.clone().iter().enumerate() {
             let operand = self.rw.module.ops[op].operands[i];
             let sharding = self.rw.module.shardings.get(spec.in_shardings[i]).clone();
-            if sharding.unreduced.iter().any(|a| lanes.scope.axes.iter().any(|m| m.axis == a.axis)) {
+            if sharding.unreduced.iter().any(|a| coordinates.scope.axes.iter().any(|m| m.axis == a.axis)) {
                 return Err(self.refuse("a pending sum that enters a manual computation along its axes"));
             }
-            for (lane, map) in inner_maps.iter_mut().enumerate() {
-                let whole = maps[lane / inner].get(operand);
-                let block = lanes.block(lane, &sharding);
+            for (coordinate, map) in inner_maps.iter_mut().enumerate() {
+                let whole = maps[coordinate / inner].get(operand);
+                let block = coordinates.block(coordinate, &sharding);
                 let part = self.block(whole, self.rw.module.values[arg].ty, &block)?;
                 map.insert(arg, part);
             }
         }
-        let mut inside = Unroll { rw: &mut *self.rw, lanes: &lanes, at: op };
+        let mut inside = Unroll { rw: &mut *self.rw, coordinates: &coordinates, at: op };
         let returned = inside.region(body, &mut inner_maps)?;
         self.go_to(op);
         for (i, &result) in self.rw.module.ops[op].results.clone().iter().enumerate() {
@@ -223,14 +223,18 @@ impl Unroll<'_, '_> {
     }
 
     /// A collective, or the number of the device.
-    fn meet(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
+    fn collective(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let kind = self.rw.module.ops[op].kind.clone();
         let result_ty = self.rw.module.values[self.rw.module.ops[op].results[0]].ty;
         match kind {
             OpKind::PartitionId | OpKind::ReplicaId => {
                 let result = self.rw.module.ops[op].results[0];
-                for (lane, map) in maps.iter_mut().enumerate() {
-                    let id = if matches!(kind, OpKind::PartitionId) { self.lanes.device(lane) } else { 0 };
+                for (coordinate, map) in maps.iter_mut().enumerate() {
+                    let id = if matches!(kind, OpKind::PartitionId) {
+                        self.coordinates.device(coordinate)
+                    } else {
+                        0
+                    };
                     let id =
                         self.emit(OpKind::Constant(Dense::splat(&(id as u32).to_le_bytes())), &[], result_ty);
                     map.insert(result, id);
@@ -239,8 +243,8 @@ impl Unroll<'_, '_> {
             }
             _ => {}
         }
-        let groups = device_groups(self.rw.module, op, &self.lanes.mesh, &self.lanes.scope)?;
-        let groups = self.lanes.groups(&groups);
+        let groups = device_groups(self.rw.module, op, &self.coordinates.mesh, &self.coordinates.scope)?;
+        let groups = self.coordinates.groups(&groups);
         let (operands, results) =
             (self.rw.module.ops[op].operands.clone(), self.rw.module.ops[op].results.clone());
         for (&operand, &result) in operands.iter().zip(&results) {
@@ -340,32 +344,32 @@ impl Unroll<'_, '_> {
 
         let new_cond = self.rw.module.add_region(&all_types);
         self.rw.enter(new_cond);
-        let running = self.running(cond, new_cond, maps, types.len())?;
+        let running = self.predicates(cond, new_cond, maps, types.len())?;
         let any = self.combine(&running, ReductionKind::Or)?;
-        self.give_back(&[any]);
+        self.emit_return(&[any]);
         self.rw.leave();
 
         let new_body = self.rw.module.add_region(&all_types);
         self.rw.enter(new_body);
         self.go_to(op);
-        let running = self.running(cond, new_body, maps, types.len())?;
+        let running = self.predicates(cond, new_body, maps, types.len())?;
         let mut inner_maps = self.with_args(body, new_body, maps, types.len());
         let returned = self.region(body, &mut inner_maps)?;
         let args = self.rw.module.regions[new_body].args.clone();
         let mut next = Vec::with_capacity(args.len());
         for (coordinate, values) in returned.iter().enumerate() {
             for (i, &value) in values.iter().enumerate() {
-                next.push(self.select(running[lane], value, args[lane * types.len() + i])?);
+                next.push(self.select(running[coordinate], value, args[coordinate * types.len() + i])?);
             }
         }
-        self.give_back(&next);
+        self.emit_return(&next);
         self.rw.leave();
 
         self.go_to(op);
         let copy = self.rw.op(OpKind::While, &operands, &all_types, &[new_cond, new_body]);
-        for (lane, map) in maps.iter_mut().enumerate() {
+        for (coordinate, map) in maps.iter_mut().enumerate() {
             for (i, &result) in data.results.iter().enumerate() {
-                map.insert(result, self.rw.module.ops[copy].results[lane * types.len() + i]);
+                map.insert(result, self.rw.module.ops[copy].results[coordinate * types.len() + i]);
             }
         }
         Ok(())
@@ -392,15 +396,15 @@ impl Unroll<'_, '_> {
     /// Returns `maps` in which the `n` arguments of `old` are, at each coordinate, its share of the arguments of `new`.
     fn with_args(&self, old: RegionId, new: RegionId, maps: &[ValueMap], n: usize) -> Vec<ValueMap> {
         let mut maps = maps.to_vec();
-        for (lane, map) in maps.iter_mut().enumerate() {
+        for (coordinate, map) in maps.iter_mut().enumerate() {
             for (i, &arg) in self.rw.module.regions[old].args.iter().enumerate() {
-                map.insert(arg, self.rw.module.regions[new].args[lane * n + i]);
+                map.insert(arg, self.rw.module.regions[new].args[coordinate * n + i]);
             }
         }
         maps
     }
 
-    fn give_back(&mut self, values: &[ValueId]) {
+    fn emit_return(&mut self, values: &[ValueId]) {
         let ret = self.rw.module.add_op(OpKind::Return, values, &[], &[]);
         self.rw.insert(ret);
     }
@@ -415,7 +419,7 @@ impl Unroll<'_, '_> {
         }
         self.go_to(op);
         let bool_ty = self.rw.module.types.tensor(&[], shardc_ir::DType::I1);
-        for (lane, map) in maps.iter_mut().enumerate() {
+        for (coordinate, map) in maps.iter_mut().enumerate() {
             let index = map.get(data.operands[0]);
             for (i, &result) in data.results.iter().enumerate() {
                 // `case` takes the last branch for every index that is out of range.
@@ -450,7 +454,7 @@ impl Unroll<'_, '_> {
             .module
             .tensor(value)
             .cloned()
-            .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
+            .ok_or_else(|| self.refuse("something else than a tensor where coordinates meet"))
     }
 
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {

@@ -81,13 +81,13 @@ impl OpClass {
                 OpClass::PassThrough { single: single() }
             }
             kind => match kind.def().access {
-                Access::Rearranges => Class::PassThrough { single: single() },
-                Access::SlicesAtRunTime => Class::DynamicSlice { single: single() },
-                Access::Broadcasts => Class::Broadcast,
+                Access::Rearranges => OpClass::PassThrough { single: single() },
+                Access::SlicesAtRunTime => OpClass::DynamicSlice { single: single() },
+                Access::Broadcasts => OpClass::Broadcast,
                 Access::SamePlace | Access::SamePlaceIfSameShape if is_elementwise(module, op) => {
-                    Class::PassThrough { single: single() }
+                    OpClass::PassThrough { single: single() }
                 }
-                Access::SamePlace | Access::SamePlaceIfSameShape | Access::Other => Class::Other,
+                Access::SamePlace | Access::SamePlaceIfSameShape | Access::Other => OpClass::Other,
             },
         }
     }

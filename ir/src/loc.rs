@@ -2,6 +2,7 @@
 
 use cranelift_entity::EntityRef;
 use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 
 use crate::LocId;
 
@@ -49,12 +50,12 @@ pub enum Loc {
 /// Interned locations. [`Loc::Unknown`] is always among them.
 #[derive(Clone, Debug)]
 pub struct LocTable {
-    set: IndexSet<Loc>,
+    set: IndexSet<Loc, FxBuildHasher>,
 }
 
 impl Default for LocTable {
     fn default() -> Self {
-        LocTable { set: IndexSet::from([Loc::Unknown]) }
+        LocTable { set: IndexSet::from_iter([Loc::Unknown]) }
     }
 }
 

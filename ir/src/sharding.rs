@@ -6,6 +6,7 @@
 
 use cranelift_entity::{EntityRef, SecondaryMap, packed_option::PackedOption};
 use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::{AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, ValueId};
@@ -242,7 +243,7 @@ pub(crate) fn div_ceil(n: i64, k: i64) -> i64 {
 /// Interned shardings and the sharding of each value.
 #[derive(Clone, Debug, Default)]
 pub struct ShardingTable {
-    pool: IndexSet<TensorSharding>,
+    pool: IndexSet<TensorSharding, FxBuildHasher>,
     of: SecondaryMap<ValueId, PackedOption<ShardingId>>,
 }
 

@@ -2,6 +2,7 @@
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 
 use crate::{DType, QuantTensor, Shape, TensorType, TypeId};
 
@@ -23,7 +24,7 @@ pub enum Type {
 /// Interned types. Equal types have equal handles.
 #[derive(Clone, Debug, Default)]
 pub struct TypeTable {
-    set: IndexSet<Type>,
+    set: IndexSet<Type, FxBuildHasher>,
     /// What the quantized types among them are made of, by handle.
     stored: SecondaryMap<TypeId, Option<Box<TensorType>>>,
 }

@@ -289,19 +289,19 @@ impl Compiler {
         Ok(imported)
     }
 
-    /// [`Compiler::propagate`] by a strategy, with where every axis comes from.
-    pub(crate) fn trace(
-        &self,
-        module: Module,
-        strategy: Strategy,
-    ) -> Result<(Propagated, Box<Provenance>, CallSites), Error> {
+    /// What is partitioned, with the calls that operations came through.
+    pub(crate) fn import_tracing(&self, module: Module) -> Result<(Propagated, CallSites), Error> {
         let (mut module, warnings) = self.annotate(module)?;
         let sites = inline_calls_tracing(&mut module)?;
-        let mut imported = expanded(inlined(module, warnings)?);
+        Ok((expanded(inlined(module, warnings)?), sites))
+    }
+
+    /// Propagates through an imported program by a strategy; returns where every axis comes from.
+    pub(crate) fn trace(imported: &mut Propagated, strategy: Strategy) -> Result<Box<Provenance>, Error> {
         prioritize(&mut imported.module, imported.entry, strategy);
         let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
         let report = propagate(&mut imported.module, &options)?;
-        Ok((imported, report.provenance.unwrap_or_default(), sites))
+        Ok(report.provenance.unwrap_or_default())
     }
 
     /// Looks for annotations that are right, but probably do not mean what they cost: large parameters left whole,
@@ -419,7 +419,16 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
-        let Propagated { module, mut warnings, entry } = self.import(module)?;
+        self.partition_imported(self.import(module)?, watch)
+    }
+
+    /// Partitions an imported program by each strategy, and returns the cheapest.
+    pub(crate) fn partition_imported(
+        &self,
+        imported: Propagated,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<Output, Error> {
+        let Propagated { module, mut warnings, entry } = imported;
         warnings.extend(not_meant(&module, entry));
         let mut rest = strategies(&module, entry);
         let first = rest.remove(0);

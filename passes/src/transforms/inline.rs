@@ -4,10 +4,9 @@
 //! summary of a callee. A callee that is called from several places is copied to each, since each place may
 //! shard it differently.
 
-use std::collections::HashMap;
-
 use petgraph::algo::{kosaraju_scc, toposort};
 use petgraph::graph::{DiGraph, NodeIndex};
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     Build, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SecondaryMap, ShardingId,
     Span, ValueId, ValueMap, clone_op,
@@ -24,7 +23,7 @@ pub struct CallSites {
     of: SecondaryMap<OpId, u32>,
     /// Each call, and the entry of the call before it: inside of what it calls.
     calls: Vec<(OpId, Option<u32>)>,
-    known: HashMap<(OpId, Option<u32>), u32>,
+    known: FxHashMap<(OpId, Option<u32>), u32>,
 }
 
 impl CallSites {
@@ -303,6 +302,10 @@ impl Inliner {
                 let copy = clone_op(rw.module, op, &mut self.map);
                 rw.insert(copy);
                 if let Some(sites) = &mut self.sites {
+                    if rw.module.ops[op].regions.is_empty() {
+                        sites.note(call, &[op], &[copy]);
+                        continue;
+                    }
                     sites.note(call, &with_inner(rw.module, op), &with_inner(rw.module, copy));
                 }
             }

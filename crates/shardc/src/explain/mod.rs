@@ -78,9 +78,10 @@ impl Compiler {
     /// propagated but not partitioned is explained without its collectives; a note says so.
     pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
         let raw = Self::read(source)?;
-        let partitioned = self.partition_module(raw.clone());
+        let (mut propagated, sites) = self.import_tracing(raw.clone())?;
+        let partitioned = self.partition_imported(propagated.clone(), &mut |_| {});
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
-        let (propagated, provenance, sites) = self.trace(raw.clone(), strategy)?;
+        let provenance = Self::trace(&mut propagated, strategy)?;
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
         let module = &propagated.module;
         let Some(body) = module.funcs[propagated.entry].body else { return Err(module.no_entry().into()) };

@@ -25,6 +25,7 @@ mod attr;
 mod builder;
 mod constant;
 mod diagnostic;
+pub mod discardable;
 mod dtype;
 mod entities;
 pub mod floats;

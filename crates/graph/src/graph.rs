@@ -4,8 +4,8 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use shardc_ir::{
-    Attr, AttrDict, DType, Dense, Func, Loc, LocId, MeshId, Module, OpKind, PackedOption, RegionId,
-    ShardingId, Span, TensorSharding, TensorType, TypeId, ValueDef, ValueId, Visibility, infer_types, verify,
+    AttrDict, DType, Dense, Func, Loc, LocId, MeshId, Module, OpKind, PackedOption, RegionId, ShardingId,
+    Span, TensorSharding, TensorType, TypeId, ValueDef, ValueId, Visibility, infer_types, verify,
 };
 
 use crate::error::Here;
@@ -206,7 +206,7 @@ impl Graph {
             }
             values.push(self.value(tensor).here()?);
             let mut attrs = AttrDict::new();
-            attrs.set("jax.result_info", Attr::Str(name.into()));
+            attrs.set_result_info(name);
             res_attrs.push(attrs);
         }
         let end = self.module.add_op(OpKind::Return, &values, &[], &[]);

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use super::Report;
+use crate::discardable::{ALIASING_OUTPUT as ALIAS, BUFFER_DONOR};
 use crate::{Attr, Diagnostic, Func};
 
-/// The attribute of a parameter that names the result which takes its memory.
-const ALIAS: &str = "tf.aliasing_output";
 const CODE: &str = "SH0219";
 
 pub(super) fn check(report: &mut Report<'_>) {
@@ -41,7 +40,7 @@ pub(super) fn check(report: &mut Report<'_>) {
                     let error = wrong(func, i, message)
                         .note(func.arg_span(first), format!("parameter {first}"))
                         .hint(format!(
-                            "drop one {ALIAS}; with jax.buffer_donor instead the memory goes to any result that fits"
+                            "drop one {ALIAS}; with {BUFFER_DONOR} instead the memory goes to any result that fits"
                         ));
                     report.push(error);
                 }

@@ -1,18 +1,14 @@
 //! I14 and I15: replica groups and permutes.
 
 use super::Report;
-use crate::{Attr, CollectiveSpec, Module, OpId, OpKind};
+use crate::{CollectiveSpec, Module, OpId, OpKind};
 
 /// The number of devices that ids count, where the module says it (`mhlo.num_replicas`, `mhlo.num_partitions`).
 ///
 /// Specification, section "Collective ops": with global ids they count devices of all replicas and partitions;
 /// else with a channel all-to-all, permute and broadcast count partitions, the others replicas.
 fn num_devices(module: &Module, kind: &OpKind, spec: &CollectiveSpec) -> Option<i64> {
-    let count = |name: &str| match module.attrs.get(name) {
-        Some(Attr::Int(n, _)) if *n > 0 => Some(*n),
-        _ => None,
-    };
-    let (replicas, partitions) = (count("mhlo.num_replicas")?, count("mhlo.num_partitions")?);
+    let (replicas, partitions) = (module.num_replicas()?, module.num_partitions()?);
     if spec.use_global_device_ids {
         return replicas.checked_mul(partitions);
     }

@@ -1,6 +1,7 @@
 //! I18: what Shardy asks of operations beyond their shardings.
 
 use super::{Report, edges, rule};
+use crate::discardable::{SHARDING, SHARDING_RULE};
 use crate::{
     Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId,
 };
@@ -54,7 +55,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
         if let Some(message) = attribute(module, id, attr, value) {
             // Where it stands in the text is not known of an attribute.
             let hint = match value {
-                Attr::Raw(text) if attr == "sdy.sharding_rule" => Some(format!("it is {text}")),
+                Attr::Raw(text) if attr == SHARDING_RULE => Some(format!("it is {text}")),
                 _ => None,
             };
             report.hinted(CODE, id, format!("{attr} of {} {message}", op.kind.title()), hint.as_deref());
@@ -67,14 +68,12 @@ fn attribute(module: &Module, id: OpId, name: &str, value: &Attr) -> Option<Stri
     let starts = |attr: &Attr, prefix: &str| matches!(attr, Attr::Raw(text) if text.starts_with(prefix));
     let op = &module.ops[id];
     match name {
-        "sdy.sharding" if op.results.is_empty() && starts(value, "#sdy.sharding_per_value<") => {
-            of_nothing(value)
-                .then(|| "has to be one without dimensions and axes, for there is no result".to_owned())
-        }
-        "sdy.sharding" if !starts(value, "#sdy.sharding_per_value<") => {
+        SHARDING if op.results.is_empty() && starts(value, "#sdy.sharding_per_value<") => of_nothing(value)
+            .then(|| "has to be one without dimensions and axes, for there is no result".to_owned()),
+        SHARDING if !starts(value, "#sdy.sharding_per_value<") => {
             Some("has to be a #sdy.sharding_per_value<[...]>, one sharding per result".to_owned())
         }
-        "sdy.sharding_rule" => match value {
+        SHARDING_RULE => match value {
             Attr::Raw(text) if text.starts_with("#sdy.op_sharding_rule<") => rule::fault(module, op, text),
             _ => Some("has to be a #sdy.op_sharding_rule<...>".to_owned()),
         },

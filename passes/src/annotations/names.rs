@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use shardc_ir::{Attr, AttrDict, Diagnostic, Func, Loc, Module};
+use shardc_ir::{Diagnostic, Func, Loc, Module};
 
 use crate::sharding::interface::Interface;
 
@@ -56,21 +56,14 @@ pub fn argument_name(module: &Module, func: &Func, i: usize) -> Option<String> {
     let loc = func.arg_locs.get(i).and_then(|loc| loc.expand());
     match loc.map(|loc| module.locs.get(loc)) {
         Some(Loc::Name { name, .. }) => Some(name.to_string()),
-        _ => text(func.arg_attrs.get(i), "jax.arg_info"),
+        _ => func.arg_attrs.get(i)?.arg_info().map(str::to_owned),
     }
 }
 
 /// The front end's name of result `i`: `jax.result_info`.
 #[must_use]
 pub fn result_name(func: &Func, i: usize) -> Option<String> {
-    text(func.res_attrs.get(i), "jax.result_info")
-}
-
-fn text(attrs: Option<&AttrDict>, name: &str) -> Option<String> {
-    match attrs?.get(name)? {
-        Attr::Str(text) if !text.is_empty() => Some(text.to_string()),
-        _ => None,
-    }
+    func.res_attrs.get(i)?.result_info().map(str::to_owned)
 }
 
 /// The names of a program's arguments and results.

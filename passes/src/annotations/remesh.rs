@@ -6,15 +6,13 @@
 //! **Invariant.** The axes of the module's mesh keep their numbers. Where the new mesh has them in another order, the
 //! order of the devices says so.
 
+use shardc_ir::discardable::NUM_PARTITIONS;
 use shardc_ir::{Attr, AxisRef, Diagnostic, EntityRef, Mesh, MeshId, Module, OpKind, ShardingId};
 
 use crate::manual::mesh_of;
 
 /// What JAX writes on a mesh, its sizes among it.
 const MESH_ATTR: &str = "stablehlo.mesh";
-
-/// What a front end writes on a module, the number of its devices.
-const PARTITIONS: &str = "mhlo.num_partitions";
 
 /// How the axes of the module's mesh are found in the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +48,8 @@ pub(crate) fn replace(module: &mut Module, mesh: &Mesh, by: Match) -> Result<(),
         return Err(fit);
     }
     let devices = new.num_devices() as i64;
-    if module.attrs.get(PARTITIONS).is_some() {
-        module.attrs.set(PARTITIONS, Attr::Int(devices, "i32".into()));
+    if module.attrs.get(NUM_PARTITIONS).is_some() {
+        module.attrs.set(NUM_PARTITIONS, Attr::Int(devices, "i32".into()));
     }
     module.meshes[id] = new;
     Ok(())

@@ -6,17 +6,14 @@
 pub mod clean;
 pub mod verify;
 
-use shardc_ir::{Attr, Module, SpmdMode};
+use shardc_ir::{Module, SpmdMode};
 
 /// What the devices of a localized module are, and how many; `None` for a module that does not say.
 fn devices(module: &Module) -> Option<(SpmdMode, usize)> {
-    let count = |name: &str| match module.attrs.get(name) {
-        Some(Attr::Int(n, _)) => usize::try_from(*n).ok().filter(|&n| n > 0),
-        _ => None,
+    let (mode, count) = match (module.num_replicas()?, module.num_partitions()?) {
+        (replicas, 1) => (SpmdMode::Replica, replicas),
+        (1, partitions) => (SpmdMode::Partition, partitions),
+        _ => return None,
     };
-    match (count("mhlo.num_replicas")?, count("mhlo.num_partitions")?) {
-        (replicas, 1) => Some((SpmdMode::Replica, replicas)),
-        (1, partitions) => Some((SpmdMode::Partition, partitions)),
-        _ => None,
-    }
+    Some((mode, usize::try_from(count).ok()?))
 }

@@ -81,7 +81,7 @@ pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diag
 
 /// Whether argument `i` is donated: its memory becomes that of a result.
 fn is_donated(module: &Module, func: FuncId, i: usize) -> bool {
-    module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.get("tf.aliasing_output").is_some())
+    module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.donated_to().is_some())
 }
 
 fn bytes(module: &Module, value: ValueId) -> u64 {

@@ -1,7 +1,7 @@
 //! The whole of partitioning: plan, lower reshards, localize.
 
 use shardc_ir::{
-    Attr, AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Shape, ShardingId, SpmdMode,
+    AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Shape, ShardingId, SpmdMode,
     TensorSharding, TensorType, Type, TypeId,
 };
 
@@ -111,11 +111,7 @@ fn refuse_pending_interface(module: &Module, func: FuncId, body: RegionId) -> Re
 
 /// The result that each parameter gives its memory to, where it does.
 fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
-    let alias = |attrs: &AttrDict| match attrs.get("tf.aliasing_output") {
-        Some(Attr::Int(result, _)) => usize::try_from(*result).ok(),
-        _ => None,
-    };
-    module.funcs[func].arg_attrs.iter().map(alias).collect()
+    module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
 }
 
 /// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
@@ -256,9 +252,7 @@ fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface,
         let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
         let attrs = f.arg_attrs.get(i);
         input.name = argument_name(module, f, i);
-        if let Some(Attr::Int(result, _)) = attrs.and_then(|a| a.get("tf.aliasing_output")) {
-            input.donated_to = usize::try_from(*result).ok();
-        }
+        input.donated_to = attrs.and_then(AttrDict::donated_to);
         inputs.push(input);
     }
     let mut outputs = Vec::with_capacity(f.results.len());

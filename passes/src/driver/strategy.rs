@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shardc_ir::{Attr, FuncId, Module, ShardingId, ValueId};
+use shardc_ir::{AttrDict, FuncId, Module, ShardingId, ValueId};
 
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::temporaries;
@@ -122,10 +122,7 @@ fn batch_by_classes(module: &Module, func: FuncId, args: &[ValueId]) -> BTreeSet
 
 /// Whether argument `i` is donated, as `jax.jit` marks what a training step updates in place.
 pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
-    module.funcs[func]
-        .arg_attrs
-        .get(i)
-        .is_some_and(|a| a.get("tf.aliasing_output").is_some() || a.get("jax.buffer_donor").is_some())
+    module.funcs[func].arg_attrs.get(i).is_some_and(|attrs| attrs.donation().is_some())
 }
 
 /// Gives the annotations of `func` the priorities of a strategy.
@@ -139,11 +136,7 @@ pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
         if first.contains(&i) {
             continue;
         }
-        if let Some(&Attr::Int(result, _)) =
-            module.funcs[func].arg_attrs.get(i).and_then(|attrs| attrs.get("tf.aliasing_output"))
-        {
-            results.extend(usize::try_from(result));
-        }
+        results.extend(module.funcs[func].arg_attrs.get(i).and_then(AttrDict::donated_to));
         if let Some(id) = module.shardings.of(arg) {
             let later = later(module, id);
             module.shardings.set(arg, Some(later));

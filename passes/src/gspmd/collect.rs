@@ -10,8 +10,12 @@ use super::sdy_text;
 use super::to_axes::add_mesh;
 use crate::annotations::remesh::Match;
 
-/// The name of the attribute.
-pub(super) const SHARDING: &str = "mhlo.sharding";
+/// The attribute that is read.
+pub(super) const SHARDING: &str = shardc_ir::discardable::GSPMD_SHARDING;
+/// The shardings of all parameters of the entry function, on the module.
+pub(super) const PARAMETERS: &str = "mhlo.spmd_parameters_shardings";
+/// The sharding of the results of the entry function, on the module.
+pub(super) const OUTPUT: &str = "mhlo.spmd_output_sharding";
 
 /// A sharding and the first place where it stands.
 #[derive(Debug)]
@@ -51,8 +55,8 @@ pub fn is_annotated(module: &Module) -> bool {
     let annotated = |attrs: &AttrDict| attrs.get(SHARDING).is_some() || sdy_text::has_any(attrs);
     let of_func = |func: &shardc_ir::Func| func.arg_attrs.iter().chain(&func.res_attrs).any(annotated);
     annotated(&module.attrs)
-        || module.attrs.get("mhlo.spmd_parameters_shardings").is_some()
-        || module.attrs.get("mhlo.spmd_output_sharding").is_some()
+        || module.attrs.get(PARAMETERS).is_some()
+        || module.attrs.get(OUTPUT).is_some()
         || module.funcs.values().any(of_func)
         || module.bodies().flat_map(|body| module.walk(body)).any(|op| {
             let op = &module.ops[op];
@@ -64,8 +68,8 @@ pub fn is_annotated(module: &Module) -> bool {
 /// Reads every text.
 pub(super) fn collect(module: &Module) -> Result<Texts, Vec<Diagnostic>> {
     let mut reader = Reader { texts: Texts::new(), errors: Vec::new(), wrong: FxHashSet::default() };
-    reader.module_attr(module, "mhlo.spmd_parameters_shardings");
-    reader.module_attr(module, "mhlo.spmd_output_sharding");
+    reader.module_attr(module, PARAMETERS);
+    reader.module_attr(module, OUTPUT);
     for func in module.funcs.values() {
         for (what, list) in [("argument", &func.arg_attrs), ("result", &func.res_attrs)] {
             for (i, attrs) in list.iter().enumerate() {
@@ -179,10 +183,7 @@ pub(super) fn home(
             }
         }
     }
-    let partitions = match module.attrs.get("mhlo.num_partitions") {
-        Some(Attr::Int(n, _)) if *n > 1 => Some(*n),
-        _ => None,
-    };
+    let partitions = module.num_partitions().filter(|&n| n > 1);
     let list: Vec<&Tiling> = tilings.iter().map(|(tiling, _)| *tiling).collect();
     let place = |which: usize| {
         tilings

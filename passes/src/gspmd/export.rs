@@ -101,8 +101,8 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 /// # Errors
 /// The shardings are on several meshes of different devices (`SH0348`).
 pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
-    let says = |name: &str| module.attrs.get(name).is_some();
-    if module.mesh_names.is_empty() && (says("mhlo.num_partitions") || says("mhlo.num_replicas")) {
+    let says_how_many = module.num_partitions().or(module.num_replicas()).is_some();
+    if module.mesh_names.is_empty() && says_how_many {
         return Ok(());
     }
     let mut devices = 1;
@@ -117,9 +117,7 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     Export { rw: Rewriter::new(module) }.funcs();
     module.shardings.clear_values();
     module.mesh_names.clear();
-    for (name, n) in [("mhlo.num_partitions", devices as i64), ("mhlo.num_replicas", 1)] {
-        module.attrs.set(name, Attr::Int(n, "i32".into()));
-    }
+    module.set_process_counts(1, devices as i64);
     Ok(())
 }
 

@@ -11,7 +11,9 @@ use shardc_ir::{
     Rewriter, ShardingId, Span, TensorSharding, Uses, ValueId, ValueMap,
 };
 
-use super::collect::{SHARDING, Texts, collect, home, is_annotated, is_call, short, strings};
+use super::collect::{
+    OUTPUT, PARAMETERS, SHARDING, Texts, collect, home, is_annotated, is_call, short, strings,
+};
 use super::hlo::{HloSharding, Leaf, LeafKind, ShardGroup};
 use super::manual;
 use super::sdy_text;
@@ -167,8 +169,8 @@ impl Import<'_> {
                 }
             }
         };
-        move_to("mhlo.spmd_parameters_shardings", true);
-        move_to("mhlo.spmd_output_sharding", false);
+        move_to(PARAMETERS, true);
+        move_to(OUTPUT, false);
         for (name, arguments) in [(sdy_text::TUPLE_ARGS, true), (sdy_text::TUPLE_RESULTS, false)] {
             let Some(text) = sdy_text::frontend(&self.rw.module.attrs, name).map(str::to_owned) else {
                 continue;
@@ -386,7 +388,7 @@ impl Import<'_> {
             _ => None,
         };
         if let Some(rule) = sdy_text::frontend(&frontend, sdy_text::RULE) {
-            self.rw.module.ops[op].attrs.set(crate::rules::SHARDING_RULE_ATTR, Attr::Raw(rule.into()));
+            self.rw.module.ops[op].attrs.set_sharding_rule(rule);
         }
         let target = match &self.rw.module.ops[op].kind {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),

@@ -1,5 +1,6 @@
 //! Shardy's attributes as text, as they stand in frontend attributes (`xla.sdy.sharding = "#sdy.sharding<...>"`).
 
+use shardc_ir::discardable::FRONTEND_ATTRIBUTES as FRONTEND;
 use shardc_ir::{Attr, AttrDict, AxisList, AxisRef, Mesh, MeshId, Module, TensorSharding};
 
 use super::parse::{axis_list, dim_sharding, mesh_axes, mesh_axis};
@@ -18,12 +19,9 @@ pub(super) const DIRECTION: &str = "xla.sdy.allowed_direction";
 pub(super) const TUPLE_ARGS: &str = "xla.sdy.tuple_args_shardings";
 pub(super) const TUPLE_RESULTS: &str = "xla.sdy.tuple_results_shardings";
 
-const FRONTEND: &str = "mhlo.frontend_attributes";
-
 /// A frontend attribute, as text.
 pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
-    let Some(Attr::Dict(dict)) = attrs.get(FRONTEND) else { return None };
-    match dict.get(name) {
+    match attrs.frontend()?.get(name) {
         Some(Attr::Str(text) | Attr::Raw(text)) => Some(text),
         _ => None,
     }
@@ -31,12 +29,12 @@ pub(super) fn frontend<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
 
 /// Whether any frontend attribute is Shardy's.
 pub(super) fn has_any(attrs: &AttrDict) -> bool {
-    matches!(attrs.get(FRONTEND), Some(Attr::Dict(dict)) if dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
+    attrs.frontend().is_some_and(|dict| dict.iter().any(|(name, _)| name.starts_with("xla.sdy.")))
 }
 
 /// Removes Shardy's frontend attributes, and the dictionary if nothing else is in it.
 pub(super) fn drop_all(attrs: &mut AttrDict) {
-    let Some(Attr::Dict(dict)) = attrs.get(FRONTEND) else { return };
+    let Some(dict) = attrs.frontend() else { return };
     let rest: AttrDict = dict
         .iter()
         .filter(|(name, _)| !name.starts_with("xla.sdy."))

@@ -1,6 +1,6 @@
 //! Donated arguments and the results that take their memory.
 
-use shardc_ir::{Attr, Class, Diagnostic};
+use shardc_ir::{AttrDict, Class, Diagnostic};
 
 use super::subject::{Subject, local_bytes};
 use crate::report::byte_size::bytes_text;
@@ -11,11 +11,8 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let func = &subject.module.funcs[subject.func];
     let mut out = Vec::new();
     for (i, ty, sharding) in subject.args() {
-        let Some(&Attr::Int(result, _)) = func.arg_attrs.get(i).and_then(|a| a.get("tf.aliasing_output"))
-        else {
-            continue;
-        };
-        let pair = subject.results().find(|&(r, ..)| usize::try_from(result) == Ok(r));
+        let Some(result) = func.arg_attrs.get(i).and_then(AttrDict::donated_to) else { continue };
+        let pair = subject.results().find(|&(r, ..)| r == result);
         let Some((r, result_ty, other)) = pair else { continue };
         if sharding.same_placement(other) {
             continue;

@@ -45,7 +45,7 @@ use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
 
 /// The attribute by which everything says in partition mode that it is partitioned already.
-pub(crate) const MARK: &str = "mhlo.sharding";
+pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
 
 /// Localizes `func` and removes every other trace of shardings and meshes from the module.
 ///
@@ -165,11 +165,10 @@ fn signature(module: &mut Module, func: FuncId, body: RegionId, local: &mut Loca
     let params: Vec<TypeId> = args.iter().map(|&a| module.values[a].ty).collect();
     let f = &mut module.funcs[func];
     for (i, attrs) in f.arg_attrs.iter_mut().enumerate() {
-        if let Some(&Attr::Int(result, _)) = attrs.get("tf.aliasing_output")
-            && usize::try_from(result).ok().and_then(|r| results.get(r)) != params.get(i)
+        if let Some(result) = attrs.donated_to()
+            && results.get(result) != params.get(i)
         {
-            attrs.remove("tf.aliasing_output");
-            attrs.set("jax.buffer_donor", Attr::Bool(true));
+            attrs.donate_to_any();
         }
     }
     f.params = params;
@@ -183,8 +182,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         SpmdMode::Replica => (1, devices),
         SpmdMode::Partition => (devices, 1),
     };
-    module.attrs.set("mhlo.num_partitions", Attr::Int(partitions, "i32".into()));
-    module.attrs.set("mhlo.num_replicas", Attr::Int(replicas, "i32".into()));
+    module.set_process_counts(replicas, partitions);
     module.shardings.clear_values();
     module.mesh_names.clear();
     for func in module.funcs.values_mut() {

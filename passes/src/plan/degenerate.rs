@@ -5,7 +5,7 @@
 //! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
 //! between replicas as they are, and refuses a program that asks for its partition.
 
-use shardc_ir::{Attr, Build, Dense, Diagnostic, Module, OpId, OpKind};
+use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind};
 
 use super::{Pass, Ready};
 
@@ -52,11 +52,7 @@ fn receives(kind: &OpKind, groups: &[Vec<i64>]) -> bool {
 /// What says that there are further processes, and what to do; `None` where the process is alone.
 fn company(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     const MANUAL: &str = "put what each device does into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
-    let count = |name: &str| match module.attrs.get(name) {
-        Some(Attr::Int(n, _)) if *n > 1 => Some(*n),
-        _ => None,
-    };
-    if let Some(n) = count("mhlo.num_replicas") {
+    if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
         let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";
         return Some((format!("of {n} replicas"), hint));
     }
@@ -64,7 +60,7 @@ fn company(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     let spec = data.kind.collective();
     let asks_for_partitions =
         matches!(data.kind, OpKind::PartitionId) || spec.is_some_and(|spec| spec.crosses_partitions());
-    if asks_for_partitions && let Some(n) = count("mhlo.num_partitions") {
+    if asks_for_partitions && let Some(n) = module.num_partitions().filter(|&n| n > 1) {
         return Some((format!("between {n} partitions"), MANUAL));
     }
     let spec = spec?;

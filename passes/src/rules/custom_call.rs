@@ -154,8 +154,7 @@ pub(crate) fn works_on_parts(module: &Module, op: OpId, target: &str, operand: u
 
 /// Returns how many leading dimensions the front end says to be of a batch.
 fn stated_batch(attrs: &AttrDict) -> Option<usize> {
-    let Some(Attr::Dict(frontend)) = attrs.get("mhlo.frontend_attributes") else { return None };
-    match frontend.get("num_batch_dims")? {
+    match attrs.frontend()?.get("num_batch_dims")? {
         Attr::Str(text) => text.parse().ok(),
         _ => None,
     }

@@ -37,7 +37,7 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
 
 /// Name of the attribute by which a program gives an operation's rule itself.
-pub const SHARDING_RULE_ATTR: &str = "sdy.sharding_rule";
+pub const SHARDING_RULE_ATTR: &str = shardc_ir::discardable::SHARDING_RULE;
 
 /// What a rule may say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -193,8 +193,7 @@ pub fn drop_written_rules(module: &mut Module, body: RegionId) {
 
 /// The rule that the program gives, where it fits the operation.
 fn custom_rule(module: &Module, op: OpId, attrs: &AttrDict) -> Option<ShardingRule> {
-    let Some(Attr::Raw(text)) = attrs.get(SHARDING_RULE_ATTR) else { return None };
-    let rule = parse_rule(text).ok()?;
+    let rule = parse_rule(attrs.sharding_rule()?).ok()?;
     let shell = RuleBuilder::new(module, op).finish();
     let fits = rule.operands.len() == shell.operands.len()
         && rule.results.len() == shell.results.len()

@@ -180,7 +180,7 @@ impl RuleRegistry {
         let ops: Vec<OpId> = module.bodies().flat_map(|body| module.walk(body)).collect();
         for op in ops {
             match self.rule_text(module, op) {
-                Ok(Some(text)) => module.ops[op].attrs.set(SHARDING_RULE_ATTR, Attr::Raw(text.into())),
+                Ok(Some(text)) => module.ops[op].attrs.set_sharding_rule(&text),
                 Ok(None) => {}
                 Err(error) => errors.push(*error),
             }

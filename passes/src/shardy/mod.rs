@@ -25,7 +25,7 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
 }
 
 /// The attribute that holds shardings; as text where an operation has no results.
-const SHARDING_ATTR: &str = "sdy.sharding";
+const SHARDING_ATTR: &str = shardc_ir::discardable::SHARDING;
 /// The attribute of a function whose calls are in manual computations: the manual axes there.
 const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 

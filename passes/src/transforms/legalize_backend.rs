@@ -10,6 +10,7 @@
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
 
+use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
     Attr, AttrDict, Diagnostic, FuncId, Lowering, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId,
 };
@@ -100,7 +101,7 @@ impl Legalize {
         // One mark goes for all results of an operation, since XLA may change their number.
         let is_marked = !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
         if let Some(manual) = self.manual.clone().filter(|_| is_marked) {
-            op.attrs.set("mhlo.sharding", manual);
+            op.attrs.set(GSPMD_SHARDING, manual);
         }
     }
 
@@ -114,7 +115,7 @@ impl Legalize {
             if let Some(manual) = &self.manual {
                 dicts.resize_with(count, AttrDict::new);
                 for dict in dicts {
-                    dict.set("mhlo.sharding", manual.clone());
+                    dict.set(GSPMD_SHARDING, manual.clone());
                 }
             }
         }
@@ -134,9 +135,8 @@ fn rename_entry(module: &mut Module) {
 
 /// Says how many replicas and partitions run the program.
 fn set_device_counts(module: &mut Module, options: &BackendOptions) {
-    const COUNTS: [&str; 2] = ["mhlo.num_partitions", "mhlo.num_replicas"];
     // A partitioned program, whose meshes are gone, says itself how many run it.
-    let is_said = COUNTS.iter().all(|name| module.attrs.get(name).is_some());
+    let is_said = module.num_partitions().is_some() && module.num_replicas().is_some();
     if options.num_devices.is_none() && module.mesh_names.is_empty() && is_said {
         return;
     }
@@ -147,16 +147,13 @@ fn set_device_counts(module: &mut Module, options: &BackendOptions) {
         SpmdMode::Replica => (devices, 1),
         SpmdMode::Partition => (1, devices),
     };
-    for (name, count) in COUNTS.into_iter().zip([partitions, replicas]) {
-        module.attrs.set(name, Attr::Int(count as i64, "i32".into()));
-    }
+    module.set_process_counts(replicas as i64, partitions as i64);
 }
 
 /// Drops attributes that speak of global values, and the reader's notes for the printer.
 fn strip(attrs: &mut AttrDict) {
-    let is_dropped = |name: &str| {
-        matches!(name, "mhlo.sharding" | "sdy.sharding" | "sdy.sharding_rule") || name.starts_with("shardc.")
-    };
+    let is_dropped =
+        |name: &str| matches!(name, GSPMD_SHARDING | SHARDING | SHARDING_RULE) || name.starts_with("shardc.");
     attrs.retain(|name| !is_dropped(name));
 }
 

@@ -312,7 +312,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     let inputs = types
         .enumerate()
         .map(|(i, ty)| {
-            let is_donated = func.arg_attrs.get(i).is_some_and(|a| a.get("tf.aliasing_output").is_some());
+            let is_donated = func.arg_attrs.get(i).is_some_and(|a| a.donated_to().is_some());
             port(ty, argument_name(module, func, i), is_donated)
         })
         .collect::<Result<_, Error>>()?;

@@ -1,5 +1,6 @@
 //! The ways of axes, in words.
 
+use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
 use shardc_passes::annotations::names::{argument_name, result_name};
 use shardc_passes::propagate::{AnnotationSource, Arrival, AxisRole as At, Cause, Chain, Subject};
@@ -191,7 +192,7 @@ impl Explainer<'_> {
     /// How the annotation of an argument or a result was written, where that is not the program's own `sdy.sharding`.
     fn how_given(&self, result: bool, i: usize) -> &'static str {
         let Some(func) = self.raw.entry().map(|f| &self.raw.funcs[f]) else { return "" };
-        let has_gspmd = |attrs: Option<&AttrDict>| attrs.is_some_and(|a| a.get("mhlo.sharding").is_some());
+        let has_gspmd = |attrs: Option<&AttrDict>| attrs.is_some_and(|a| a.get(GSPMD_SHARDING).is_some());
         let (own, gspmd) = if result {
             let own = func.res_shardings.get(i).is_some_and(|s| s.expand().is_some());
             (own, has_gspmd(func.res_attrs.get(i)))

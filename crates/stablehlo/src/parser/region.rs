@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
+use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
     Attr, AttrDict, Dense, Diagnostic, DimList, Func, KeptKind, LocId, OpId, OpKind, PackedOption, RegionId,
     Span, TypeId,
@@ -286,7 +287,7 @@ impl<'a> Parser<'a> {
         let mut shardings = Vec::new();
         let mut dict = Vec::new();
         for named in attrs {
-            if named.name == "sdy.sharding" && results > 0 {
+            if named.name == SHARDING && results > 0 {
                 shardings = self.at_value(named, |p| {
                     if p.eat("#sdy.sharding_per_value<") {
                         let list = p.shardings()?;
@@ -319,7 +320,7 @@ impl<'a> Parser<'a> {
         let mut sharding = None;
         let mut dict = Vec::new();
         for named in attrs {
-            if named.name == "sdy.sharding" {
+            if named.name == SHARDING {
                 sharding = Some(self.at_value(named, |p| {
                     p.expect("#sdy.sharding")?;
                     p.sharding()

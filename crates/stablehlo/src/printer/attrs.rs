@@ -1,5 +1,6 @@
 //! Attributes that are carried.
 
+use shardc_ir::discardable::SHARDING;
 use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, ShardingId, TensorSharding};
 
 use super::{Printer, Shardings};
@@ -69,8 +70,8 @@ impl<'m> Printer<'m> {
             self.module.ops[op].attrs.iter().map(|(name, attr)| (name, Entry::Attr(attr))).collect();
         entries.retain(|(name, _)| *name != SPELLING);
         if let Some(text) = self.op_sharding(op) {
-            entries.retain(|(name, _)| *name != "sdy.sharding");
-            entries.push(("sdy.sharding", Entry::Text(text)));
+            entries.retain(|(name, _)| *name != SHARDING);
+            entries.push((SHARDING, Entry::Text(text)));
         }
         entries
     }
@@ -87,7 +88,7 @@ impl<'m> Printer<'m> {
             .map(|(name, attr)| (name, Entry::Attr(attr)))
             .collect();
         if let Some(id) = sharding.filter(|_| self.options.shardings != Shardings::None) {
-            entries.push(("sdy.sharding", Entry::Text(sharding_text(self.module, id))));
+            entries.push((SHARDING, Entry::Text(sharding_text(self.module, id))));
         }
         entries
     }

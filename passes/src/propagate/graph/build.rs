@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shardc_ir::{Attr, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, TypeId, ValueId};
+use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, TypeId, ValueId};
 use smallvec::SmallVec;
 
 use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
@@ -228,12 +228,7 @@ impl<'m> Build<'m> {
 /// any result (`jax.buffer_donor`) is in no pair.
 pub(in crate::propagate) fn aliased_pairs(module: &Module, func: FuncId) -> Vec<(usize, usize)> {
     let attrs = module.funcs[func].arg_attrs.iter().enumerate();
-    attrs
-        .filter_map(|(arg, attrs)| match attrs.get("tf.aliasing_output") {
-            Some(&Attr::Int(result, _)) => Some((arg, usize::try_from(result).ok()?)),
-            _ => None,
-        })
-        .collect()
+    attrs.filter_map(|(arg, attrs)| Some((arg, attrs.donated_to()?))).collect()
 }
 
 /// Returns the rule that relates each dimension of a tensor to that of all others.

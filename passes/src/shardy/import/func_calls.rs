@@ -1,6 +1,7 @@
 //! Calls become named computations.
 
 use rustc_hash::FxHashMap;
+use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
     Class, Diagnostic, FuncId, Module, NamedSpec, OpId, OpKind, PackedOption, RegionId, SPELLING_ATTR,
     ShardingId, TensorSharding, ValueId, ValueMap, clone_region,
@@ -68,7 +69,7 @@ impl Importer {
         let op = &mut module.ops[call];
         op.kind = OpKind::NamedComputation(Box::new(NamedSpec { name, in_shardings, out_shardings }));
         op.regions.push(region);
-        for inherent in ["arg_attrs", "res_attrs", "no_inline", "sdy.sharding"] {
+        for inherent in ["arg_attrs", "res_attrs", "no_inline", SHARDING] {
             op.attrs.remove(inherent);
         }
         if let Some(thread) = thread {

@@ -1,6 +1,7 @@
 //! Meshes that are written where they are used get names.
 
 use rustc_hash::FxHashMap;
+use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
     Attr, AttrDict, CollectiveSpec, Mesh, MeshId, MeshPlace, Module, OpId, OpKind, TensorSharding,
 };
@@ -116,7 +117,7 @@ impl Lifter {
     }
 
     fn text(&mut self, module: &mut Module, attrs: &mut AttrDict) {
-        let Some(Attr::Raw(text)) = attrs.get("sdy.sharding") else { return };
+        let Some(Attr::Raw(text)) = attrs.get(SHARDING) else { return };
         // The mesh comes first: `#sdy.sharding_per_value<[<@mesh, []>]>`, `#sdy.sharding<mesh<[]>, []>`.
         let Some((start, rest)) = text.char_indices().find_map(|(at, c)| match c {
             '@' => Some((at, &text[at + 1..])),
@@ -136,7 +137,7 @@ impl Lifter {
             (mesh, &rest[end..])
         };
         let new = format!("{}@{}{rest}", &text[..start], module.mesh_name(mesh));
-        attrs.set("sdy.sharding", Attr::Raw(new.into()));
+        attrs.set(SHARDING, Attr::Raw(new.into()));
     }
 
     fn find(&mut self, module: &mut Module, mesh: Mesh) -> MeshId {

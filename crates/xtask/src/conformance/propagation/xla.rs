@@ -3,6 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, anyhow, bail};
+use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{Attr, Module};
 use shardc_passes::gspmd::export_gspmd;
 
@@ -16,7 +17,7 @@ const SCRIPT: &str = include_str!("../../../python/xla_results.py");
 pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Result<Vec<usize>> {
     let mut ours = ours.clone();
     export_gspmd(&mut ours).map_err(|errors| anyhow!("{}: {errors:?}", path.display()))?;
-    let Some(Attr::Int(devices, _)) = ours.attrs.get("mhlo.num_partitions") else {
+    let Some(devices) = ours.num_partitions() else {
         bail!("{}: how many devices?", path.display());
     };
     let script = peer.dir.join("xla_results.py");
@@ -25,7 +26,7 @@ pub(super) fn agreeing_results(peer: &Peer, path: &Path, ours: &Module) -> Resul
     let line = said.lines().last().unwrap_or_default();
     let theirs: Vec<String> = serde_json::from_str(line).with_context(|| format!("XLA said: {line}"))?;
     let attrs = ours.entry().map(|entry| ours.funcs[entry].res_attrs.as_slice()).unwrap_or_default();
-    let ours = attrs.iter().map(|attrs| match attrs.get("mhlo.sharding") {
+    let ours = attrs.iter().map(|attrs| match attrs.get(GSPMD_SHARDING) {
         Some(Attr::Str(text)) => Some(&**text),
         _ => None,
     });

@@ -1,0 +1,62 @@
+//! Names of attributes that have a meaning stand in one file: whoever reads or writes one asks `shardc_ir::discardable`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shardc_ir::discardable::{
+    ALIASING_OUTPUT, ARG_INFO, BUFFER_DONOR, FRONTEND_ATTRIBUTES, GSPMD_SHARDING, NUM_PARTITIONS,
+    NUM_REPLICAS, RESULT_INFO, SHARDING, SHARDING_RULE,
+};
+
+const NAMES: &[&str] = &[
+    ALIASING_OUTPUT,
+    ARG_INFO,
+    BUFFER_DONOR,
+    FRONTEND_ATTRIBUTES,
+    GSPMD_SHARDING,
+    NUM_PARTITIONS,
+    NUM_REPLICAS,
+    RESULT_INFO,
+    SHARDING,
+    SHARDING_RULE,
+];
+
+/// The file that may name them.
+const HOME: &str = "ir/src/discardable.rs";
+
+#[test]
+fn names_of_attributes_stand_in_one_file() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in crates/");
+    let root = crates.parent().expect("crates/ is in the workspace");
+    let mut folders: Vec<PathBuf> = ["ir", "passes", "runtime"].iter().map(|name| root.join(name)).collect();
+    folders.extend(fs::read_dir(crates).expect("crates/ can be read").flatten().map(|entry| entry.path()));
+    let mut files = Vec::new();
+    for folder in folders {
+        sources(&folder.join("src"), &mut files);
+    }
+    assert!(files.len() > 100, "{files:?}");
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !file.ends_with(HOME)) {
+        let text = fs::read_to_string(file).expect("a source can be read");
+        // Tests say in full what they expect.
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            if NAMES.iter().any(|name| line.contains(&format!("\"{name}\""))) {
+                found.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "use the names and accessors of {HOME}:\n{}", found.join("\n"));
+}
+
+/// Source files below a folder, those of tests left out.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+            files.push(path);
+        }
+    }
+}

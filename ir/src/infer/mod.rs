@@ -278,7 +278,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::Sort { dim, .. } => reduction::sort(cx, dim.unwrap_or(-1)),
         K::Gather(spec) => gather::gather(cx, spec, Some(&spec.slice_sizes)),
         K::Scatter(spec) => gather::scatter(cx, spec),
-        K::Fft { kind, length } => linalg::fft(cx, kind, length),
+        K::Fft { kind, length } => linalg::fft(cx, *kind, length),
         K::Cholesky { .. } => linalg::cholesky(cx),
         K::TriangularSolve(spec) => linalg::triangular_solve(cx, spec),
         K::While | K::OptimizationBarrier => (0..cx.operands.len()).map(|i| cx.ty(i).map(Ty::Same)).collect(),

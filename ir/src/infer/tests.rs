@@ -2,9 +2,9 @@
 
 use crate::testing::{arg, list, reducer, region, tys};
 use crate::{
-    BinaryOp, Channel, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, GatherSpec,
-    Module, OpKind, PadSpec, RegionId, ScatterSpec, SliceSpec, TriangularSpec, UnaryOp, WindowSpec,
-    check_result_types, infer_types,
+    BinaryOp, Channel, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, FftKind,
+    GatherSpec, Module, OpKind, PadSpec, RegionId, RngAlgorithm, ScatterSpec, SliceSpec, Transposition,
+    TriangularSpec, UnaryOp, WindowSpec, check_result_types, infer_types,
 };
 
 fn infer_in(module: &mut Module, kind: &OpKind, operands: &str, regions: &[RegionId]) -> String {
@@ -143,13 +143,13 @@ fn products_and_linear_algebra() {
     check(dot(&[], &[], &[1], &[]), "2x3xf32 3x4xf32", "1 left and 0 right contracting");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "2x4xf32", "");
     check_written(dot(&[], &[], &[1], &[0]), "2x3xbf16 3x4xbf16", "4x2xf32", "it should be tensor<2x4xbf16>");
-    let fft = |kind: &str, length: &[i64]| OpKind::Fft { kind: kind.into(), length: list(length) };
-    check(fft("FFT", &[8]), "2x8xcomplex<f32>", "2x8xcomplex<f32");
-    check(fft("RFFT", &[4, 8]), "4x8xf32", "4x5xcomplex<f32");
-    check(fft("IRFFT", &[4, 8]), "4x5xcomplex<f64>", "4x8xf64");
-    check(fft("IRFFT", &[9]), "4xcomplex<f32>", "does not fit");
-    check(fft("FFT", &[8]), "2x8xf32", "does not take elements of type f32");
-    check(fft("FFT", &[]), "2x8xcomplex<f32>", "does not fit");
+    let fft = |kind, length: &[i64]| OpKind::Fft { kind, length: list(length) };
+    check(fft(FftKind::Fft, &[8]), "2x8xcomplex<f32>", "2x8xcomplex<f32");
+    check(fft(FftKind::Rfft, &[4, 8]), "4x8xf32", "4x5xcomplex<f32");
+    check(fft(FftKind::Irfft, &[4, 8]), "4x5xcomplex<f64>", "4x8xf64");
+    check(fft(FftKind::Irfft, &[9]), "4xcomplex<f32>", "does not fit");
+    check(fft(FftKind::Fft, &[8]), "2x8xf32", "does not take elements of type f32");
+    check(fft(FftKind::Fft, &[]), "2x8xcomplex<f32>", "does not fit");
     check(OpKind::Cholesky { lower: true }, "7x3x3xf32", "7x3x3xf32");
     check(OpKind::Cholesky { lower: true }, "3x4xf32", "square");
     let solve = |left_side| {
@@ -157,7 +157,7 @@ fn products_and_linear_algebra() {
             left_side,
             lower: true,
             unit_diagonal: false,
-            transpose_a: "NO_TRANSPOSE".into(),
+            transpose_a: Transposition::None,
         }))
     };
     check(solve(true), "3x3xf32 3x5xf32", "3x5xf32");
@@ -384,7 +384,7 @@ fn free_result_types() {
     check_written(OpKind::Constant(Dense::elements(vec![0; 12])), "", "3xf32", "");
     check_written(OpKind::Constant(Dense::elements(vec![0; 8])), "", "3xf32", "it should have 12");
     check_written(OpKind::Constant(Dense::elements(vec![])), "", "0xf32", "");
-    let rng = || OpKind::RngBitGenerator { algorithm: "THREE_FRY".into() };
+    let rng = || OpKind::RngBitGenerator { algorithm: RngAlgorithm::ThreeFry };
     check_written(rng(), "2xui64", "2xui64 8xui32", "");
     check_written(rng(), "2xui64", "3xui64 8xui32", "comes out as");
     check_written(rng(), "2xui64", "2xui64", "has 1 results");

@@ -129,13 +129,13 @@ pub enum OpKind {
     Scatter(Box<ScatterSpec>),
     /// State in, new state and random bits out.
     RngBitGenerator {
-        /// `DEFAULT`, `THREE_FRY` or `PHILOX`.
-        algorithm: Box<str>,
+        /// How bits are made of the state.
+        algorithm: RngAlgorithm,
     },
     /// Discrete Fourier transform over the last dimensions.
     Fft {
-        /// `FFT`, `IFFT`, `RFFT` or `IRFFT`.
-        kind: Box<str>,
+        /// Which transform.
+        kind: FftKind,
         /// Sizes of the transformed dimensions.
         length: SizeList,
     },
@@ -302,8 +302,8 @@ pub enum OpKind {
     ManualComputation(Box<ManualSpec>),
     /// `sdy.propagation_barrier`: shardings pass only in the given direction.
     PropagationBarrier {
-        /// `NONE`, `FORWARD`, `BACKWARD`.
-        direction: Box<str>,
+        /// The direction; [`PropagationDirection::Both`] would bar nothing.
+        direction: PropagationDirection,
     },
     /// `sdy.sharding_group`: all values of one group share a sharding.
     ShardingGroup {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{BroadcastOp, CompareDirection, CompareType, DimList, Precision, SizeList};
+use super::{BroadcastOp, CompareDirection, CompareType, DimList, Precision, SizeList, Transposition};
 use crate::{Attr, AttrDict};
 
 /// Bounds of a slice, per dimension.
@@ -148,8 +148,8 @@ pub struct TriangularSpec {
     pub lower: bool,
     /// The diagonal is one.
     pub unit_diagonal: bool,
-    /// `NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`.
-    pub transpose_a: Box<str>,
+    /// What is done to `a` first.
+    pub transpose_a: Transposition,
 }
 
 /// Target and options of `custom_call`.

@@ -1,79 +1,127 @@
-//! Enumerations whose members the specification names in capitals.
+//! Enumerations whose members the specifications name in capitals.
 
 use crate::DType;
 
-/// Direction of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the specification's")]
-pub enum CompareDirection {
-    EQ,
-    NE,
-    GE,
-    GT,
-    LE,
-    LT,
-}
+/// Enumerations by the spelling of their members.
+macro_rules! words {
+    ($($(#[$doc:meta])* $enum:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $enum { $($(#[$member_doc])* $member,)* }
 
-/// How a comparison reads its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are the specification's")]
-pub enum CompareType {
-    Float,
-    TotalOrder,
-    Signed,
-    Unsigned,
-}
+        impl $enum {
+            /// Every member, in declaration order.
+            pub const ALL: &'static [$enum] = &[$($enum::$member,)*];
 
-/// Precision of a product, as the specification spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    /// `DEFAULT`.
-    Default,
-    /// `HIGH`.
-    High,
-    /// `HIGHEST`.
-    Highest,
-}
+            /// The specification's spelling.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $($enum::$member => $word,)* }
+            }
 
-impl CompareDirection {
-    /// The specification's spelling.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::EQ => "EQ",
-            Self::NE => "NE",
-            Self::GE => "GE",
-            Self::GT => "GT",
-            Self::LE => "LE",
-            Self::LT => "LT",
+            /// The member spelt `text`.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some($enum::$member),)* _ => None }
+            }
         }
+    )*};
+}
+
+words! {
+    /// Direction of a comparison.
+    CompareDirection {
+        /// Equal.
+        EQ = "EQ",
+        /// Not equal.
+        NE = "NE",
+        /// Greater or equal.
+        GE = "GE",
+        /// Greater.
+        GT = "GT",
+        /// Less or equal.
+        LE = "LE",
+        /// Less.
+        LT = "LT",
     }
 
-    /// The direction spelt `text`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::EQ, Self::NE, Self::GE, Self::GT, Self::LE, Self::LT].into_iter().find(|d| d.as_str() == text)
+    /// How a comparison reads its operands.
+    CompareType {
+        /// As floats: NaN compares with nothing, and both zeros are equal.
+        Float = "FLOAT",
+        /// As floats in the total order of IEEE 754.
+        TotalOrder = "TOTALORDER",
+        /// As signed integers.
+        Signed = "SIGNED",
+        /// As unsigned integers.
+        Unsigned = "UNSIGNED",
+    }
+
+    /// Precision of a product.
+    Precision {
+        /// The fastest.
+        Default = "DEFAULT",
+        /// More than that.
+        High = "HIGH",
+        /// The most exact.
+        Highest = "HIGHEST",
+    }
+
+    /// What [`OpKind::Rng`](crate::OpKind::Rng) draws from.
+    RngDistribution {
+        /// Operands 0 and 1 are the bounds.
+        Uniform = "UNIFORM",
+        /// Operands 0 and 1 are mean and standard deviation.
+        Normal = "NORMAL",
+    }
+
+    /// How [`OpKind::RngBitGenerator`](crate::OpKind::RngBitGenerator) makes bits of its state.
+    RngAlgorithm {
+        /// The back end's choice.
+        Default = "DEFAULT",
+        /// Threefry.
+        ThreeFry = "THREE_FRY",
+        /// Philox.
+        Philox = "PHILOX",
+    }
+
+    /// Which Fourier transform.
+    FftKind {
+        /// Complex to complex.
+        Fft = "FFT",
+        /// The inverse of that.
+        Ifft = "IFFT",
+        /// Real to complex.
+        Rfft = "RFFT",
+        /// The inverse of that.
+        Irfft = "IRFFT",
+    }
+
+    /// What a triangular solve does to the matrix first.
+    Transposition {
+        /// Nothing.
+        None = "NO_TRANSPOSE",
+        /// Transposes it.
+        Transpose = "TRANSPOSE",
+        /// Transposes it and takes complex conjugates.
+        Adjoint = "ADJOINT",
+    }
+
+    /// Which way shardings may flow along a factor. The order matters: the union of two is the greater, except that
+    /// forward and backward make both.
+    PropagationDirection {
+        /// Neither.
+        None = "NONE",
+        /// From operands to results.
+        Forward = "FORWARD",
+        /// From results to operands.
+        Backward = "BACKWARD",
+        /// Both.
+        Both = "BOTH",
     }
 }
 
 impl CompareType {
-    /// The specification's spelling.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Float => "FLOAT",
-            Self::TotalOrder => "TOTALORDER",
-            Self::Signed => "SIGNED",
-            Self::Unsigned => "UNSIGNED",
-        }
-    }
-
-    /// The type spelt `text`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Float, Self::TotalOrder, Self::Signed, Self::Unsigned].into_iter().find(|t| t.as_str() == text)
-    }
-
     /// What a comparison of this element type means where nothing is written.
     #[must_use]
     pub fn default_for(dtype: DType) -> Self {
@@ -82,49 +130,5 @@ impl CompareType {
             crate::DTypeClass::Unsigned | crate::DTypeClass::Bool => Self::Unsigned,
             crate::DTypeClass::Signed => Self::Signed,
         }
-    }
-}
-
-impl Precision {
-    /// The specification's spelling.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Precision::Default => "DEFAULT",
-            Precision::High => "HIGH",
-            Precision::Highest => "HIGHEST",
-        }
-    }
-
-    /// The precision spelt `text`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Default, Self::High, Self::Highest].into_iter().find(|p| p.as_str() == text)
-    }
-}
-
-/// What [`OpKind::Rng`](crate::OpKind::Rng) draws from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RngDistribution {
-    /// Operands 0 and 1 are the bounds.
-    Uniform,
-    /// Operands 0 and 1 are mean and standard deviation.
-    Normal,
-}
-
-impl RngDistribution {
-    /// The specification's spelling.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Uniform => "UNIFORM",
-            Self::Normal => "NORMAL",
-        }
-    }
-
-    /// The distribution spelt `text`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Uniform, Self::Normal].into_iter().find(|d| d.as_str() == text)
     }
 }

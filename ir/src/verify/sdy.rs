@@ -3,7 +3,8 @@
 use super::{Report, edges, rule};
 use crate::discardable::{SHARDING, SHARDING_RULE};
 use crate::{
-    Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, ValueId,
+    Attr, AxisList, AxisRef, Mesh, MeshCollectiveKind, Module, OpId, OpKind, PropagationDirection,
+    ReductionKind, ValueId,
 };
 
 const CODE: &str = "SH0218";
@@ -12,7 +13,7 @@ pub(super) fn check(report: &mut Report<'_>, id: OpId) {
     let module = report.module;
     let op = &module.ops[id];
     let found = match &op.kind {
-        OpKind::PropagationBarrier { direction } if &**direction == "BOTH" => {
+        OpKind::PropagationBarrier { direction: PropagationDirection::Both } => {
             Err("bars no direction: use NONE, FORWARD or BACKWARD, or drop it".to_owned())
         }
         OpKind::ShardingConstraint(to) | OpKind::Reshard(to) => {

@@ -1,6 +1,9 @@
 //! Custom calls that stand for shardings.
 
-use shardc_ir::{AttrDict, Build, Diagnostic, FuncId, OpId, OpKind, PackedOption, TensorSharding, ValueId};
+use shardc_ir::{
+    AttrDict, Build, Diagnostic, FuncId, OpId, OpKind, PackedOption, PropagationDirection, TensorSharding,
+    ValueId,
+};
 
 use super::collect::{short, string};
 use super::hlo::{HloSharding, Leaf, ShardGroup};
@@ -203,14 +206,20 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
-                let direction = match sdy_text::integer(text).ok() {
-                    Some(0) => "NONE",
-                    Some(1) => "FORWARD",
-                    Some(2) => "BACKWARD",
-                    Some(3) => "BOTH",
-                    _ => text,
+                let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
+                let direction = match sdy_text::integer(text) {
+                    Ok(number) => numbered(number),
+                    Err(_) => PropagationDirection::parse(text),
                 };
-                self.rw.module.ops[op].kind = OpKind::PropagationBarrier { direction: direction.into() };
+                let Some(direction) = direction else {
+                    let message = format!("@{target} allows the direction {text}, of which there is none");
+                    return Err(Box::new(
+                        Diagnostic::invalid("SH0347", message)
+                            .at(span)
+                            .hint("use NONE, FORWARD, BACKWARD or BOTH, or their numbers from 0"),
+                    ));
+                };
+                self.rw.module.ops[op].kind = OpKind::PropagationBarrier { direction };
             }
             _ => {}
         }

@@ -5,6 +5,7 @@
 //! largest tensor goes first. Both are Shardy's, down to the order in which ties are broken: its conformance tests
 //! compare the result axis by axis.
 
+pub(super) use shardc_ir::PropagationDirection as Direction;
 use shardc_ir::{AxisRef, Mesh};
 use smallvec::SmallVec;
 
@@ -13,16 +14,6 @@ use crate::rules::sharding_rule::Factor;
 use crate::sharding::sub_axes::{
     Axes, Prefix, contains, gcd, is_prefix, part, pre, prefix_of, prefix_without_all,
 };
-
-/// Which way shardings may flow along a factor. The order matters: the union of two is the greater, except that
-/// forward and backward make both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Direction {
-    None,
-    Forward,
-    Backward,
-    Both,
-}
 
 /// How conflicts are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -71,12 +71,7 @@ impl OpClass {
         // Scalars do not count: they have no dimensions to disagree on, and are shared by many operations.
         let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
         match &data.kind {
-            OpKind::PropagationBarrier { direction } => OpClass::Fixed(match &**direction {
-                "FORWARD" => Direction::Forward,
-                "BACKWARD" => Direction::Backward,
-                "BOTH" => Direction::Both,
-                _ => Direction::None,
-            }),
+            OpKind::PropagationBarrier { direction } => OpClass::Fixed(*direction),
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
                 OpClass::PassThrough { single: single() }
             }

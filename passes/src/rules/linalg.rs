@@ -1,6 +1,6 @@
 //! Rules of sorting, transforms, random numbers and linear algebra: batch dimensions pass through, the rest is needed whole.
 
-use shardc_ir::{Module, OpId, TriangularSpec};
+use shardc_ir::{Module, OpId, Transposition, TriangularSpec};
 
 use super::builder::{RuleBuilder, operand_shape, result_shape, size};
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
@@ -90,7 +90,7 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     let (row, column) = (a.len().checked_sub(2)?, a.len() - 1);
     let mut rule = RuleBuilder::new(module, op);
     rule.pointwise(&a[..row]);
-    let transposed = &*spec.transpose_a == "TRANSPOSE" || &*spec.transpose_a == "ADJOINT";
+    let transposed = spec.transpose_a != Transposition::None;
     let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
     let kind = FactorKind::NeedReplication;
     let meets_b = |rule: &mut RuleBuilder, dim: usize| {

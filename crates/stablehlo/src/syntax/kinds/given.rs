@@ -107,6 +107,23 @@ impl Given {
         Ok(word.into_owned().into())
     }
 
+    /// One of the words of an enumeration, which are spelt so.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        name: &str,
+        what: &str,
+        all: &[T],
+        spelt: fn(T) -> &'static str,
+    ) -> Result<T, Problem> {
+        let word = self.word(name)?;
+        all.iter().copied().find(|&one| spelt(one) == &*word).ok_or_else(|| {
+            let words: Vec<&str> = all.iter().map(|&one| spelt(one)).collect();
+            let last = words.last().copied().unwrap_or_default();
+            let rest = words[..words.len().saturating_sub(1)].join(", ");
+            format!("`{word}` is not {what}: use {rest} or {last}")
+        })
+    }
+
     pub(super) fn string(&mut self, name: &str) -> Result<Box<str>, Problem> {
         match self.need(name)? {
             Val::Str(text) => Ok(text),
@@ -203,9 +220,8 @@ impl Given {
     }
 
     pub(super) fn comparison(&mut self) -> Result<(CompareDirection, Option<CompareType>), Problem> {
-        let direction = self.word("comparison_direction")?;
-        let direction = CompareDirection::parse(&direction)
-            .ok_or_else(|| format!("`{direction}` is not a comparison: use EQ, NE, GE, GT, LE or LT"))?;
+        let all = CompareDirection::ALL;
+        let direction = self.one_of("comparison_direction", "a comparison", all, CompareDirection::as_str)?;
         let ty = match self.opt_word("compare_type") {
             Some(word) if word == "NOTYPE" => None,
             Some(word) => {

@@ -2,8 +2,9 @@
 
 use shardc_ir::{
     Attr, AttrDict, BatchNormKind, BatchNormSpec, BroadcastingOp, BroadcastingSpec, CompositeSpec,
-    CustomCallSpec, DotSpec, DynamicBroadcastSpec, DynamicOp, InfeedSpec, ManualSpec, Module, NamedSpec,
-    OpKind, OpaqueSpec, PadSpec, RngDistribution, ScanSpec, SliceSpec, TriangularSpec, UnaryOp,
+    CustomCallSpec, DotSpec, DynamicBroadcastSpec, DynamicOp, FftKind, InfeedSpec, ManualSpec, Module,
+    NamedSpec, OpKind, OpaqueSpec, PadSpec, PropagationDirection, RngAlgorithm, RngDistribution, ScanSpec,
+    SliceSpec, Transposition, TriangularSpec, UnaryOp,
 };
 
 use super::given::{Given, Problem};
@@ -111,14 +112,26 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
             spec.unique_indices = given.opt_flag("unique_indices");
             K::Scatter(spec)
         }
-        "stablehlo.rng_bit_generator" => K::RngBitGenerator { algorithm: given.word("rng_algorithm")? },
-        "stablehlo.fft" => K::Fft { kind: given.word("fft_type")?, length: given.ints("fft_length")? },
+        "stablehlo.rng_bit_generator" => {
+            let all = RngAlgorithm::ALL;
+            let algorithm = given.one_of("rng_algorithm", "an algorithm", all, RngAlgorithm::as_str)?;
+            K::RngBitGenerator { algorithm }
+        }
+        "stablehlo.fft" => K::Fft {
+            kind: given.one_of("fft_type", "a Fourier transform", FftKind::ALL, FftKind::as_str)?,
+            length: given.ints("fft_length")?,
+        },
         "stablehlo.cholesky" => K::Cholesky { lower: given.flag("lower") },
         "stablehlo.triangular_solve" => K::TriangularSolve(Box::new(TriangularSpec {
             left_side: given.flag("left_side"),
             lower: given.flag("lower"),
             unit_diagonal: given.flag("unit_diagonal"),
-            transpose_a: given.word("transpose_a")?,
+            transpose_a: given.one_of(
+                "transpose_a",
+                "a transposition",
+                Transposition::ALL,
+                Transposition::as_str,
+            )?,
         })),
         "stablehlo.while" => K::While,
         "stablehlo.case" => K::Case,
@@ -172,7 +185,12 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
                 _ => return Err("the attribute `manual_axes` must be a list of axes".to_owned()),
             },
         })),
-        "sdy.propagation_barrier" => K::PropagationBarrier { direction: given.word("allowed_direction")? },
+        "sdy.propagation_barrier" => {
+            let all = PropagationDirection::ALL;
+            let direction =
+                given.one_of("allowed_direction", "a direction", all, PropagationDirection::as_str)?;
+            K::PropagationBarrier { direction }
+        }
         "sdy.sharding_group" => K::ShardingGroup { id: given.int("group_id")? },
         "sdy.data_flow_edge" => K::DataFlowEdge(match given.take("sharding") {
             Some(Val::Sharding(id)) => Some(id),
@@ -197,10 +215,8 @@ fn rare_kind_of(name: &str, given: &mut Given) -> Result<OpKind, Problem> {
         "stablehlo.batch_norm_grad" => K::BatchNorm(BatchNormKind::Grad, batch_norm(given)?),
         "stablehlo.map" => K::Map { dims: given.dims("dimensions")? },
         "stablehlo.rng" => {
-            let word = given.word("rng_distribution")?;
-            let distribution = RngDistribution::parse(&word)
-                .ok_or_else(|| format!("`{word}` is not a distribution: use UNIFORM or NORMAL"))?;
-            K::Rng(distribution)
+            let all = RngDistribution::ALL;
+            K::Rng(given.one_of("rng_distribution", "a distribution", all, RngDistribution::as_str)?)
         }
         "stablehlo.dynamic_reshape" => K::Dynamic(DynamicOp::Reshape),
         "stablehlo.dynamic_broadcast_in_dim" => {

@@ -22,8 +22,8 @@ fn int(value: u32) -> Val {
     Val::Int(i64::from(value))
 }
 
-fn word(text: &str) -> Val {
-    Val::Word(Cow::Owned(text.to_owned()))
+fn word(text: &'static str) -> Val {
+    Val::Word(Cow::Borrowed(text))
 }
 
 fn push_flag(out: &mut Attrs, name: &'static str, flag: Option<bool>) {
@@ -123,8 +123,8 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         K::UniformQuantize | K::UniformDequantize | K::AsyncStart | K::AsyncDone | K::CreateToken => {}
         K::FuncDataFlowEdge => {}
         K::Compare(direction, ty) => {
-            out.push(("comparison_direction", Val::Word(Cow::Borrowed(direction.as_str()))));
-            out.extend(ty.map(|ty| ("compare_type", Val::Word(Cow::Borrowed(ty.as_str())))));
+            out.push(("comparison_direction", word(direction.as_str())));
+            out.extend(ty.map(|ty| ("compare_type", word(ty.as_str()))));
         }
         K::ReducePrecision { exponent_bits, mantissa_bits } => {
             out.push(("exponent_bits", int(*exponent_bits)));
@@ -173,9 +173,9 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             push_flag(out, "indices_are_sorted", spec.indices_are_sorted);
             push_flag(out, "unique_indices", spec.unique_indices);
         }
-        K::RngBitGenerator { algorithm } => out.push(("rng_algorithm", word(algorithm))),
+        K::RngBitGenerator { algorithm } => out.push(("rng_algorithm", word(algorithm.as_str()))),
         K::Fft { kind, length } => {
-            out.push(("fft_type", word(kind)));
+            out.push(("fft_type", word(kind.as_str())));
             out.push(("fft_length", ints(length)));
         }
         K::Cholesky { lower } => out.extend(lower.then_some(("lower", Val::Bool(true)))),
@@ -183,7 +183,7 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             out.push(("left_side", Val::Bool(spec.left_side)));
             out.push(("lower", Val::Bool(spec.lower)));
             out.push(("unit_diagonal", Val::Bool(spec.unit_diagonal)));
-            out.push(("transpose_a", word(&spec.transpose_a)));
+            out.push(("transpose_a", word(spec.transpose_a.as_str())));
         }
         K::Call { callee } => out.push(("callee", Val::Str(callee.clone()))),
         K::CustomCall(spec) => out.push(("call_target_name", Val::Str(spec.target.clone()))),
@@ -211,7 +211,7 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         }
         K::Map { dims: d } => out.push(("dimensions", dims(d))),
         K::Rng(distribution) => {
-            out.push(("rng_distribution", Val::Word(Cow::Borrowed(distribution.as_str()))));
+            out.push(("rng_distribution", word(distribution.as_str())));
         }
         K::Dynamic(op) => push_dynamic(out, op),
         K::GetDimensionSize { dim } | K::SetDimensionSize { dim } => out.push(("dimension", int(*dim))),
@@ -240,8 +240,8 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         K::Broadcasting(spec) => {
             out.extend(spec.dims.as_ref().map(|d| ("broadcast_dimensions", dims(d))));
             if let BroadcastingOp::Compare(direction, ty) = spec.op {
-                out.push(("comparison_direction", Val::Word(Cow::Borrowed(direction.as_str()))));
-                out.extend(ty.map(|ty| ("compare_type", Val::Word(Cow::Borrowed(ty.as_str())))));
+                out.push(("comparison_direction", word(direction.as_str())));
+                out.extend(ty.map(|ty| ("compare_type", word(ty.as_str()))));
             }
         }
         K::ConstantLike(value) => out.push(("value", Val::Attr((**value).clone()))),
@@ -287,7 +287,7 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
             out.push(("out_shardings", Val::Shardings(spec.out_shardings.clone())));
             out.push(("manual_axes", Val::ManualAxes(spec.manual_axes.clone(), mesh)));
         }
-        K::PropagationBarrier { direction } => out.push(("allowed_direction", word(direction))),
+        K::PropagationBarrier { direction } => out.push(("allowed_direction", word(direction.as_str()))),
         K::ShardingGroup { id } => out.push(("group_id", Val::Int(*id))),
     }
 }

@@ -134,7 +134,9 @@ pub(crate) fn check(cx: &Ctx<'_>, results: &[TypeId], attrs: &AttrDict) -> Res<(
             product(cx, a, b, c)
         }
         (OpKind::Convolution(spec) | OpKind::Dynamic(DynamicOp::Convolution(spec)), &[a, b, ..], &[c]) => {
-            for (what, ty, feature) in [("kernel", b, spec.kernel.b), ("result", c, spec.output.b)] {
+            for (what, ty, feature) in
+                [("kernel", b, spec.kernel.output_feature), ("result", c, spec.output.feature)]
+            {
                 let axis = element(module, ty).and_then(Quant::axis);
                 ensure!(
                     axis.is_none_or(|axis| i64::from(axis) == i64::from(feature)),

@@ -3,8 +3,8 @@
 use crate::testing::{arg, list, reducer, region, tys};
 use crate::{
     BinaryOp, Channel, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, FftKind,
-    GatherSpec, Module, OpKind, PadSpec, RegionId, RngAlgorithm, ScatterSpec, SliceSpec, Transposition,
-    TriangularSpec, UnaryOp, WindowSpec, check_result_types, infer_types,
+    GatherSpec, KernelDims, Module, OpKind, PadSpec, RegionId, RngAlgorithm, ScatterSpec, SliceSpec,
+    Transposition, TriangularSpec, UnaryOp, WindowSpec, check_result_types, infer_types,
 };
 
 fn infer_in(module: &mut Module, kind: &OpKind, operands: &str, regions: &[RegionId]) -> String {
@@ -169,9 +169,9 @@ fn products_and_linear_algebra() {
 fn windows() {
     let conv = |spec: ConvSpec| {
         OpKind::Convolution(Box::new(ConvSpec {
-            input: ConvDims { a: 0, b: 3, spatial: list(&[1, 2]) },
-            kernel: ConvDims { a: 2, b: 3, spatial: list(&[0, 1]) },
-            output: ConvDims { a: 0, b: 3, spatial: list(&[1, 2]) },
+            input: ConvDims { batch: 0, feature: 3, spatial: list(&[1, 2]) },
+            kernel: KernelDims { input_feature: 2, output_feature: 3, spatial: list(&[0, 1]) },
+            output: ConvDims { batch: 0, feature: 3, spatial: list(&[1, 2]) },
             ..spec
         }))
     };

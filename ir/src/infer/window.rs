@@ -4,7 +4,7 @@ use super::reduction::{pairs, reduced};
 use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, shape_fits, shape_text, size_fits, tensor};
 use smallvec::SmallVec;
 
-use crate::{ConvDims, ConvSpec, DYNAMIC, DimList, Shape, SizeList, TensorType, WindowSpec};
+use crate::{ConvSpec, DYNAMIC, DimList, Shape, SizeList, TensorType, WindowSpec};
 
 /// A window along one dimension.
 struct WindowDim {
@@ -112,8 +112,8 @@ pub(crate) fn select_and_scatter(cx: &Ctx<'_>, spec: &WindowSpec) -> Res<Types> 
 }
 
 /// Fails unless the dimension numbers of one tensor of a convolution are all of its dimensions, each once.
-fn all_dims(cx: &Ctx<'_>, what: &str, dims: &ConvDims, rank: usize) -> Res<()> {
-    let all: DimList = [dims.a, dims.b].into_iter().chain(dims.spatial.iter().copied()).collect();
+fn all_dims(cx: &Ctx<'_>, what: &str, others: [u32; 2], spatial: &[u32], rank: usize) -> Res<()> {
+    let all: DimList = others.into_iter().chain(spatial.iter().copied()).collect();
     ensure!(
         all.len() == rank,
         "the {what} of convolution has rank {rank}, its dimension numbers are {all:?}"
@@ -155,9 +155,10 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
     ensure!(rank >= 2 && kernel.rank() == rank, "convolution of {input} with {kernel}: the ranks do not fit");
     ensure!(input.dtype == kernel.dtype, "convolution of {input} with {kernel}: the element types differ");
     ensure!(spec.precision.len() <= 2, "convolution of two operands has {} precisions", spec.precision.len());
-    all_dims(cx, "input", &spec.input, rank)?;
-    all_dims(cx, "kernel", &spec.kernel, rank)?;
-    all_dims(cx, "output", &spec.output, rank)?;
+    let (from, by, to) = (&spec.input, &spec.kernel, &spec.output);
+    all_dims(cx, "input", [from.batch, from.feature], &from.spatial, rank)?;
+    all_dims(cx, "kernel", [by.input_feature, by.output_feature], &by.spatial, rank)?;
+    all_dims(cx, "output", [to.batch, to.feature], &to.spatial, rank)?;
     let spatial = rank - 2;
     ensure!(
         [
@@ -177,19 +178,21 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         "convolution with feature_group_count {features} and batch_group_count {batches}"
     );
     let at = |t: &TensorType, d: u32| t.shape[d as usize];
-    let in_batch = super::shape::divided(cx, at(input, spec.input.a), batches, spec.input.a as usize)?;
-    let in_feature = super::shape::divided(cx, at(input, spec.input.b), features, spec.input.b as usize)?;
+    let in_batch =
+        super::shape::divided(cx, at(input, spec.input.batch), batches, spec.input.batch as usize)?;
+    let in_feature =
+        super::shape::divided(cx, at(input, spec.input.feature), features, spec.input.feature as usize)?;
     ensure!(
-        size_fits(in_feature, at(kernel, spec.kernel.a)),
+        size_fits(in_feature, at(kernel, spec.kernel.input_feature)),
         "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
     );
-    let out_feature = at(kernel, spec.kernel.b);
+    let out_feature = at(kernel, spec.kernel.output_feature);
     for groups in [features, batches] {
-        super::shape::divided(cx, out_feature, groups, spec.kernel.b as usize)?;
+        super::shape::divided(cx, out_feature, groups, spec.kernel.output_feature as usize)?;
     }
     let mut shape = Shape::from_elem(0, rank);
-    shape[spec.output.a as usize] = in_batch;
-    shape[spec.output.b as usize] = out_feature;
+    shape[spec.output.batch as usize] = in_batch;
+    shape[spec.output.feature as usize] = out_feature;
     for i in 0..spatial {
         let window = WindowDim {
             size: at(kernel, spec.kernel.spatial[i]),

@@ -44,13 +44,24 @@ pub struct DotSpec {
     pub algorithm: Option<Box<str>>,
 }
 
-/// Roles of the dimensions of one tensor of a convolution.
+/// Roles of the dimensions of a convolution's input or output.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConvDims {
-    /// Batch of the input and output; input feature of the kernel.
-    pub a: u32,
-    /// Feature of the input and output; output feature of the kernel.
-    pub b: u32,
+    /// The batch.
+    pub batch: u32,
+    /// The features.
+    pub feature: u32,
+    /// Spatial dimensions in order.
+    pub spatial: DimList,
+}
+
+/// Roles of the dimensions of a convolution's kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct KernelDims {
+    /// The features of the input, those of one group.
+    pub input_feature: u32,
+    /// The features of the output.
+    pub output_feature: u32,
     /// Spatial dimensions in order.
     pub spatial: DimList,
 }
@@ -58,11 +69,11 @@ pub struct ConvDims {
 /// Dimensions and window of `convolution`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConvSpec {
-    /// Input: `a` = batch, `b` = feature.
+    /// Dimensions of the input.
     pub input: ConvDims,
-    /// Kernel: `a` = input feature, `b` = output feature.
-    pub kernel: ConvDims,
-    /// Output: `a` = batch, `b` = feature.
+    /// Dimensions of the kernel.
+    pub kernel: KernelDims,
+    /// Dimensions of the output.
     pub output: ConvDims,
     /// Stride per spatial dimension; empty where not written (all one).
     pub strides: SizeList,

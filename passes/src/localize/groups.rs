@@ -18,9 +18,13 @@ impl Localizer<'_> {
             // Where there is nothing in a group it does not matter how many there are.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
         };
-        let features =
-            count(size(input, spec.input.b), size(kernel, spec.kernel.a), spec.feature_group_count);
-        let batches = count(size(input, spec.input.a), size(result, spec.output.a), spec.batch_group_count);
+        let features = count(
+            size(input, spec.input.feature),
+            size(kernel, spec.kernel.input_feature),
+            spec.feature_group_count,
+        );
+        let batches =
+            count(size(input, spec.input.batch), size(result, spec.output.batch), spec.batch_group_count);
         if let OpKind::Convolution(spec) = &mut self.rw.module.ops[op].kind {
             spec.feature_group_count = features;
             spec.batch_group_count = batches;

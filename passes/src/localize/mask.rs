@@ -160,7 +160,10 @@ impl Localizer<'_> {
                     let feature = (spec.feature_group_count == 1).then_some(feature);
                     covered.map(|(&d, _)| d).chain(feature).collect()
                 };
-                [covered(&spec.input.spatial, spec.input.b), covered(&spec.kernel.spatial, spec.kernel.a)]
+                [
+                    covered(&spec.input.spatial, spec.input.feature),
+                    covered(&spec.kernel.spatial, spec.kernel.input_feature),
+                ]
             }
             _ => return,
         };

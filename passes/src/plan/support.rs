@@ -290,7 +290,7 @@ fn split_sum(module: &Module, op: OpId, spec: &ConvSpec, rule: &ShardingRule, in
     let (Some(from), Some(kernel)) = (of(0), of(1)) else { return Split::No };
     let Split::Pending(sum) = sum_unless_bool(module, op) else { return Split::No };
     // Each group of features has a sum of its own, and each device a part of that of one group.
-    if from == spec.input.b || sums_whole_dimension(module, op, spec, from as usize) {
+    if from == spec.input.feature || sums_whole_dimension(module, op, spec, from as usize) {
         return Split::Pending(sum);
     }
     let spatial = spec.input.spatial.iter().zip(&spec.kernel.spatial);

@@ -44,9 +44,9 @@ pub(super) fn convolution(
 ) -> Option<ShardingRule> {
     let (lhs, rhs) = (operand_shape(module, op, 0)?, operand_shape(module, op, 1)?);
     let out = result_shape(module, op, 0)?;
-    let (in_batch, in_feature) = (spec.input.a as usize, spec.input.b as usize);
-    let (k_in, k_out) = (spec.kernel.a as usize, spec.kernel.b as usize);
-    let (out_batch, out_feature) = (spec.output.a as usize, spec.output.b as usize);
+    let (in_batch, in_feature) = (spec.input.batch as usize, spec.input.feature as usize);
+    let (k_in, k_out) = (spec.kernel.input_feature as usize, spec.kernel.output_feature as usize);
+    let (out_batch, out_feature) = (spec.output.batch as usize, spec.output.feature as usize);
     let mut rule = RuleBuilder::new(module, op);
     // Groups are major in the features, so that their factor is mapped first.
     if spec.batch_group_count > 1 {

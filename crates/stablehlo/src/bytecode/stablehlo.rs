@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use shardc_ir::{ConvDims, DType, floats};
+use shardc_ir::{DType, DimList, floats};
 use smallvec::SmallVec;
 
 use super::attr::{BAttr, BType, Piece};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
-use crate::syntax::values::{push_conv, push_ints, push_list, push_members};
+use crate::syntax::values::{ConvNumbers, push_conv, push_ints, push_list, push_members};
 
 /// The row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };
@@ -73,9 +73,10 @@ fn dim(c: &mut DialectCursor<'_, '_>) -> Res<u32> {
     })
 }
 
-fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<ConvDims> {
-    let (a, b) = (dim(c)?, dim(c)?);
-    Ok(ConvDims { a, b, spatial: dims(c)?.into_iter().collect() })
+/// The two dimensions with names of one tensor of a convolution, and the spatial ones.
+fn conv_dims(c: &mut DialectCursor<'_, '_>) -> Res<([u32; 2], DimList)> {
+    let named = [dim(c)?, dim(c)?];
+    Ok((named, dims(c)?.into_iter().collect()))
 }
 
 /// `#stablehlo.kind<name = [...], ..., index = 1>` from as many lists as there are names, then the index.
@@ -110,7 +111,7 @@ fn read_attr<'b>(c: &mut DialectCursor<'_, 'b>) -> Res<BAttr<'b>> {
         4 => {
             let all = [conv_dims(c)?, conv_dims(c)?, conv_dims(c)?];
             let mut text = String::from("#stablehlo.conv<");
-            push_conv(&mut text, &all);
+            push_conv(&mut text, &ConvNumbers::new(all));
             text.push('>');
             BAttr::text(text)
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use shardc_ir::{
-    Attr, Channel, ConvDims, DType, Diagnostic, DotSpec, GatherSpec, Precision, RaggedDotSpec, ScatterSpec,
+    Attr, Channel, DType, Diagnostic, DimList, DotSpec, GatherSpec, Precision, RaggedDotSpec, ScatterSpec,
     Span,
 };
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use super::Parser;
 use super::canonical::{number, tidy};
 use crate::codes;
 use crate::lexer::Res;
-use crate::syntax::{AttrType, Val};
+use crate::syntax::{AttrType, ConvNumbers, Val};
 
 impl<'a> Parser<'a> {
     /// `[1, 2]`; the elements may be written with their type.
@@ -358,40 +358,39 @@ impl<'a> Parser<'a> {
     }
 
     /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
-    fn conv_dims(&mut self) -> Res<[ConvDims; 3]> {
+    fn conv_dims(&mut self) -> Res<ConvNumbers> {
         let input = self.conv_tensor('b', 'f')?;
         self.expect("x")?;
         let kernel = self.conv_tensor('i', 'o')?;
         self.expect("->")?;
         let output = self.conv_tensor('b', 'f')?;
-        Ok([input, kernel, output])
+        Ok(ConvNumbers::new([input, kernel, output]))
     }
 
     /// `input_batch_dimension = 0, input_spatial_dimensions = [1], ...>`.
-    fn raw_conv_dims(&mut self) -> Res<[ConvDims; 3]> {
-        let unset = || ConvDims { a: u32::MAX, b: u32::MAX, spatial: SmallVec::new() };
+    fn raw_conv_dims(&mut self) -> Res<ConvNumbers> {
+        let unset = || ([u32::MAX; 2], DimList::new());
         let start = self.peek_pos();
         let mut dims = [unset(), unset(), unset()];
         self.members(">", |p, name| {
             let [input, kernel, output] = &mut dims;
             match name {
-                "input_batch_dimension" => input.a = p.index()?,
-                "input_feature_dimension" => input.b = p.index()?,
-                "input_spatial_dimensions" => input.spatial = p.dim_list()?,
-                "kernel_input_feature_dimension" => kernel.a = p.index()?,
-                "kernel_output_feature_dimension" => kernel.b = p.index()?,
-                "kernel_spatial_dimensions" => kernel.spatial = p.dim_list()?,
-                "output_batch_dimension" => output.a = p.index()?,
-                "output_feature_dimension" => output.b = p.index()?,
-                "output_spatial_dimensions" => output.spatial = p.dim_list()?,
+                "input_batch_dimension" => input.0[0] = p.index()?,
+                "input_feature_dimension" => input.0[1] = p.index()?,
+                "input_spatial_dimensions" => input.1 = p.dim_list()?,
+                "kernel_input_feature_dimension" => kernel.0[0] = p.index()?,
+                "kernel_output_feature_dimension" => kernel.0[1] = p.index()?,
+                "kernel_spatial_dimensions" => kernel.1 = p.dim_list()?,
+                "output_batch_dimension" => output.0[0] = p.index()?,
+                "output_feature_dimension" => output.0[1] = p.index()?,
+                "output_spatial_dimensions" => output.1 = p.dim_list()?,
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
         // Each tensor's numbers are those of its dimensions, each once.
-        let whole = dims.iter().all(|dims| {
-            let mut all: SmallVec<[u32; 6]> =
-                [dims.a, dims.b].into_iter().chain(dims.spatial.clone()).collect();
+        let whole = dims.iter().all(|(numbers, spatial)| {
+            let mut all: SmallVec<[u32; 6]> = numbers.iter().chain(spatial).copied().collect();
             all.sort_unstable();
             all.iter().copied().eq(0..all.len() as u32)
         });
@@ -399,19 +398,20 @@ impl<'a> Parser<'a> {
             let message = "the dimension numbers of each tensor must be those from 0, each once";
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
-        Ok(dims)
+        Ok(ConvNumbers::new(dims))
     }
 
-    fn conv_tensor(&mut self, a: char, b: char) -> Res<ConvDims> {
+    /// The dimensions called `a` and `b`, and the spatial ones in order.
+    fn conv_tensor(&mut self, a: char, b: char) -> Res<([u32; 2], DimList)> {
         let start = self.peek_pos();
         self.expect("[")?;
-        let mut dims = ConvDims { a: u32::MAX, b: u32::MAX, spatial: SmallVec::new() };
+        let mut named = [u32::MAX; 2];
         let mut spatial: SmallVec<[(i64, u32); 4]> = SmallVec::new();
         let mut at = 0u32;
         self.list("]", |p| {
             match p.opt_ident() {
-                Some(name) if name.chars().eq([a]) => dims.a = at,
-                Some(name) if name.chars().eq([b]) => dims.b = at,
+                Some(name) if name.chars().eq([a]) => named[0] = at,
+                Some(name) if name.chars().eq([b]) => named[1] = at,
                 Some(_) => {
                     return Err(p.expected(&format!("`{a}`, `{b}` or the number of a spatial dimension")));
                 }
@@ -422,12 +422,11 @@ impl<'a> Parser<'a> {
         })?;
         spatial.sort_unstable();
         let ordered = spatial.iter().enumerate().all(|(i, &(number, _))| number == i as i64);
-        if dims.a == u32::MAX || dims.b == u32::MAX || !ordered {
+        if named.contains(&u32::MAX) || !ordered {
             let message = format!("these dimensions must be `{a}`, `{b}` and the numbers from 0, each once");
             return Err(Diagnostic::invalid(codes::ATTRIBUTE, message).at(Span::new(start, self.pos)).into());
         }
-        dims.spatial = spatial.iter().map(|&(_, dim)| dim).collect();
-        Ok(dims)
+        Ok((named, spatial.iter().map(|&(_, dim)| dim).collect()))
     }
 
     /// The offset of the next token.

@@ -10,4 +10,4 @@ pub(crate) mod values;
 
 pub(crate) use shardc_ir::AttrType;
 pub(crate) use table::{Piece, Row, SPELLING, SPELLINGS, row};
-pub(crate) use values::{Attrs, Val};
+pub(crate) use values::{Attrs, ConvNumbers, Val};

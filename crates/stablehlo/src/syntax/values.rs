@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use shardc_ir::{
-    Attr, AttrType, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DotSpec, GatherSpec, Module,
-    Precision, RaggedDotSpec, ScatterSpec, ShardingId, floats,
+    Attr, AttrType, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DimList, DotSpec, GatherSpec,
+    KernelDims, Module, Precision, RaggedDotSpec, ScatterSpec, ShardingId, floats,
 };
 use smallvec::SmallVec;
 
@@ -30,7 +30,7 @@ pub(crate) enum Val {
     Precisions(SmallVec<[Precision; 2]>),
     Dot(Box<DotSpec>),
     RaggedDot(Box<RaggedDotSpec>),
-    Conv(Box<[ConvDims; 3]>),
+    Conv(Box<ConvNumbers>),
     Gather(Box<GatherSpec>),
     Scatter(Box<ScatterSpec>),
     Dense(Dense),
@@ -42,6 +42,27 @@ pub(crate) enum Val {
     ManualAxes(AxisList, Option<shardc_ir::MeshId>),
     Raw(Box<str>),
     Attr(Attr),
+}
+
+/// Dimension numbers of a convolution.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ConvNumbers {
+    pub(crate) input: ConvDims,
+    pub(crate) kernel: KernelDims,
+    pub(crate) output: ConvDims,
+}
+
+impl ConvNumbers {
+    /// Of the two dimensions with names and the spatial ones of each tensor: input, kernel, output.
+    pub(crate) fn new(tensors: [([u32; 2], DimList); 3]) -> Self {
+        let [([batch, feature], spatial), ([input_feature, output_feature], in_kernel), (out, of_output)] =
+            tensors;
+        ConvNumbers {
+            input: ConvDims { batch, feature, spatial },
+            kernel: KernelDims { input_feature, output_feature, spatial: in_kernel },
+            output: ConvDims { batch: out[0], feature: out[1], spatial: of_output },
+        }
+    }
 }
 
 /// Inherent attributes of one operation.
@@ -89,16 +110,16 @@ pub(crate) fn push_members(out: &mut String, lists: &[(&str, &[u32])], index: Op
     }
 }
 
-fn push_conv_dims(out: &mut String, dims: &ConvDims, names: [char; 2]) {
-    let rank = dims.spatial.len() + 2;
+fn push_conv_dims(out: &mut String, names: [char; 2], numbers: [u32; 2], spatial: &[u32]) {
+    let rank = spatial.len() + 2;
     out.push('[');
     push_list(out, 0..rank as u32, |out, dim| {
-        if dim == dims.a {
+        if dim == numbers[0] {
             out.push(names[0]);
-        } else if dim == dims.b {
+        } else if dim == numbers[1] {
             out.push(names[1]);
         } else {
-            match dims.spatial.iter().position(|&s| s == dim) {
+            match spatial.iter().position(|&s| s == dim) {
                 Some(at) => push_int(out, at),
                 None => out.push('?'),
             }
@@ -108,12 +129,12 @@ fn push_conv_dims(out: &mut String, dims: &ConvDims, names: [char; 2]) {
 }
 
 /// Appends `[b, 0, f]x[0, i, o]->[b, 0, f]`.
-pub(crate) fn push_conv(out: &mut String, [input, kernel, output]: &[ConvDims; 3]) {
-    push_conv_dims(out, input, ['b', 'f']);
+pub(crate) fn push_conv(out: &mut String, ConvNumbers { input, kernel, output }: &ConvNumbers) {
+    push_conv_dims(out, ['b', 'f'], [input.batch, input.feature], &input.spatial);
     out.push('x');
-    push_conv_dims(out, kernel, ['i', 'o']);
+    push_conv_dims(out, ['i', 'o'], [kernel.input_feature, kernel.output_feature], &kernel.spatial);
     out.push_str("->");
-    push_conv_dims(out, output, ['b', 'f']);
+    push_conv_dims(out, ['b', 'f'], [output.batch, output.feature], &output.spatial);
 }
 
 /// Appends `[DEFAULT, HIGH]`.

@@ -1,11 +1,11 @@
 //! Structured attributes of StableHLO from the parts that VHLO spells them in.
 
-use shardc_ir::ConvDims;
+use shardc_ir::DimList;
 
 use crate::bytecode::attr::{AttrRef, BAttr, BType, Store};
 use crate::bytecode::ir::OpRecord;
 use crate::bytecode::stablehlo::dot_algorithm;
-use crate::syntax::values::{push_conv, push_members};
+use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
 use super::convert::{self, Converter, Problem};
 
@@ -145,18 +145,18 @@ impl<'b> Parts<'_, 'b> {
     fn conv(&mut self) -> Result<BAttr<'static>, Problem> {
         let mut all = Vec::with_capacity(CONV.len());
         for [a, b, spatial] in CONV {
-            let dims = ConvDims { a: self.dim(a)?, b: self.dim(b)?, spatial: self.dims(spatial)?.into() };
-            let rank = dims.spatial.len() as u32 + 2;
-            let mut named: Vec<u32> = dims.spatial.iter().copied().chain([dims.a, dims.b]).collect();
-            named.sort_unstable();
-            if !named.into_iter().eq(0..rank) {
+            let (named, list) = ([self.dim(a)?, self.dim(b)?], DimList::from(self.dims(spatial)?));
+            let rank = list.len() as u32 + 2;
+            let mut numbers: Vec<u32> = list.iter().copied().chain(named).collect();
+            numbers.sort_unstable();
+            if !numbers.into_iter().eq(0..rank) {
                 return Err(format!("`{a}`, `{b}` and `{spatial}` must name each of {rank} dimensions once"));
             }
-            all.push(dims);
+            all.push((named, list));
         }
-        let Ok(all) = <[ConvDims; 3]>::try_from(all) else { return Err("not three arrays".to_owned()) };
+        let Ok(all) = <[_; 3]>::try_from(all) else { return Err("not three arrays".to_owned()) };
         let mut text = String::from("#stablehlo.conv<");
-        push_conv(&mut text, &all);
+        push_conv(&mut text, &ConvNumbers::new(all));
         text.push('>');
         Ok(BAttr::text(text))
     }

@@ -8,7 +8,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use crate::syntax::values::{Attrs, Val};
+use crate::syntax::values::{Attrs, ConvNumbers, Val};
 
 /// Inherent attributes as read, to be taken one by one.
 #[derive(Debug, Default)]
@@ -249,7 +249,7 @@ impl Given {
     }
 
     pub(super) fn conv(&mut self) -> Result<Box<ConvSpec>, Problem> {
-        let [input, kernel, output] = match self.need("dimension_numbers")? {
+        let ConvNumbers { input, kernel, output } = match self.need("dimension_numbers")? {
             Val::Conv(dims) => *dims,
             _ => return Err("the attribute `dimension_numbers` must be `#stablehlo.conv<...>`".to_owned()),
         };

@@ -8,7 +8,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use crate::syntax::values::{Attrs, Val};
+use crate::syntax::values::{Attrs, ConvNumbers, Val};
 
 fn ints(values: &[i64]) -> Val {
     Val::Ints(SmallVec::from_slice(values))
@@ -313,8 +313,8 @@ fn push_dynamic(out: &mut Attrs, op: &DynamicOp) {
 }
 
 fn push_conv(out: &mut Attrs, spec: &ConvSpec) {
-    let all = [spec.input.clone(), spec.kernel.clone(), spec.output.clone()];
-    out.push(("dimension_numbers", Val::Conv(Box::new(all))));
+    let (input, kernel, output) = (spec.input.clone(), spec.kernel.clone(), spec.output.clone());
+    out.push(("dimension_numbers", Val::Conv(Box::new(ConvNumbers { input, kernel, output }))));
     out.push(("feature_group_count", Val::Int(spec.feature_group_count)));
     out.push(("batch_group_count", Val::Int(spec.batch_group_count)));
     let lists = [

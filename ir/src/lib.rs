@@ -61,7 +61,7 @@ pub use kept::{Enclosing, Kept, KeptKind};
 pub use limits::MAX_DEVICES;
 pub use loc::{Loc, LocTable};
 pub use mesh::{AxisRef, Mesh, SubAxis};
-pub use module::{Func, MeshPlace, Module, Op, Region, Uses, Value, ValueDef, Visibility};
+pub use module::{Func, MeshPlace, Module, Op, OpList, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
 pub use reduction::ReductionKind;

@@ -43,19 +43,57 @@ pub enum ValueDef {
 pub struct Value {
     /// Its type.
     pub ty: TypeId,
+    pub(crate) def: ValueDef,
+}
+
+impl Value {
     /// Where it comes from.
-    pub def: ValueDef,
+    #[must_use]
+    pub fn def(&self) -> ValueDef {
+        self.def
+    }
+}
+
+/// The operations of a region, in order: a slice of handles that only [`Module`] and what is in
+/// [`rewrite`](crate::rewrite) change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpList(pub(crate) Vec<OpId>);
+
+impl std::ops::Deref for OpList {
+    type Target = [OpId];
+
+    fn deref(&self) -> &[OpId] {
+        &self.0
+    }
+}
+
+impl<'a> IntoIterator for &'a OpList {
+    type Item = &'a OpId;
+    type IntoIter = std::slice::Iter<'a, OpId>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl IntoIterator for OpList {
+    type Item = OpId;
+    type IntoIter = std::vec::IntoIter<OpId>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
 }
 
 /// A region: one block. StableHLO has no control flow between blocks, so the two are one here.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Region {
     /// Arguments.
     pub args: Vec<ValueId>,
     /// Location of each argument, where given; empty if none is.
     pub arg_locs: Vec<PackedOption<LocId>>,
     /// Operations in order; the last is the terminator ([`OpKind::Return`]).
-    pub ops: Vec<OpId>,
+    pub ops: OpList,
 }
 
 /// Who may call a function.
@@ -263,7 +301,8 @@ impl Module {
 
     /// Adds an empty region with arguments of these types.
     pub fn add_region(&mut self, arg_types: &[TypeId]) -> RegionId {
-        let region = self.regions.push(Region::default());
+        let region =
+            self.regions.push(Region { args: Vec::new(), arg_locs: Vec::new(), ops: OpList(Vec::new()) });
         for (i, &ty) in arg_types.iter().enumerate() {
             let arg = self.values.push(Value { ty, def: ValueDef::Arg(region, i as u32) });
             self.regions[region].args.push(arg);
@@ -306,12 +345,12 @@ impl Module {
 
     /// Makes these the operations of a region, in order.
     pub fn set_ops(&mut self, region: RegionId, ops: Vec<OpId>) {
-        self.regions[region].ops = ops;
+        self.regions[region].ops.0 = ops;
     }
 
     /// Appends an operation to a region.
     pub fn push_op(&mut self, region: RegionId, op: OpId) {
-        self.regions[region].ops.push(op);
+        self.regions[region].ops.0.push(op);
     }
 
     /// Inserts an operation at a place in a region.
@@ -319,14 +358,14 @@ impl Module {
     /// # Panics
     /// The region has fewer operations than `at`.
     pub fn insert_op(&mut self, region: RegionId, at: usize, op: OpId) {
-        self.regions[region].ops.insert(at, op);
+        self.regions[region].ops.0.insert(at, op);
     }
 
     /// Takes out the operations of a region that `keep` refuses; they stay in [`Module::ops`].
     pub fn retain_ops(&mut self, region: RegionId, mut keep: impl FnMut(&Module, OpId) -> bool) {
-        let mut ops = std::mem::take(&mut self.regions[region].ops);
+        let mut ops = std::mem::take(&mut self.regions[region].ops.0);
         ops.retain(|&op| keep(self, op));
-        self.regions[region].ops = ops;
+        self.regions[region].ops.0 = ops;
     }
 
     /// Takes out the arguments of a region that `keep` refuses, with their locations. Nothing may read them.
@@ -478,7 +517,7 @@ impl Module {
     pub fn walk_inner_first(&self, region: RegionId) -> Vec<OpId> {
         // The mirror of a walk with each operation before its regions, last to first.
         let mut out = Vec::new();
-        let mut stack: Vec<OpId> = self.regions[region].ops.clone();
+        let mut stack: Vec<OpId> = self.regions[region].ops.to_vec();
         while let Some(op) = stack.pop() {
             out.push(op);
             for &nested in &self.ops[op].regions {

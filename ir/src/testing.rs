@@ -51,7 +51,7 @@ pub(crate) fn push(
 ) -> OpId {
     let types = tys(module, results);
     let op = module.add_op(kind, operands, &types, regions);
-    module.regions[into].ops.push(op);
+    module.push_op(into, op);
     op
 }
 

@@ -14,7 +14,7 @@ fn parse(text: &str) -> Module {
 /// Rules of each function's operations, those of nested regions only if asked for.
 fn rules(module: &Module, nested: bool) -> Vec<(String, Vec<String>)> {
     let rules_of = |body| {
-        let ops = if nested { module.walk(body) } else { module.regions[body].ops.clone() };
+        let ops = if nested { module.walk(body) } else { module.regions[body].ops.to_vec() };
         ops.into_iter().filter_map(|op| rule_of(module, op)).map(|rule| rule.to_string()).collect()
     };
     module.funcs.values().filter_map(|f| Some((f.name.to_string(), rules_of(f.body?)))).collect()

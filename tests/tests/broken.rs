@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use shardc::{CleanOptions, Compiler, Output, SpmdMode};
 use shardc_ir::{
-    Attr, BinaryOp, Build, Builder, Channel, CollectiveSpec, DType, Dense, Module, OpId, OpKind,
+    Attr, BinaryOp, Build, Channel, CollectiveSpec, DType, Dense, Module, OpId, OpKind,
     OpKind::{
         AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter,
         Select,
     },
-    ValueId,
+    Rewriter, ValueId,
 };
 use shardc_passes::collectives::verify::verify_collectives;
 use shardc_runtime::plugin;
@@ -414,12 +414,12 @@ const BREAKAGES: &[Breakage] = &[
             // As far as the number of the device, for the loop's own limit.
             let limit = m.ops[compare].operands[1];
             let (ui32, own) = (m.types.tensor(&[], DType::UI32), m.values[limit].ty);
-            let mut b = Builder::new(m);
-            let number = b.op1(id, &[], ui32);
-            let number = b.op1(OpKind::Convert, &[number], own);
-            let made = b.take();
+            let mut rw = Rewriter::new(m);
+            rw.enter(cond);
+            let number = rw.op1(id, &[], ui32);
+            let number = rw.op1(OpKind::Convert, &[number], own);
+            drop(rw);
             m.ops[compare].operands[1] = number;
-            m.regions[cond].ops.splice(0..0, made);
             Some(())
         },
         noticed: Refused("SH0462"),

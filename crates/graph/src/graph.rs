@@ -178,7 +178,7 @@ impl Graph {
         let shape = self.module.shape(value);
         let sharding = spec.resolve(&self.module.meshes[self.mesh], self.mesh, shape).here()?;
         let sharding = self.module.shardings.intern(sharding);
-        match self.module.values[value].def {
+        match self.module.values[value].def() {
             ValueDef::Arg(..) => self.module.shardings.set(value, Some(sharding)),
             ValueDef::Result(..) => {
                 let ty = self.module.values[value].ty;
@@ -211,7 +211,7 @@ impl Graph {
         }
         let end = self.module.add_op(OpKind::Return, &values, &[], &[]);
         self.module.ops[end].loc = self.caller_loc();
-        self.module.regions[self.body].ops.push(end);
+        self.module.push_op(self.body, end);
         let types = |values: &[ValueId]| values.iter().map(|&v| self.module.values[v].ty).collect::<Vec<_>>();
         let params = types(&self.module.regions[self.body].args);
         let func = Func {
@@ -332,7 +332,7 @@ impl Graph {
     ) -> Tensor {
         let op = self.module.add_op(kind, operands, &[ty], regions);
         self.module.ops[op].loc = self.caller_loc();
-        self.module.regions[self.body].ops.push(op);
+        self.module.push_op(self.body, op);
         let result = self.module.ops[op].results[0];
         self.handle(result)
     }

@@ -160,7 +160,7 @@ impl Graph {
         let combine = module.add_op(OpKind::Binary(op), &args, &[scalar], &[]);
         let results = module.ops[combine].results.clone();
         let end = module.add_op(OpKind::Return, &results, &[], &[]);
-        module.regions[body].ops = vec![combine, end];
+        module.set_ops(body, vec![combine, end]);
         body
     }
 }

@@ -169,7 +169,7 @@ fn names_and_lines_are_kept() -> Result<(), GraphError> {
     assert_eq!(module.name.as_deref(), Some("step"));
     let func = &module.funcs[module.entry().unwrap()];
     let ValueDef::Result(op, _) =
-        module.values[module.ops[module.terminator(func.body.unwrap()).unwrap()].operands[0]].def
+        module.values[module.ops[module.terminator(func.body.unwrap()).unwrap()].operands[0]].def()
     else {
         panic!()
     };

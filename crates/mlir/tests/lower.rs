@@ -21,7 +21,7 @@ fn func(
     let values = build(&mut builder, &args);
     builder.ret(&values);
     let ops = builder.take();
-    module.regions[body].ops = ops;
+    module.set_ops(body, ops);
     let results: Vec<TypeId> = values.iter().map(|&v| module.values[v].ty).collect();
     module.add_func(Func {
         name: name.into(),
@@ -71,7 +71,7 @@ fn body_lines(text: &str) -> Vec<String> {
 
 fn region_of(module: &mut Module, args: &[TypeId], ops: Vec<OpId>) -> RegionId {
     let region = module.add_region(args);
-    module.regions[region].ops = ops;
+    module.set_ops(region, ops);
     region
 }
 
@@ -315,7 +315,9 @@ fn values_used_before_they_are_made_and_foreign_func_operations_are_refused() {
         vec![b.op1(OpKind::Unary(UnaryOp::Abs), &[y], ty)]
     });
     let body = module.bodies().next().unwrap();
-    module.regions[body].ops.swap(0, 1);
+    let mut ops = module.regions[body].ops.to_vec();
+    ops.swap(0, 1);
+    module.set_ops(body, ops);
     assert_eq!(to_bytecode(&module, &quiet()).unwrap_err().code, "SH0504");
     for name in ["func.func", "builtin.module", "nodialect"] {
         let module = one_arg(|b, x| {

@@ -83,7 +83,7 @@ impl<'m> Rewriter<'m> {
 
     /// Goes to the front of a region, which is left when [`Rewriter::next_op`] comes to its end.
     pub fn enter(&mut self, region: RegionId) {
-        let ops = std::mem::take(&mut self.module.regions[region].ops);
+        let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
 
@@ -207,7 +207,7 @@ impl<'m> Rewriter<'m> {
     /// replaced: the region has been gone through, or [`Rewriter::stand_for`] is to hold for it no more.
     pub fn splice(&mut self, region: RegionId) -> SmallVec<[ValueId; 3]> {
         let mut returned = SmallVec::new();
-        for op in std::mem::take(&mut self.module.regions[region].ops) {
+        for op in std::mem::take(&mut self.module.regions[region].ops.0) {
             match self.module.ops[op].kind {
                 OpKind::Return => returned.clone_from(&self.module.ops[op].operands),
                 _ => self.insert(op),

@@ -21,7 +21,7 @@ impl InsertionPoint {
     /// The place right behind where a value comes from, before all that was put there.
     #[must_use]
     pub fn behind(module: &Module, value: ValueId) -> InsertionPoint {
-        match module.values[value].def {
+        match module.values[value].def() {
             ValueDef::Result(op, _) => InsertionPoint::After(op, 0),
             ValueDef::Arg(region, _) => InsertionPoint::Start(region, 0),
         }
@@ -82,7 +82,7 @@ impl Insertions {
         region: RegionId,
     ) -> SmallVec<[ValueId; 3]> {
         let mut returned = SmallVec::new();
-        for op in std::mem::take(&mut module.regions[region].ops) {
+        for op in std::mem::take(&mut module.regions[region].ops.0) {
             match module.ops[op].kind {
                 OpKind::Return => returned.clone_from(&module.ops[op].operands),
                 _ => self.insert(at, op),
@@ -120,7 +120,7 @@ impl Insertions {
         let new = |ops: Option<Vec<OpId>>| ops.into_iter().flatten().rev().map(|op| Step::Around(op, true));
         let mut stack: Vec<Step> = Vec::new();
         while let Some(region) = regions.pop() {
-            let old = std::mem::take(&mut module.regions[region].ops);
+            let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));

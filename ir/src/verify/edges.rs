@@ -230,7 +230,7 @@ fn from_function(
     operand: ValueId,
     def: Option<OpId>,
 ) -> Result<(), String> {
-    let fits = match (module.values[operand].def, def) {
+    let fits = match (module.values[operand].def(), def) {
         (ValueDef::Arg(region, _), _) => program.is_body[cranelift_entity::EntityRef::index(region)],
         (ValueDef::Result(..), Some(def)) => matches!(module.ops[def].kind, OpKind::Call { .. }),
         (ValueDef::Result(..), None) => false,

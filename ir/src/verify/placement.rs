@@ -269,7 +269,7 @@ fn sharding_of(module: &Module, program: &Program, value: ValueId) -> Known {
     if let Some(id) = module.shardings.of(value) {
         return Known::Sharding(id);
     }
-    let op = match module.values[value].def {
+    let op = match module.values[value].def() {
         ValueDef::Result(op, _) => op,
         ValueDef::Arg(region, _) => {
             return if program.is_body[region.index()] { Known::None } else { Known::Elsewhere };

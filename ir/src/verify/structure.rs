@@ -156,7 +156,7 @@ impl Walk<'_, '_> {
     }
 
     fn defined(&mut self, value: ValueId, def: ValueDef) {
-        let have = self.report.module.values[value].def;
+        let have = self.report.module.values[value].def();
         if have != def {
             self.sound = false;
             let message = format!("{value} stands as {} but is defined as {}", text(def), text(have));

@@ -58,7 +58,7 @@ fn with_op(kind: OpKind, results: &str, regions: impl FnOnce(&mut Module) -> Vec
     let types = crate::testing::tys(&mut module, results);
     let a = arg(&module, body, 0);
     let op = module.add_op(kind, &[a], &types, &regions);
-    module.regions[body].ops.insert(0, op);
+    module.regions[body].ops.0.insert(0, op);
     module
 }
 
@@ -78,7 +78,7 @@ fn i1_handles() {
         ("the location of op0", |s| s.module.ops[s.add].loc = LocId::new(99).into()),
         ("the type of v0", |s| s.module.values[ValueId::new(0)].ty = TypeId::new(99)),
         ("the sharding of v0", |s| s.module.shardings.set(ValueId::new(0), Some(ShardingId::new(99)))),
-        ("an argument or operation of region0", |s| s.module.regions[s.body].ops.push(OpId::new(99))),
+        ("an argument or operation of region0", |s| s.module.regions[s.body].ops.0.push(OpId::new(99))),
         ("a type of func0", |s| s.module.funcs[FuncId::new(0)].results[0] = TypeId::new(99)),
         ("an item of type1", |s| {
             s.module.types.intern(Type::Tuple(vec![TypeId::new(1)]));
@@ -105,7 +105,7 @@ fn i1_handles() {
 #[test]
 fn i2_one_place() {
     let mut s = small();
-    s.module.regions[s.body].ops.insert(0, s.add);
+    s.module.regions[s.body].ops.0.insert(0, s.add);
     breaks(&s.module, "SH0202", "op0 (stablehlo.add) stands in two places");
     let mut s = small();
     func(&mut s.module, "again", s.body);
@@ -162,14 +162,14 @@ fn i4_dominance() {
     s.module.ops[pred].results.push(pred_value);
     let f32 = ty(&mut s.module, "f32");
     let conditional = s.module.add_op(OpKind::If, &[pred_value], &[f32], &branches);
-    s.module.regions[s.body].ops.splice(0..0, [pred, conditional]);
+    s.module.regions[s.body].ops.0.splice(0..0, [pred, conditional]);
     holds(&s.module);
     let inside = s.module.ops[s.module.regions[branches[0]].ops[0]].results[0];
     let sine = s.module.add_op(OpKind::Unary(UnaryOp::Sine), &[inside], &[f32], &[]);
-    s.module.regions[s.body].ops.insert(2, sine);
+    s.module.regions[s.body].ops.0.insert(2, sine);
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.sine");
     // The branch beside does not see it either, an operation inside the same branch does.
-    s.module.regions[s.body].ops.remove(2);
+    s.module.regions[s.body].ops.0.remove(2);
     s.module.regions[branches[0]].ops.insert(1, sine);
     holds(&s.module);
     s.module.regions[branches[0]].ops.remove(1);
@@ -180,11 +180,11 @@ fn i4_dominance() {
 #[test]
 fn i5_terminators() {
     let mut s = small();
-    s.module.regions[s.body].ops.pop();
+    s.module.regions[s.body].ops.0.pop();
     breaks(&s.module, "SH0205", "@main does not end with a return");
     let mut s = small();
     let end = s.module.add_op(OpKind::Return, &[], &[], &[]);
-    s.module.regions[s.body].ops.insert(0, end);
+    s.module.regions[s.body].ops.0.insert(0, end);
     breaks(&s.module, "SH0205", "a return stands before the end");
     let module = with_op(OpKind::ShardingGroup { id: 0 }, "", |_| vec![]);
     holds(&module);
@@ -192,7 +192,7 @@ fn i5_terminators() {
     holds(&with_op(all_reduce(), "4x8xf32", |m| vec![reducer(m, BinaryOp::Add, "f32")]));
     let module = with_op(all_reduce(), "4x8xf32", |m| {
         let body = reducer(m, BinaryOp::Add, "f32");
-        m.regions[body].ops.pop();
+        m.regions[body].ops.0.pop();
         vec![body]
     });
     let errors = errors(&module);
@@ -335,7 +335,7 @@ fn i10_calls() {
     let f = module.funcs[module.func_names["f"]].body.unwrap();
     let x = arg(&module, f, 0);
     let back = module.add_op(OpKind::Call { callee: "f".into() }, &[x], &[], &[]);
-    module.regions[f].ops.insert(0, back);
+    module.regions[f].ops.0.insert(0, back);
     breaks(&module, "SH0210", "@f calls itself, perhaps through others");
 }
 
@@ -493,7 +493,7 @@ fn i13_placements() {
     let outside = arg(&module, RegionId::new(0), 0);
     let body = RegionId::new(1);
     let sine = push(&mut module, body, OpKind::Unary(UnaryOp::Sine), &[outside], "4x8xf32", &[]);
-    module.regions[body].ops.swap(0, 1);
+    module.regions[body].ops.0.swap(0, 1);
     breaks(&module, "SH0204", "operand 0 of stablehlo.sine");
     assert!(module.ops[sine].regions.is_empty());
 
@@ -503,7 +503,7 @@ fn i13_placements() {
         let local = arg(&module, body, 0);
         let kind = kind(&mut module);
         push(&mut module, body, kind, &[local], "2x8xf32", &[]);
-        module.regions[body].ops.swap(0, 1);
+        module.regions[body].ops.0.swap(0, 1);
         module
     };
     let constraint = |dims: &'static [&'static [AxisRef]]| {
@@ -684,7 +684,7 @@ fn many_errors_are_listed_and_cut_off() {
     let (a, i32) = (arg(&s.module, s.body, 0), ty(&mut s.module, "i32"));
     for _ in 0..super::MAX_ERRORS + 5 {
         let op = s.module.add_op(ADD, &[a, a], &[i32], &[]);
-        s.module.regions[s.body].ops.insert(0, op);
+        s.module.regions[s.body].ops.0.insert(0, op);
     }
     assert_eq!(verify(&s.module).unwrap_err().len(), super::MAX_ERRORS);
 }

@@ -55,7 +55,7 @@ pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) ->
     let combine = module.add_op(OpKind::Binary(kind.op()), &args, &[ty], &[]);
     let results = module.ops[combine].results.clone();
     let ret = module.add_op(OpKind::Return, &results, &[], &[]);
-    module.regions[region].ops = vec![combine, ret];
+    module.set_ops(region, vec![combine, ret]);
     region
 }
 

@@ -99,7 +99,7 @@ fn returned(module: &Module, region: RegionId, i: usize) -> Option<ValueId> {
 
 /// Which argument of the region a value is.
 fn argument(module: &Module, region: RegionId, value: ValueId) -> Option<usize> {
-    match module.values[value].def {
+    match module.values[value].def() {
         ValueDef::Arg(of, i) if of == region => Some(i as usize),
         ValueDef::Arg(..) | ValueDef::Result(..) => None,
     }

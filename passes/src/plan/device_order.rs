@@ -116,7 +116,7 @@ pub(super) fn leave(
 /// results may be on one with the devices in another order.
 pub(crate) fn planned_mesh(module: &Module, body: RegionId) -> Option<MeshId> {
     let mesh_of = |value: ValueId| module.shardings.sharding_of(value).map(|s| s.mesh);
-    let is_outside = |value: ValueId| match module.values[value].def {
+    let is_outside = |value: ValueId| match module.values[value].def() {
         ValueDef::Arg(region, _) => region == body,
         ValueDef::Result(op, _) => match (&module.ops[op].kind, module.ops[op].operands.first()) {
             (OpKind::MeshCollective(_) | OpKind::Reshard(_), Some(&operand)) => {

@@ -54,7 +54,7 @@ impl Asked {
         // A bound on the work, not on what is right: a longer chain is told as though it were no argument.
         const MAX_STEPS: usize = 64;
         for _ in 0..MAX_STEPS {
-            let (op, i) = match module.values[value].def {
+            let (op, i) = match module.values[value].def() {
                 ValueDef::Arg(region, i) => match self.parents[region].expand() {
                     None => return region == body,
                     Some(op) if matches!(module.ops[op].kind, OpKind::While) => (op, i as usize),

@@ -123,7 +123,7 @@ impl Layout {
 
     /// Moves an operation to right after where a value is made. Nothing has moved that makes the value.
     fn move_after(&mut self, module: &Module, op: OpId, value: ValueId) {
-        let (region, at) = match module.values[value].def {
+        let (region, at) = match module.values[value].def() {
             ValueDef::Arg(region, _) => (region, 0),
             ValueDef::Result(def, _) => {
                 let Some(region) = self.region[def].expand() else { return };
@@ -238,7 +238,7 @@ impl Applier {
         }
         match self.flow {
             Flow::Edges => self.places.owner(module, value).is_some_and(|v| self.places.edge(v).is_some()),
-            Flow::Implied => match module.values[value].def {
+            Flow::Implied => match module.values[value].def() {
                 ValueDef::Result(op, _) => owns_results(&module.ops[op].kind),
                 ValueDef::Arg(region, _) => self.places.parent(region).is_some(),
             },

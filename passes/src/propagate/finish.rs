@@ -152,7 +152,7 @@ pub(super) fn write_changed(
     let parents = Parents::of_module(module);
     for (slot, value) in graph.values.iter().enumerate() {
         let (Some(value), Some(id)) = (*value, changed(slot)) else { continue };
-        match module.values[value].def {
+        match module.values[value].def() {
             ValueDef::Result(op, i) => write_result(module, op, i as usize, value, id),
             ValueDef::Arg(region, i) => match parents.parent(region) {
                 Some(op) => write_arg(module, op, i as usize, id),

@@ -78,7 +78,7 @@ impl Parents {
 
     /// Which value holds the sharding of `value`.
     pub(super) fn holder(&self, module: &Module, value: ValueId) -> Holder {
-        match module.values[value].def {
+        match module.values[value].def() {
             ValueDef::Result(op, _) => {
                 if owns_results(&module.ops[op].kind) {
                     Holder::Flow(value)

@@ -133,7 +133,7 @@ fn warning(module: &Module, parents: &Parents, op: OpId, value: ValueId) -> Diag
         "values of sharding group {id} have different shardings; \
          they keep them, and what reads them shares a sharding of its own"
     );
-    let span = match module.values[value].def {
+    let span = match module.values[value].def() {
         ValueDef::Result(def, _) => module.ops[def].span,
         ValueDef::Arg(region, _) => match (parents.parent(region), owner_of(module, region)) {
             (Some(op), _) => module.ops[op].span,
@@ -157,7 +157,7 @@ fn constrain(module: &mut Module, parents: &Parents, value: ValueId, sharding: S
     for (user, i) in uses {
         module.ops[user].operands[i as usize] = result;
     }
-    let (region, at) = match module.values[value].def {
+    let (region, at) = match module.values[value].def() {
         ValueDef::Arg(region, _) => (Some(region), 0),
         ValueDef::Result(def, _) => {
             (module.ops[op].span, module.ops[op].loc) = (module.ops[def].span, module.ops[def].loc);

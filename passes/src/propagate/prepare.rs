@@ -192,7 +192,7 @@ pub(super) fn initial_shardings(
     for (slot, value) in graph.values.iter().enumerate() {
         let Some(value) = *value else { continue };
         let mut id = module.shardings.of(value);
-        match module.values[value].def {
+        match module.values[value].def() {
             ValueDef::Result(op, i) => match &module.ops[op].kind {
                 OpKind::ShardingConstraint(given) | OpKind::Reshard(given) => id = Some(*given),
                 OpKind::MeshCollective(collective) => id = Some(collective.out),
@@ -247,7 +247,7 @@ pub(super) fn annotations(
         let mut id = ShardingId::new(id as usize);
         let annotation = match recorder.subject(slot as u32) {
             Subject::Result(i) => AnnotationSource::Result(i),
-            Subject::Value(value) => match (applied.get(&value), module.values[value].def) {
+            Subject::Value(value) => match (applied.get(&value), module.values[value].def()) {
                 (Some(&annotation), _) => annotation,
                 (None, ValueDef::Result(op, i)) => match &module.ops[op].kind {
                     OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => AnnotationSource::Constraint(op),

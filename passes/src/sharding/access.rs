@@ -74,7 +74,7 @@ impl ShardingAccess {
         if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
             return *sharding;
         }
-        match module.values[owner].def {
+        match module.values[owner].def() {
             ValueDef::Result(op, i) => result_sharding(module, op, i as usize),
             ValueDef::Arg(region, i) => match self.parent(region).map(|op| module.ops[op].kind.clone()) {
                 None => module.shardings.of(owner),
@@ -92,7 +92,7 @@ impl ShardingAccess {
             module.ops[edge].kind = OpKind::DataFlowEdge(Some(sharding));
             return;
         }
-        match module.values[owner].def {
+        match module.values[owner].def() {
             ValueDef::Result(op, i) => set_result_sharding(module, op, i as usize, sharding),
             ValueDef::Arg(region, i) => match self.parent(region) {
                 None => module.shardings.set(owner, Some(sharding)),
@@ -103,7 +103,7 @@ impl ShardingAccess {
 
     /// Returns the value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
     pub(crate) fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
-        let ValueDef::Arg(region, i) = module.values[value].def else { return Some(value) };
+        let ValueDef::Arg(region, i) = module.values[value].def() else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
         let op = &module.ops[op];
         match op.kind {

@@ -182,7 +182,7 @@ impl Test {
         let mut builder = Builder::new(&mut module);
         builder.ret(&returned);
         ops.extend(builder.take());
-        module.regions[region].ops = ops;
+        module.set_ops(region, ops);
         let results = values.iter().map(|&value| module.values[value].ty).collect();
         let func = &mut module.funcs[main];
         (func.body, func.params, func.results) = (Some(region), types, results);

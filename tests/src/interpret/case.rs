@@ -124,13 +124,7 @@ fn drop_probes(module: &mut Module, body: RegionId) {
         }
     }
     for region in module.regions_under(body) {
-        let kept = module.regions[region]
-            .ops
-            .iter()
-            .copied()
-            .filter(|&op| !is_probe(&module.ops[op].kind))
-            .collect();
-        module.regions[region].ops = kept;
+        module.retain_ops(region, |module, op| !is_probe(&module.ops[op].kind));
     }
 }
 
@@ -145,21 +139,17 @@ fn give_back(module: &mut Module, body: RegionId, results: &[ValueId]) -> Result
     func.res_attrs = vec![AttrDict::new(); results.len()];
     func.res_shardings = vec![None.into(); results.len()];
     func.res_spans.clear();
-    let ops = &module.regions[body].ops;
-    let kept = ops.iter().copied().filter(|&op| !is_check(&module.ops[op].kind)).collect();
-    module.regions[body].ops = kept;
+    module.retain_ops(body, |module, op| !is_check(&module.ops[op].kind));
     Ok(())
 }
 
 /// Constants that nothing reads any more, which were what checks compared with, go.
 fn drop_unused(module: &mut Module, body: RegionId) {
     let uses = module.uses();
-    let ops = &module.regions[body].ops;
-    let unused = |op: OpId| {
-        matches!(module.ops[op].kind, OpKind::Constant(_))
-            && module.ops[op].results.iter().all(|&v| uses.of(v).is_empty())
-    };
-    module.regions[body].ops = ops.iter().copied().filter(|&op| !unused(op)).collect();
+    module.retain_ops(body, |module, op| {
+        let data = &module.ops[op];
+        !matches!(data.kind, OpKind::Constant(_)) || data.results.iter().any(|&v| !uses.of(v).is_empty())
+    });
 }
 
 fn inputs(module: &Module, body: RegionId) -> Result<Vec<Input>, String> {

@@ -170,7 +170,7 @@ impl Placer {
                 self.module.shardings.set(arg, sharding);
             }
         }
-        self.module.regions[case.body].ops.retain(|op| !gone.contains(op));
+        self.module.retain_ops(case.body, |_, op| !gone.contains(&op));
         for op in self.module.walk(case.body) {
             for operand in &mut self.module.ops[op].operands {
                 *operand = map.get(*operand);
@@ -183,7 +183,7 @@ impl Placer {
     fn constrain(&mut self, case: &Case) {
         let mut map = ValueMap::new();
         let mut placed = Vec::new();
-        for op in std::mem::take(&mut self.module.regions[case.body].ops) {
+        for op in self.module.regions[case.body].ops.to_vec() {
             let mut reading = vec![op];
             for &region in &self.module.ops[op].regions {
                 reading.extend(self.module.walk(region));
@@ -211,7 +211,7 @@ impl Placer {
                 }
             }
         }
-        self.module.regions[case.body].ops = placed;
+        self.module.set_ops(case.body, placed);
     }
 
     fn results(&mut self) {

@@ -50,10 +50,11 @@ pub(super) fn one_program(module: &mut Module, func: FuncId) -> Result<Option<Me
     }
     let mesh = module.add_mesh("mesh", Mesh::new([(AXIS, grid.processes() as i64)]));
     let ops = manual(module, run, &grid, mesh)?;
-    let all = &mut module.regions[body].ops;
+    let mut all = module.regions[body].ops.to_vec();
     if let Some(at) = all.iter().position(|&op| op == run) {
         all.splice(at..=at, ops);
     }
+    module.set_ops(body, all);
     Ok(Some(mesh))
 }
 
@@ -197,8 +198,7 @@ fn manual(module: &mut Module, run: OpId, grid: &Grid, mesh: MeshId) -> Result<V
             // The value keeps its name, so that who reads it need not change.
             let value = made[process as usize * results.len() + i];
             let reshape = module.add_op(OpKind::Reshape, &[slice], &[], &[]);
-            module.ops[reshape].results.push(value);
-            module.values[value].def = shardc_ir::ValueDef::Result(reshape, 0);
+            module.give_result(reshape, value);
             ops.push(reshape);
         }
     }
@@ -226,8 +226,7 @@ fn body(
     let out: Vec<ValueId> =
         out.iter().zip(given).map(|(&value, ty)| builder.op1(OpKind::Reshape, &[value], ty)).collect();
     builder.ret(&out);
-    let ops = builder.take();
-    module.regions[region].ops = ops;
+    builder.finish(region);
     Ok(region)
 }
 

@@ -127,7 +127,7 @@ impl Explainer<'_> {
     fn flow(&self, op: OpId, subject: Subject) -> String {
         let data = &self.module.ops[op];
         let def = match subject {
-            Subject::Value(value) => Some(self.module.values[value].def),
+            Subject::Value(value) => Some(self.module.values[value].def()),
             Subject::Result(_) => None,
         };
         let way = match def {
@@ -212,7 +212,7 @@ impl Explainer<'_> {
     pub(super) fn label(&self, subject: Subject) -> Option<String> {
         let func = &self.module.funcs[self.func];
         match subject {
-            Subject::Value(value) => match self.module.values[value].def {
+            Subject::Value(value) => match self.module.values[value].def() {
                 ValueDef::Arg(region, i) if region == self.body => {
                     argument_name(self.module, func, i as usize)
                 }

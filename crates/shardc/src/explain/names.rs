@@ -51,11 +51,11 @@ impl<'a> Names<'a> {
         if let Some(printed) = &self.printed {
             return printed[value].clone();
         }
-        let found = match self.module.values[value].def {
+        let found = match self.module.values[value].def() {
             ValueDef::Result(op, i) => self.result_name(op, i),
             ValueDef::Arg(region, i) => self.arg_name(region, i),
         };
-        found.unwrap_or_else(|| match self.module.values[value].def {
+        found.unwrap_or_else(|| match self.module.values[value].def() {
             ValueDef::Result(op, _) => format!("a {}", self.module.ops[op].kind.title()),
             ValueDef::Arg(_, i) => format!("argument {i}"),
         })
@@ -154,7 +154,7 @@ impl<'a> Names<'a> {
     pub(super) fn subject_place(&self, subject: Subject) -> SourcePlace {
         let func = &self.module.funcs[self.func];
         match subject {
-            Subject::Value(value) => match self.module.values[value].def {
+            Subject::Value(value) => match self.module.values[value].def() {
                 ValueDef::Result(op, _) => self.op_place(op),
                 ValueDef::Arg(region, i) => match self.owner(region) {
                     Some(op) => self.op_place(op),

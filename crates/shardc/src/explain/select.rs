@@ -71,7 +71,7 @@ impl Explainer<'_> {
     }
 
     fn on_line(&self, line: usize) -> Result<Vec<Subject>, Error> {
-        let on_line = |&value: &ValueId| match self.module.values[value].def {
+        let on_line = |&value: &ValueId| match self.module.values[value].def() {
             ValueDef::Result(op, _) => self.names.line_of(op) == Some(line),
             ValueDef::Arg(region, _) => {
                 region == self.body && self.names.subject_place(Subject::Value(value)).line == Some(line)

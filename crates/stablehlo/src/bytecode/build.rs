@@ -394,7 +394,7 @@ impl<'a, 'b> Builder<'a, 'b> {
                 }
             }
         }
-        self.maker.module().regions[region].ops = ops;
+        self.maker.module().set_ops(region, ops);
         Ok(region)
     }
 

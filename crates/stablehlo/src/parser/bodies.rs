@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
             self.module.ops[op].span = span;
             self.module.ops[op].loc = state.loc;
         }
-        self.module.regions[region].ops = vec![inner, ret];
+        self.module.set_ops(region, vec![inner, ret]);
         if state.loc.is_some() {
             self.module.regions[region].arg_locs = vec![state.loc; 2];
         }

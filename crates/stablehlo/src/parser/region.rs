@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        self.module.regions[region].ops = ops;
+        self.module.set_ops(region, ops);
         Ok(())
     }
 

@@ -71,7 +71,7 @@ struct Order {
 
 impl Order {
     fn new(module: &Module, region: RegionId) -> Order {
-        let ops = module.regions[region].ops.clone();
+        let ops = module.regions[region].ops.to_vec();
         let places: FxHashMap<OpId, u32> = ops.iter().enumerate().map(|(at, &op)| (op, at as u32)).collect();
         let mut after = Vec::with_capacity(ops.len());
         let mut last_effect = None;

@@ -129,7 +129,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
     let mut all: Vec<(On, Edges)> = all.into_iter().filter(|(_, edges)| !edges.steps.is_empty()).collect();
     // Those of one operation are listed in the order of its results or arguments.
     all.sort_by_key(|(on, _)| match on {
-        On::Flow(_, owner) => match module.values[*owner].def {
+        On::Flow(_, owner) => match module.values[*owner].def() {
             ValueDef::Result(_, i) | ValueDef::Arg(_, i) => i,
         },
         On::Op(_) | On::Results => 0,
@@ -141,7 +141,7 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
             On::Op(op) if edges.names_written(module, op) => module.ops[op].attrs.set(EDGES, attr),
             On::Op(_) => {}
             On::Flow(op, owner) => {
-                let name = match module.values[owner].def {
+                let name = match module.values[owner].def() {
                     ValueDef::Result(..) => RESULT_EDGES,
                     ValueDef::Arg(..) => ARG_EDGES,
                 };

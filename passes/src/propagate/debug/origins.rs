@@ -181,7 +181,7 @@ impl Table<'_> {
                 continue;
             };
             let Some(mesh) = self.subject.mesh(module, slot as u32).map(|id| &meshes[id]) else { continue };
-            match module.values[value].def {
+            match module.values[value].def() {
                 ValueDef::Arg(region, i) => {
                     let func = module.funcs.iter().find(|(_, f)| f.body == Some(region)).map(|(id, _)| id);
                     match func {
@@ -253,7 +253,7 @@ impl Table<'_> {
                 module.ops[op].attrs.set(ORIGINS, axes.dict(mesh, own));
             }
             OpKind::DataFlowEdge(_) => {
-                let owner = data.operands.first().map(|&v| module.values[v].def);
+                let owner = data.operands.first().map(|&v| module.values[v].def());
                 let own = owner.and_then(|def| self.manual_value(module, def));
                 module.ops[op].attrs.set(ORIGINS, axes.dict(mesh, own));
             }

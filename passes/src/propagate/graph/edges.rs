@@ -47,7 +47,7 @@ impl Edges {
 
     /// The value whose slot holds the sharding of `value`; `None` for arguments of regions that have none.
     fn holder(&self, module: &Module, parents: &Parents, value: ValueId) -> Option<ValueId> {
-        let owner = match module.values[value].def {
+        let owner = match module.values[value].def() {
             ValueDef::Result(..) => value,
             ValueDef::Arg(region, i) => match parents.parent(region) {
                 None => value,
@@ -122,7 +122,7 @@ impl Build<'_> {
     /// What flows into the owner of an edge.
     fn sources_of(&self, owner: ValueId) -> (SmallVec<[ValueId; 4]>, Boundary) {
         let module = self.module;
-        match module.values[owner].def {
+        match module.values[owner].def() {
             ValueDef::Result(op, i) => {
                 let boundary = match module.ops[op].kind {
                     OpKind::ManualComputation(_) => Boundary::Leave(op, i),
@@ -146,7 +146,7 @@ impl Build<'_> {
     /// What flows into the owner of an edge between functions: what all callers give, or what the callee returns.
     fn sources_between_functions(&self, edges: &Edges, owner: ValueId) -> Vec<ValueId> {
         let module = self.module;
-        match module.values[owner].def {
+        match module.values[owner].def() {
             ValueDef::Arg(region, i) => {
                 let Some(func) = self.parents.func(region) else { return Vec::new() };
                 let operand = |&call: &OpId| module.ops[call].operands.get(i as usize).copied();
@@ -175,7 +175,7 @@ impl Build<'_> {
             let maker = module.def_op(value);
             if let Some(edge) = maker.filter(|&op| matches!(module.ops[op].kind, OpKind::DataFlowEdge(_)))
                 && let Some(&owner) = module.ops[edge].operands.first()
-                && let ValueDef::Result(op, i) = module.values[owner].def
+                && let ValueDef::Result(op, i) = module.values[owner].def()
             {
                 for other in while_args(module, op, i as usize) {
                     self.users(edges, other, &mut add);

@@ -91,7 +91,7 @@ impl Build<'_> {
                 if node == 0 {
                     continue;
                 }
-                let is_other = matches!(self.module.values[value].def, ValueDef::Arg(..))
+                let is_other = matches!(self.module.values[value].def(), ValueDef::Arg(..))
                     && matches!(self.parents.holder(self.module, value), Holder::Flow(owner) if owner != value);
                 let list = if is_other { &mut others } else { &mut users };
                 list.push((slot, node - 1));
@@ -100,7 +100,7 @@ impl Build<'_> {
         let mut makers: Vec<(u32, u32)> = Vec::new();
         for (slot, value) in self.graph.values.iter().enumerate() {
             let Some(value) = *value else { continue };
-            let node = match (self.flow_node[value], self.module.values[value].def) {
+            let node = match (self.flow_node[value], self.module.values[value].def()) {
                 (0, ValueDef::Result(op, _)) => self.node_of_op[op],
                 (0, ValueDef::Arg(..)) => 0,
                 (node, _) => node,

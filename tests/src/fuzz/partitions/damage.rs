@@ -307,13 +307,15 @@ fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let region = region_of(broken, op)?;
     let module = &mut broken.module;
     let at = module.regions[region].ops.iter().position(|&o| o == op)?;
-    module.regions[region].ops.splice(at..=at, made);
+    let mut ops = module.regions[region].ops.to_vec();
+    ops.splice(at..=at, made);
+    module.set_ops(region, ops);
     for (&old, &new) in results.iter().zip(&new) {
         replace(broken, old, new);
     }
     let module = &mut broken.module;
-    module.regions[there].ops = [vec![op], end].concat();
-    module.regions[elsewhere].ops = other_end;
+    module.set_ops(there, [vec![op], end].concat());
+    module.set_ops(elsewhere, other_end);
     Some(())
 }
 
@@ -486,9 +488,8 @@ fn again(broken: &mut Broken, op: OpId) -> Option<()> {
     let copy = broken.module.add_op(kind, &operands, &types, &regions);
     broken.module.ops[copy].attrs = attrs;
     let region = region_of(broken, op)?;
-    let list = &mut broken.module.regions[region].ops;
-    let at = list.iter().position(|&o| o == op)?;
-    list.insert(at + 1, copy);
+    let at = broken.module.regions[region].ops.iter().position(|&o| o == op)?;
+    broken.module.insert_op(region, at + 1, copy);
     let new = broken.module.ops[copy].results.clone();
     for (&result, &copied) in results.iter().zip(&new) {
         let sharding = broken.module.shardings.of(result);

@@ -113,7 +113,7 @@ fn text(module: &Module, sharding: Option<ShardingId>) -> String {
 fn root(module: &Module, value: ValueId) -> String {
     let mut value = value;
     loop {
-        match module.values[value].def {
+        match module.values[value].def() {
             ValueDef::Arg(region, i) => {
                 let owner = module.ops.iter().find(|(_, op)| op.regions.contains(&region));
                 let number = owner.and_then(|(_, op)| op.attrs.get(NUMBER));

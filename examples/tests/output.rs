@@ -1,5 +1,7 @@
 //! What the examples print.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::process::Command;
 
 use shardc_filetest::skip::{Need, skip};

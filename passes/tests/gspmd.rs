@@ -3,6 +3,8 @@
 //! The programs are in `shared/corpus` beside the checkout (or where `SHARDC_SHARED` says); without, the tests say that
 //! they were skipped.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 
 use shardc_filetest::skip::{Need, skip};

@@ -3,6 +3,8 @@
 //! In `data/propagate.mlir` a `// sharding:` comment gives the sharding of each result of the operation below it,
 //! `// args:` and `// results:` those of the function below them. `SHARDC_BLESS=1` writes what is found.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::PathBuf;
 
 use shardc_filetest::skip::{Need, skip};

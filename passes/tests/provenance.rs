@@ -1,5 +1,7 @@
 //! On real programs, every axis on every value has a way back to an annotation that is really there.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 
 use shardc_ir::{Module, OpKind, ShardingId, TensorSharding, ValueId};

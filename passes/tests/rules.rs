@@ -1,5 +1,7 @@
 //! Sharding rules of operations that are written as text.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::PathBuf;
 
 use shardc_filetest::skip::{Need, skip};

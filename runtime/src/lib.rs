@@ -48,9 +48,6 @@
 //! # }
 //! ```
 
-#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
-
 pub mod aot;
 mod array_type;
 mod client;

@@ -2,6 +2,8 @@
 //!
 //! This test has its own `main`, because the child is this very program, run as `aot __aot-compile REQUEST`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::path::Path;

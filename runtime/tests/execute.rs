@@ -1,5 +1,7 @@
 //! Programs on the CPU plugin's virtual devices.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{ALL_REDUCE_PARTITIONS, ALL_REDUCE_REPLICAS, cpu_client, place};

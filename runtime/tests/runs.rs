@@ -1,5 +1,7 @@
 //! Runs that fail, and what can run after them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::{ALL_REDUCE_REPLICAS, Watchdog, cpu_client, place};

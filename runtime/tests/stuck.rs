@@ -3,6 +3,8 @@
 //! This test has its own `main`, because the process must be prepared while it has one thread, and has to end although
 //! devices wait in it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::time::{Duration, Instant};

@@ -4,6 +4,8 @@
 //! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for, [`fuzz`] what
 //! `cargo xtask fuzz` does; the runner of file tests is [`shardc_filetest`]'s.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 pub mod conformance;
 pub mod devices;
 pub mod fuzz;

@@ -5,6 +5,8 @@
 //! `step.mlir` there, or the one that a comment in its first line names (`// plain.mlir`). What needs a plugin, or a shardc
 //! that writes bytecode, is left as it is where there is none, and that is said.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{
     env, fs,
     path::{Path, PathBuf},

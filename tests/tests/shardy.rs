@@ -1,5 +1,7 @@
 //! A sample of Shardy's own tests, function by function; `cargo xtask conformance shardy` runs them all.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use shardc_tests::{
     filetest::FileTest,
     functions, program, shared,

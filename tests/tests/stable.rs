@@ -3,6 +3,8 @@
 //! Each program goes through several processes: the standard library's hash maps have another seed in each, and
 //! addresses differ, so an order that comes from either shows.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{path::Path, process::Command};
 
 use shardc_tests::{files, program, root};

@@ -1,5 +1,7 @@
 //! Where outputs go: whole or not at all, and never over what was read.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! Files that are no programs, and options about programs that do not fit them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::Folder;

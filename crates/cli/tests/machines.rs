@@ -1,5 +1,7 @@
 //! `--format json`, and what else is for machines.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::Folder;

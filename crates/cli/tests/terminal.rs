@@ -1,4 +1,6 @@
 //! What is different on a terminal: colours and width.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
 mod common;

@@ -1,5 +1,7 @@
 //! Every real program of the shared corpus lowers, in both modes, and comes back from bytecode as it is.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{
     env, fs,
     path::{Path, PathBuf},

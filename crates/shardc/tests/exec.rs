@@ -1,5 +1,6 @@
 //! Running programs: what is checked before a run, and state that stays on the devices.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![cfg(feature = "runtime")]
 
 use shardc::exec::{Limits, Program, random_inputs, verify_within};

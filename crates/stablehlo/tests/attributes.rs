@@ -1,5 +1,7 @@
 //! Attributes and constants in every spelling: they come out as MLIR prints them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use shardc_stablehlo::{parse, print, render};
 
 /// What is printed for `{a = text}` on an operation, without the braces and the name.

@@ -4,6 +4,8 @@
 //! are made into bytecode where `shared` and a Python with jaxlib are there (`SHARDC_SHARED`, `SHARDC_PYTHON`): a
 //! sample, or all of them in several versions with `SHARDC_ALL=1`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,8 @@
 //! Real programs from `shared/corpus`, where that is present: each comes out as it was, and its generic form reads
 //! back to the same program.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::PathBuf;
 

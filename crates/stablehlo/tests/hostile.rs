@@ -1,5 +1,7 @@
 //! Damaged and hostile texts: the reader answers with errors, soon, whatever it is given.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -2,6 +2,8 @@
 //! its generic form is `x.generic.mlir`, and that reads back to the same program. (Where there are source locations
 //! MLIR's generic form shows more of them than its pretty form, so `locations.mlir` has none.)
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

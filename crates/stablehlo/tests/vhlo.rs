@@ -4,6 +4,8 @@
 //! tests and of real programs are read where `shared` and Python are there (`SHARDC_SHARED`, `SHARDC_PYTHON`);
 //! `SHARDC_ALL=1` takes all real programs, not a sample.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

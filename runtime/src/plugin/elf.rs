@@ -90,7 +90,8 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from(full(bytes, at)) | u64::from(full(bytes, at + 4)) << 32
 }
 
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
     use crate::plugin::Plugin;

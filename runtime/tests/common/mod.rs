@@ -1,5 +1,6 @@
 //! What the integration tests share.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 // Each test binary uses its own part of this module.
 #![allow(dead_code)]
 

@@ -170,10 +170,10 @@ fn i4_dominance() {
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.sine");
     // The branch beside does not see it either, an operation inside the same branch does.
     s.module.regions[s.body].ops.0.remove(2);
-    s.module.regions[branches[0]].ops.insert(1, sine);
+    s.module.regions[branches[0]].ops.0.insert(1, sine);
     holds(&s.module);
-    s.module.regions[branches[0]].ops.remove(1);
-    s.module.regions[branches[1]].ops.insert(1, sine);
+    s.module.regions[branches[0]].ops.0.remove(1);
+    s.module.regions[branches[1]].ops.0.insert(1, sine);
     breaks(&s.module, "SH0204", "operand 0 of stablehlo.sine");
 }
 

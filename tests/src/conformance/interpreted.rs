@@ -98,7 +98,7 @@ impl Test {
 
     fn run(&self, mode: SpmdMode, devices: &mut Devices) -> Result<Answer, Answer> {
         let body = self.main().and_then(|main| self.module.funcs[main].body);
-        let ops = body.map(|body| self.module.regions[body].ops.clone()).unwrap_or_default();
+        let ops = body.map(|body| self.module.regions[body].ops.to_vec()).unwrap_or_default();
         let mut known: Known = Known::new();
         let mut checks = Vec::new();
         for op in ops {

@@ -40,7 +40,7 @@ impl Edges {
         let op = &module.ops[op];
         self.steps.values().flatten().flat_map(|&(_, from, to)| [from, to]).any(|(is_result, i)| {
             let values = if is_result { op.results.as_slice() } else { op.operands.as_slice() };
-            values.get(i as usize).is_some_and(|&value| match module.values[value].def {
+            values.get(i as usize).is_some_and(|&value| match module.values[value].def() {
                 ValueDef::Result(..) => true,
                 ValueDef::Arg(region, _) => module.bodies().any(|body| body == region),
             })

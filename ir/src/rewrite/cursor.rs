@@ -220,7 +220,7 @@ impl<'m> Rewriter<'m> {
     /// through `map`, and what is copied is entered into it.
     pub fn splice_copy(&mut self, region: RegionId, map: &mut ValueMap) -> SmallVec<[ValueId; 3]> {
         let mut returned = SmallVec::new();
-        for op in self.module.regions[region].ops.to_vec() {
+        for op in self.module.regions[region].ops.clone() {
             match self.module.ops[op].kind {
                 OpKind::Return => {
                     returned = self.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();

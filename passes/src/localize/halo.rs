@@ -32,7 +32,11 @@ impl Localizer<'_> {
         if made.contains(&0) {
             // Windows of several operands have results of one shape.
             let results = self.rw.module.ops[op].results.clone();
-            return results.into_iter().all(|result| self.empty(result));
+            let are_made = results.into_iter().all(|result| self.empty(result));
+            if are_made {
+                self.rw.erase();
+            }
+            return are_made;
         }
         for (along, axes) in &lines {
             let k = self.mesh.axes_size(axes);

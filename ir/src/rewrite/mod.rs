@@ -9,7 +9,8 @@
 //!
 //! * An operation is in the list of one region at most, and once.
 //! * [`Value::def`](crate::Value::def) of a result names the operation and the place that hold it;
-//!   [`Module::renew_result`], [`Module::give_result`] and [`Module::take_over`] are how a result moves.
+//!   [`renew_result`](crate::Module::renew_result), [`give_result`](crate::Module::give_result) and
+//!   [`take_over`](crate::Module::take_over) of a module are how a result moves.
 //! * A value that another stands for is read by nothing that comes after it: operands are replaced as operations are
 //!   visited, those of nested regions when these are entered. So a definition stays before its uses as long as what
 //!   stands for a value was inserted before the operation that made it is left.

@@ -332,7 +332,7 @@ impl Localizer<'_> {
         match &self.rw.module.ops[op].kind {
             OpKind::Iota { dim } => {
                 let dim = *dim as usize;
-                return self.iota(op, dim);
+                self.iota(op, dim);
             }
             OpKind::Slice(_) => {
                 let local = self.rw.module.shape(self.rw.module.ops[op].results[0]).to_vec();
@@ -376,31 +376,27 @@ impl Localizer<'_> {
             OpKind::Convolution(_) => {
                 self.mask_contraction(op);
                 self.keep_own_groups(op);
-                if self.halo(op) {
-                    return;
-                }
+                self.halo(op);
             }
             OpKind::Pad(_)
             | OpKind::Concatenate { .. }
             | OpKind::Reverse { .. }
             | OpKind::ReduceWindow(_)
             | OpKind::SelectAndScatter(_) => {
-                if self.halo(op) {
-                    return;
-                }
+                self.halo(op);
             }
-            OpKind::Gather(_) => return self.gather(op),
+            OpKind::Gather(_) => self.gather(op),
             OpKind::Scatter(_) => self.scatter(op),
-            OpKind::MeshCollective(_) => return self.mesh_collective(op),
+            OpKind::MeshCollective(_) => self.mesh_collective(op),
             OpKind::AllReduce(_)
             | OpKind::AllGather { .. }
             | OpKind::ReduceScatter { .. }
             | OpKind::AllToAll { .. }
             | OpKind::CollectivePermute(_)
-            | OpKind::CollectiveBroadcast(_) => return self.collective_of_program(op),
-            OpKind::PartitionId => return self.partition_id(op),
-            OpKind::Rng(_) => return self.drawn_by_one(op),
-            OpKind::ReplicaId => return self.replica_id(),
+            | OpKind::CollectiveBroadcast(_) => self.collective_of_program(op),
+            OpKind::PartitionId => self.partition_id(op),
+            OpKind::Rng(_) => self.drawn_by_one(op),
+            OpKind::ReplicaId => self.replica_id(),
             OpKind::Reshard(_) | OpKind::ShardingConstraint(_) | OpKind::Call { .. } => {
                 let name = self.rw.module.ops[op].kind.name().to_owned();
                 self.fail(

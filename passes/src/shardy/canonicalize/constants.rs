@@ -1,5 +1,7 @@
 //! Constants come first, each once.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Attr, Dense, InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, SPELLING_ATTR, SecondaryMap,
@@ -12,7 +14,7 @@ type Key = (RegionId, Dense, TypeId, Option<ShardingId>);
 /// Moves `stablehlo.constant`s to the front of the function body or computation around them and lets equal ones with
 /// equal shardings be one. `sdy.constant`s stay: they are there so that each use has its own.
 pub(super) fn hoist(module: &mut Module, body: RegionId) {
-    let mut scopes: FxHashMap<RegionId, Vec<OpId>> = FxHashMap::default();
+    let mut scopes: BTreeMap<RegionId, Vec<OpId>> = BTreeMap::new();
     let mut first: FxHashMap<Key, OpId> = FxHashMap::default();
     let mut forward = ValueMap::new();
     let mut gone: FxHashSet<OpId> = FxHashSet::default();

@@ -350,9 +350,7 @@ mod tests {
     fn each_operation_stands_once_with_its_attributes_in_order() {
         let regular: usize = OpDef::all().map(|def| usize::from(def.vhlo)).sum();
         assert_eq!(TABLE.len(), regular + IRREGULAR.len());
-        for (name, row) in TABLE.iter() {
-            assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}");
-        }
+        TABLE.iter().for_each(|(name, row)| assert!(row.props.is_sorted_by(|a, b| a.0 < b.0), "{name}"));
     }
 
     #[test]
@@ -370,13 +368,13 @@ mod tests {
 
     #[test]
     fn parts_stand_in_operations_that_join_them() {
-        for (name, row) in TABLE.iter() {
+        TABLE.iter().for_each(|(name, row)| {
             let parts = row.props.iter().any(|prop| prop.1 == Part);
             let joined = ["conv", "dot_general", "gather", "recv_", "scatter_v", "send_"];
             let joins = joined.iter().any(|part| name.contains(part)) && !name.contains("convert");
             let joins =
                 joins && !["all_gather", "reduce_scatter", "select_and"].iter().any(|n| name.contains(n));
             assert_eq!(parts, joins, "{name}");
-        }
+        });
     }
 }

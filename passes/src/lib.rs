@@ -13,7 +13,7 @@
 //! * [`cost`], `windows`, [`reshard`]: what moving data costs, and how it is moved;
 //! * [`plan`], [`localize`], [`collectives`]: how each operation is done by all devices;
 //! * [`driver`]: the order of passes; [`lint`]: what a program's annotations probably do not mean;
-//! * [`shardy`]: Shardy's passes by their names.
+//! * [`internal`]: what `shardc-shardy` reads besides passes.
 
 pub mod analysis;
 pub mod annotations;
@@ -21,6 +21,7 @@ pub mod collectives;
 pub mod cost;
 pub mod driver;
 pub mod gspmd;
+pub mod internal;
 pub mod lint;
 pub mod localize;
 pub mod manual;
@@ -30,6 +31,5 @@ pub mod report;
 pub mod reshard;
 pub mod rules;
 pub mod sharding;
-pub mod shardy;
 pub mod transforms;
 mod windows;

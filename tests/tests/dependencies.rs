@@ -28,7 +28,7 @@ fn dependencies(package: &str) -> Vec<String> {
 
 #[test]
 fn default_features_need_no_llvm() {
-    for package in ["shardc", "shardc-cli", "shardc-graph"] {
+    for package in ["shardc", "shardc-cli", "shardc-graph", "shardc-shardy"] {
         let all = dependencies(package);
         assert!(all.iter().any(|name| name == "shardc_ir"), "{package}: {all:?}");
         let llvm: Vec<_> =

@@ -25,7 +25,7 @@ use crate::ui::Ui;
 fn main() -> ExitCode {
     // Before any thread starts and any plugin is loaded.
     shardc::runtime::plugin::quiet_plugin_logs();
-    let is_pass = |name: &str| shardc_passes::driver::pipeline::find(name).is_some();
+    let is_pass = |name: &str| shardc_shardy::find(name).is_some();
     let args = args::normalized(std::env::args_os().collect(), is_pass);
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,

@@ -3,13 +3,13 @@
 use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind};
 
 /// The attribute with which a copy of a function names its original.
-pub(crate) const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
+pub const ORIGINAL_FUNC_NAME: &str = "sdy.original_func_name";
 
 /// The attribute of a function or a call that says which thread of the host runs it.
-pub(crate) const EXECUTION_THREAD: &str = "execution_thread";
+pub const EXECUTION_THREAD: &str = "execution_thread";
 
 /// Returns the calls in a function, in order.
-pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
+pub fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
     let Some(body) = module.funcs[func].body else { return Vec::new() };
     let mut ops = module.walk(body);
     ops.retain(|&op| matches!(module.ops[op].kind, OpKind::Call { .. }));
@@ -17,14 +17,14 @@ pub(crate) fn calls_in(module: &Module, func: FuncId) -> Vec<OpId> {
 }
 
 /// Returns the function that a call names, if the module holds it and does not only keep it as text.
-pub(crate) fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
+pub fn callee_of(module: &Module, call: OpId) -> Option<FuncId> {
     let OpKind::Call { callee } = &module.ops[call].kind else { return None };
     module.func_names.get(callee).copied()
 }
 
 /// Returns the functions that have bodies, each after those that it calls: a post-order of the call graph, from each function
 /// in turn. Backwards, that is MLIR's reverse post-order.
-pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
+pub fn callees_first(module: &Module) -> Vec<FuncId> {
     let mut order = Vec::new();
     let mut seen: std::collections::HashSet<FuncId> = std::collections::HashSet::new();
     let callees = |func: FuncId| {
@@ -56,7 +56,7 @@ pub(crate) fn callees_first(module: &Module) -> Vec<FuncId> {
 }
 
 /// Returns the name of a function, or of the one that it is a copy of.
-pub(crate) fn original_name(func: &Func) -> &str {
+pub fn original_name(func: &Func) -> &str {
     match func.attrs.get(ORIGINAL_FUNC_NAME) {
         Some(Attr::Str(name)) => name,
         _ => &func.name,

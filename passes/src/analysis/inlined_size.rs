@@ -10,7 +10,7 @@ use shardc_ir::{Diagnostic, FuncId, Module, OpKind, SecondaryMap};
 ///
 /// # Errors
 /// SH0323 at the function with which it becomes too much.
-pub(crate) fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnostic>> {
+pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnostic>> {
     let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::with_capacity(module.funcs.len());
     let mut all = 0u64;
     for &func in order {

@@ -10,13 +10,13 @@ use shardc_ir::{Attr, AttrDict, FuncId, Module, OpKind, RegionId};
 ///
 /// One counter serves all names, as in MLIR: `f_0`, then `g_1`.
 #[derive(Debug, Default)]
-pub(crate) struct FreshNames {
+pub struct FreshNames {
     next: u32,
 }
 
 impl FreshNames {
     /// Returns `wanted` if it is free, else `wanted_N`.
-    pub(crate) fn make(&mut self, module: &Module, wanted: &str) -> String {
+    pub fn make(&mut self, module: &Module, wanted: &str) -> String {
         if !is_taken(module, wanted) {
             return wanted.to_owned();
         }
@@ -37,7 +37,7 @@ fn is_taken(module: &Module, name: &str) -> bool {
 }
 
 /// Drops functions that no public function, nor `entry`, nor anything kept as text names, directly or through others.
-pub(crate) fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
+pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut used: HashSet<FuncId> = HashSet::new();
     let mut named = SymbolUses::default();
     for kept in &module.kept {

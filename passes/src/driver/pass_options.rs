@@ -1,5 +1,7 @@
 //! Options of passes, in mlir-opt's notation: `pass{name=value name=value}`.
 
+use crate::propagate::DebugOptions;
+
 /// An option that a pass takes.
 #[derive(Clone, Copy, Debug)]
 pub struct PassOption {
@@ -70,6 +72,21 @@ impl PassOptions {
     pub fn is_on(&self, option: PassOption) -> bool {
         self.value(option) == "true"
     }
+}
+
+/// Whether propagation writes where axes come from.
+pub const DEBUG_ORIGINS: PassOption = PassOption::flag("debug-sharding-origins");
+
+/// Whether propagation writes what carried axes.
+pub const DEBUG_EDGES: PassOption = PassOption::flag("debug-propagation-edge-sharding");
+
+/// The options of passes that write Shardy's debugging attributes.
+pub const DEBUG: &[PassOption] = &[DEBUG_ORIGINS, DEBUG_EDGES];
+
+/// Which of Shardy's debugging attributes the given options of [`DEBUG`] ask for.
+#[must_use]
+pub fn debug_options(options: &PassOptions) -> DebugOptions {
+    DebugOptions { origins: options.is_on(DEBUG_ORIGINS), edges: options.is_on(DEBUG_EDGES) }
 }
 
 #[cfg(test)]

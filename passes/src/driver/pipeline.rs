@@ -4,7 +4,7 @@ use shardc_ir::{Class, Diagnostic, FuncId, Module, SpmdMode, verify};
 
 use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
 use crate::collectives::verify::{verify_collectives, verify_pending};
-use crate::driver::pass_options::{PassOption, PassOptions};
+use crate::driver::pass_options::{DEBUG, PassOption, PassOptions, debug_options};
 pub use crate::driver::preconditions::Precondition;
 use crate::driver::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, not_planned};
 use crate::gspmd::{export_gspmd, import_gspmd};
@@ -13,7 +13,6 @@ use crate::manual::unroll_manual;
 use crate::plan::plan;
 use crate::propagate::{PropagateOptions, propagate};
 use crate::reshard::lower_reshards;
-use crate::shardy;
 use crate::transforms::dce::sweep;
 use crate::transforms::decompose::expand;
 use crate::transforms::fold_pads::fold_pads;
@@ -45,8 +44,8 @@ pub struct Pass {
     pub needs: &'static [Precondition],
     /// The options that it takes.
     pub options: &'static [PassOption],
-    /// Does it, where what it needs holds.
-    pub(crate) apply: fn(&mut Module, &PassContext) -> PassResult,
+    /// Does it, where what it needs holds; [`Pass::run`] looks at that first.
+    pub apply: fn(&mut Module, &PassContext) -> PassResult,
 }
 
 impl Pass {
@@ -94,9 +93,9 @@ pub const PASSES: &[Pass] = &[
         name: "propagate",
         about: "carry shardings from annotations to every value",
         needs: &[NO_CALLS],
-        options: shardy::DEBUG,
+        options: DEBUG,
         apply: |module, context| {
-            let debug = shardy::debug_options(context);
+            let debug = debug_options(&context.options);
             propagate(module, &PropagateOptions { debug, ..PropagateOptions::default() }).map(|_| Vec::new())
         },
     },
@@ -241,7 +240,7 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// The pass called `name`; the names of XLA's importers stand for `import-gspmd`, and others of Shardy's names are in [`shardy`].
+/// The pass called `name`; the names of XLA's importers stand for `import-gspmd`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
     let name = match name {
@@ -251,7 +250,7 @@ pub fn find(name: &str) -> Option<&'static Pass> {
         "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
         other => other,
     };
-    PASSES.iter().chain(shardy::passes()).find(|pass| pass.name == name)
+    PASSES.iter().find(|pass| pass.name == name)
 }
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {

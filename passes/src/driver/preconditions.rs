@@ -13,9 +13,9 @@ pub struct Precondition {
     /// The pass that brings it about.
     pub after: &'static str,
     /// The operations that show that it does not hold.
-    broken_by: fn(&OpKind) -> bool,
+    pub broken_by: fn(&OpKind) -> bool,
     /// Whether it must hold of every function, not of the entry function alone.
-    everywhere: bool,
+    pub everywhere: bool,
 }
 
 /// Calls have given way to what they call.
@@ -53,22 +53,6 @@ pub(crate) const NO_RESHARDS: Precondition = Precondition {
     after: "lower-reshards",
     broken_by: |kind| matches!(kind, OpKind::Reshard(_)),
     everywhere: false,
-};
-
-/// No edge stands where values flow into and out of regions.
-pub(crate) const NO_REGION_EDGES: Precondition = Precondition {
-    about: "a program without data-flow edges",
-    after: "sdy-sink-data-flow-edges",
-    broken_by: |kind| matches!(kind, OpKind::DataFlowEdge(_)),
-    everywhere: true,
-};
-
-/// No edge stands where values flow into and out of functions.
-pub(crate) const NO_FUNC_EDGES: Precondition = Precondition {
-    about: "a program without data-flow edges between functions",
-    after: "sdy-sink-func-data-flow-edges",
-    broken_by: |kind| matches!(kind, OpKind::FuncDataFlowEdge),
-    everywhere: true,
 };
 
 impl Precondition {

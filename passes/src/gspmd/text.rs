@@ -23,28 +23,30 @@ impl std::error::Error for TextError {}
 
 /// A place in a text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     text: &'a str,
     pos: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    /// A cursor at the start of `text`.
+    pub fn new(text: &'a str) -> Self {
         Cursor { text, pos: 0 }
     }
 
     /// Where the next token begins.
-    pub(crate) fn at(&mut self) -> usize {
+    pub fn at(&mut self) -> usize {
         self.skip_space();
         self.pos
     }
 
-    pub(crate) fn error(&mut self, message: impl Into<String>) -> TextError {
+    /// An error at the next token.
+    pub fn error(&mut self, message: impl Into<String>) -> TextError {
         TextError { at: self.at(), message: message.into(), unsupported: false }
     }
 
     /// `expected ..., found ...`.
-    pub(crate) fn expected(&mut self, what: &str) -> TextError {
+    pub fn expected(&mut self, what: &str) -> TextError {
         let found = match self.rest().chars().next() {
             None => "the end".to_owned(),
             Some(c) if c.is_alphanumeric() || c == '_' => {
@@ -79,18 +81,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(crate) fn peek(&mut self, token: &str) -> bool {
+    /// Whether the next token is `token`.
+    pub fn peek(&mut self, token: &str) -> bool {
         self.rest().starts_with(token)
     }
 
     /// Whether the next word is `word` as a whole.
-    pub(crate) fn peek_word(&mut self, word: &str) -> bool {
+    pub fn peek_word(&mut self, word: &str) -> bool {
         self.rest()
             .strip_prefix(word)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     }
 
-    pub(crate) fn eat(&mut self, token: &str) -> bool {
+    /// Takes `token` if it is next.
+    pub fn eat(&mut self, token: &str) -> bool {
         let found = self.peek(token);
         if found {
             self.pos += token.len();
@@ -98,7 +102,8 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(crate) fn eat_word(&mut self, word: &str) -> bool {
+    /// Takes the whole word `word` if it is next.
+    pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek_word(word);
         if found {
             self.pos += word.len();
@@ -106,20 +111,23 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    pub(crate) fn expect(&mut self, token: &str) -> Result<(), TextError> {
+    /// Takes `token`, or says that it is missing.
+    pub fn expect(&mut self, token: &str) -> Result<(), TextError> {
         if self.eat(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
-    pub(crate) fn at_end(&mut self) -> bool {
+    /// Whether nothing but white space is left.
+    pub fn at_end(&mut self) -> bool {
         self.rest().is_empty()
     }
 
-    pub(crate) fn expect_end(&mut self) -> Result<(), TextError> {
+    /// Demands that nothing is left.
+    pub fn expect_end(&mut self) -> Result<(), TextError> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end")) }
     }
 
     /// An integer that is not negative.
-    pub(crate) fn int(&mut self, what: &str) -> Result<i64, TextError> {
+    pub fn int(&mut self, what: &str) -> Result<i64, TextError> {
         let rest = self.rest();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
@@ -135,7 +143,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Integers separated by commas.
-    pub(crate) fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
+    pub fn ints(&mut self, what: &str) -> Result<Vec<i64>, TextError> {
         let mut out = vec![self.int(what)?];
         while self.eat(",") {
             out.push(self.int(what)?);
@@ -144,7 +152,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Items separated by commas, up to `close`, which is read too.
-    pub(crate) fn list(
+    pub fn list(
         &mut self,
         close: &str,
         mut item: impl FnMut(&mut Self) -> Result<(), TextError>,
@@ -164,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// `"x"`, `'x'` or `\22x\22`.
-    pub(crate) fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
+    pub fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
         let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));
         let Some(quote) = quote else { return Err(self.expected(what)) };
         let start = self.pos + quote.len();
@@ -178,7 +186,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A name without quotes, with dots and dashes in it.
-    pub(crate) fn name(&mut self) -> Option<&'a str> {
+    pub fn name(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-')))
@@ -189,7 +197,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips a `{...}` with strings and braces inside.
-    pub(crate) fn skip_braces(&mut self) -> Result<(), TextError> {
+    pub fn skip_braces(&mut self) -> Result<(), TextError> {
         let open = self.at();
         self.expect("{")?;
         let mut depth = 1usize;

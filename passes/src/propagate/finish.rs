@@ -426,7 +426,7 @@ fn uneven_result(
 }
 
 /// Keeps the axes before the first part of an axis, of a dimension that the user left open.
-pub(crate) fn whole_axes(dim: &mut DimSharding) {
+pub fn whole_axes(dim: &mut DimSharding) {
     if dim.open {
         let whole = dim.axes.iter().take_while(|a| a.sub.is_none()).count();
         dim.axes.truncate(whole);

@@ -15,7 +15,7 @@ use super::graph::{Graph, NONE};
 
 /// Checks that the values of each group under these function bodies have one shape, and are in the same manual
 /// computation if in any. One error for each group that is wrong.
-pub(crate) fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
+pub fn check(module: &Module, bodies: &[RegionId]) -> Vec<Diagnostic> {
     let mut errors = Vec::new();
     let mut first: FxHashMap<i64, (OpId, Option<OpId>)> = FxHashMap::default();
     let mut wrong: FxHashSet<i64> = FxHashSet::default();

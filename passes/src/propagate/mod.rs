@@ -33,8 +33,8 @@ pub use conflicts::{Conflict, Reason, Winner};
 pub use debug::DebugOptions;
 pub(crate) use dimension_classes::DimensionClasses;
 pub use factors::PropagationStrategy;
-pub(crate) use finish::whole_axes;
-pub(crate) use groups::check as check_groups;
+pub use finish::whole_axes;
+pub use groups::check as check_groups;
 pub use provenance::{AnnotationSource, Arrival, AxisRole, Cause, Chain, Provenance, Round, Subject};
 pub(crate) use schedule::is_elementwise;
 

@@ -12,36 +12,42 @@ use crate::sharding::sub_axes::{Axes, Prefix, gcd, part, pre, prefix_of, push_me
 
 /// How one tensor is split along one factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FactorSharding {
-    pub(crate) axes: Axes,
+pub struct FactorSharding {
+    /// The axes that split the factor here, major to minor.
+    pub axes: Axes,
     /// Axes of the dimension that no factor can take.
-    pub(crate) overflow: Axes,
-    pub(crate) closed: bool,
+    pub overflow: Axes,
+    /// Whether the dimensions that it stands for take no more axes.
+    pub closed: bool,
     /// Whether this is the last factor of its dimension.
-    pub(crate) minor_most: bool,
+    pub minor_most: bool,
 }
 
 /// One tensor's sharding on factors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TensorFactors {
+pub struct TensorFactors {
     /// One entry per factor of the rule; `None` for those that the tensor does not have.
-    pub(crate) factors: SmallVec<[Option<FactorSharding>; 6]>,
-    pub(crate) replicated: AxisList,
-    pub(crate) unreduced: AxisList,
-    pub(crate) reduction: ReductionKind,
+    pub factors: SmallVec<[Option<FactorSharding>; 6]>,
+    /// Axes along which the tensor is a copy on purpose.
+    pub replicated: AxisList,
+    /// Axes along which each device has an addend.
+    pub unreduced: AxisList,
+    /// How addends along those axes are combined.
+    pub reduction: ReductionKind,
 }
 
 /// All operands and results of an operation on its factors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Projection {
+pub struct Projection {
     /// Operands, then results.
-    pub(crate) tensors: SmallVec<[TensorFactors; 4]>,
-    pub(crate) num_operands: usize,
+    pub tensors: SmallVec<[TensorFactors; 4]>,
+    /// How many of the tensors are operands; results follow them.
+    pub num_operands: usize,
 }
 
 impl Projection {
     /// Projects shardings (operands, then results; `None` is open) on the factors of a rule.
-    pub(crate) fn new<'a>(
+    pub fn new<'a>(
         mesh: &Mesh,
         rule: &ShardingRule,
         shardings: impl Iterator<Item = Option<&'a TensorSharding>>,
@@ -54,11 +60,13 @@ impl Projection {
         Projection { tensors, num_operands: rule.operands.len() }
     }
 
-    pub(crate) fn operands(&self) -> &[TensorFactors] {
+    /// The operands of the operation.
+    pub fn operands(&self) -> &[TensorFactors] {
         &self.tensors[..self.num_operands]
     }
 
-    pub(crate) fn results(&self) -> &[TensorFactors] {
+    /// The results of the operation.
+    pub fn results(&self) -> &[TensorFactors] {
         &self.tensors[self.num_operands..]
     }
 }
@@ -146,7 +154,7 @@ impl TensorFactors {
     }
 
     /// Returns the sharding of the tensor that these factor shardings make: the inverse of [`TensorFactors::new`].
-    pub(crate) fn sharding(
+    pub fn sharding(
         &self,
         mesh: &Mesh,
         mesh_id: MeshId,
@@ -181,7 +189,7 @@ impl TensorFactors {
 
     /// Replaces the axes of a factor by a longer list that they are a prefix of. Returns whether it did: axes are only ever
     /// added, which is why propagation ends.
-    pub(crate) fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
+    pub fn expand(&mut self, factor: usize, axes: &[AxisRef]) -> bool {
         let Some(sharding) = &mut self.factors[factor] else { return false };
         let longer = prefix_of(&sharding.axes, axes) == Prefix::Strict;
         if longer {

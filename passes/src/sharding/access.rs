@@ -6,15 +6,14 @@
 //! among their attributes.
 
 use shardc_ir::{
-    FuncId, MeshId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding,
-    TensorType, ValueDef, ValueId,
+    Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef, ValueId,
 };
 
 use crate::sharding::manual;
 
 /// Finds where shardings are held. Valid while no region, edge or use of an edge's owner is added or removed.
 #[derive(Debug, Default)]
-pub(crate) struct ShardingAccess {
+pub struct ShardingAccess {
     /// The operation that a region belongs to; none for the body of a function.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,
     /// The operation whose region a terminator ends.
@@ -25,7 +24,7 @@ pub(crate) struct ShardingAccess {
 
 impl ShardingAccess {
     /// Indexes a whole module, in one walk.
-    pub(crate) fn new(module: &Module) -> Self {
+    pub fn new(module: &Module) -> Self {
         let mut out = ShardingAccess::default();
         let mut uses: SecondaryMap<ValueId, u32> = SecondaryMap::new();
         let mut edges = Vec::new();
@@ -54,22 +53,22 @@ impl ShardingAccess {
     }
 
     /// Returns the operation whose region this is; `None` for the body of a function.
-    pub(crate) fn parent(&self, region: RegionId) -> Option<OpId> {
+    pub fn parent(&self, region: RegionId) -> Option<OpId> {
         self.parents[region].expand()
     }
 
     /// Returns the operation whose region ends with `end`; `None` for the end of a function.
-    pub(crate) fn owner_of_end(&self, end: OpId) -> Option<OpId> {
+    pub fn owner_of_end(&self, end: OpId) -> Option<OpId> {
         self.owners[end].expand()
     }
 
     /// Returns the edge that follows an owner of data flow.
-    pub(crate) fn edge(&self, owner: ValueId) -> Option<OpId> {
+    pub fn edge(&self, owner: ValueId) -> Option<OpId> {
         self.edges[owner].expand()
     }
 
     /// Returns the sharding of a value, wherever it is held.
-    pub(crate) fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
+    pub fn get(&self, module: &mut Module, value: ValueId) -> Option<ShardingId> {
         let owner = self.owner(module, value)?;
         if let Some(OpKind::DataFlowEdge(sharding)) = self.edge(owner).map(|edge| &module.ops[edge].kind) {
             return *sharding;
@@ -86,7 +85,7 @@ impl ShardingAccess {
     }
 
     /// Gives a value a sharding. An argument of a region that has no place for one stays as it is.
-    pub(crate) fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
+    pub fn set(&self, module: &mut Module, value: ValueId, sharding: ShardingId) {
         let Some(owner) = self.owner(module, value) else { return };
         if let Some(edge) = self.edge(owner) {
             module.ops[edge].kind = OpKind::DataFlowEdge(Some(sharding));
@@ -102,7 +101,7 @@ impl ShardingAccess {
     }
 
     /// Returns the value that holds the sharding of `value`; `None` for an argument of a region that combines or compares.
-    pub(crate) fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
+    pub fn owner(&self, module: &Module, value: ValueId) -> Option<ValueId> {
         let ValueDef::Arg(region, i) = module.values[value].def() else { return Some(value) };
         let Some(op) = self.parent(region) else { return Some(value) };
         let op = &module.ops[op];
@@ -116,7 +115,7 @@ impl ShardingAccess {
 
     /// Returns the shardings that the edges of these owners hold, if any does: those without one, and owners without an edge,
     /// are then open on the mesh of the first.
-    pub(crate) fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
+    pub fn of_edges(&self, module: &mut Module, owners: &[ValueId]) -> Option<Vec<ShardingId>> {
         let held: Vec<Option<ShardingId>> = owners
             .iter()
             .map(|&owner| match self.edge(owner).map(|edge| &module.ops[edge].kind) {
@@ -133,19 +132,8 @@ impl ShardingAccess {
     }
 }
 
-/// Returns what a value is behind propagation barriers, which change no data.
-pub(crate) fn through_barriers(module: &Module, mut value: ValueId) -> ValueId {
-    while let Some(op) = module.def_op(value)
-        && let OpKind::PropagationBarrier { .. } = module.ops[op].kind
-        && let Some(&input) = module.ops[op].operands.first()
-    {
-        value = input;
-    }
-    value
-}
-
 /// Returns the sharding that an operation says its result has. Where another result has one, this one's is open unless given.
-pub(crate) fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
+pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<ShardingId> {
     match &module.ops[op].kind {
         OpKind::DataFlowEdge(id) => *id,
         OpKind::ShardingConstraint(id) | OpKind::Reshard(id) => Some(*id),
@@ -256,76 +244,4 @@ fn replace_or_open(
         *place = sharding;
     }
     *all = Some(list);
-}
-
-/// Whether both put the same part of the data on each device. No sharding stands for a whole copy on each; copies are
-/// alike whatever the mesh.
-pub(crate) fn equivalent(module: &Module, a: Option<ShardingId>, b: Option<ShardingId>) -> bool {
-    let whole = |id: Option<ShardingId>| {
-        id.is_none_or(|id| {
-            let sharding = module.shardings.get(id);
-            sharding.is_unsplit() && sharding.unreduced.is_empty()
-        })
-    };
-    if whole(a) || whole(b) {
-        return whole(a) && whole(b);
-    }
-    match (a, b) {
-        (Some(a), Some(b)) => module.shardings.get(a).same_placement(module.shardings.get(b)),
-        _ => false,
-    }
-}
-
-/// Returns the shardings of a list of values with open ones for those without, or `None` where no value has one on a mesh
-/// of several devices.
-pub(crate) fn filled(
-    module: &mut Module,
-    given: &[Option<ShardingId>],
-    ranks: &[usize],
-) -> Option<Vec<ShardingId>> {
-    let mesh = mesh_of(module, given.iter().copied())?;
-    let open = |module: &mut Module, rank: usize| module.shardings.intern(TensorSharding::open(mesh, rank));
-    Some(given.iter().zip(ranks).map(|(&id, &rank)| id.unwrap_or_else(|| open(module, rank))).collect())
-}
-
-/// Returns the mesh of the first sharding that is not of one device alone.
-pub(crate) fn mesh_of(
-    module: &Module,
-    given: impl IntoIterator<Item = Option<ShardingId>>,
-) -> Option<MeshId> {
-    given
-        .into_iter()
-        .flatten()
-        .map(|id| module.shardings.get(id).mesh)
-        .find(|&mesh| !module.meshes[mesh].is_maximal())
-}
-
-/// Returns the shardings of a function's parameters, see [`filled`].
-pub(crate) fn of_params(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
-    let args = module.regions[module.funcs[func].body?].args.clone();
-    let given: Vec<_> = args.iter().map(|&v| module.shardings.of(v)).collect();
-    let ranks: Vec<_> = args.iter().map(|&v| module.rank(v)).collect();
-    filled(module, &given, &ranks)
-}
-
-/// Returns the shardings of a function's results, see [`filled`].
-pub(crate) fn of_results(module: &mut Module, func: FuncId) -> Option<Vec<ShardingId>> {
-    let data = &module.funcs[func];
-    let rank = |&ty| module.types.stored(ty).map_or(0, TensorType::rank);
-    let ranks: Vec<usize> = data.results.iter().map(rank).collect();
-    let given: Vec<_> =
-        (0..ranks.len()).map(|i| data.res_shardings.get(i).and_then(|id| id.expand())).collect();
-    filled(module, &given, &ranks)
-}
-
-/// Returns the functions that may be called from outside of the program, whose results are as the user said: the entry or,
-/// where there is none, every public function.
-pub(crate) fn entries(module: &Module) -> Vec<FuncId> {
-    if module.funcs.len() == 1 {
-        return module.funcs.keys().collect();
-    }
-    match module.entry() {
-        Some(entry) => vec![entry],
-        None => module.funcs.iter().filter(|(_, f)| f.visibility.is_public()).map(|(id, _)| id).collect(),
-    }
 }

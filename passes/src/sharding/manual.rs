@@ -6,24 +6,19 @@
 use shardc_ir::{AxisList, AxisRef, DimSharding, ManualSpec, Module, ShardingId, TensorSharding};
 
 /// A sharding outside as what is inside of the computation sees it.
-pub(crate) fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
+pub fn without_manual_axes(module: &mut Module, spec: &ManualSpec, outside: ShardingId) -> ShardingId {
     let inside = without_axes(module.shardings.get(outside), |axis| is_manual(spec, axis));
     module.shardings.intern(inside)
 }
 
 /// The sharding inside of argument `i`, before propagation.
-pub(crate) fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
+pub fn inside(module: &mut Module, spec: &ManualSpec, i: usize) -> Option<ShardingId> {
     let outside = *spec.in_shardings.get(i)?;
     Some(without_manual_axes(module, spec, outside))
 }
 
 /// The sharding outside of argument `i` whose sharding inside is given.
-pub(crate) fn outside(
-    module: &mut Module,
-    spec: &ManualSpec,
-    i: usize,
-    inside: ShardingId,
-) -> Option<ShardingId> {
+pub fn outside(module: &mut Module, spec: &ManualSpec, i: usize, inside: ShardingId) -> Option<ShardingId> {
     let given = module.shardings.get(*spec.in_shardings.get(i)?);
     let outside = with_free_axes(given, module.shardings.get(inside), &spec.manual_axes);
     Some(module.shardings.intern(outside))

@@ -7,15 +7,15 @@ use shardc_ir::{FuncId, Module, OpKind, ShardingId, TensorSharding, ValueId};
 use crate::sharding::access;
 
 /// Computes the replacement of a sharding.
-pub(crate) type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
+pub type Change<'a> = dyn FnMut(&mut Module, &TensorSharding) -> TensorSharding + 'a;
 
 /// Replaces every sharding of a function; `change` sees each distinct one once.
-pub(crate) fn map_func(module: &mut Module, func: FuncId, change: &mut Change<'_>) {
+pub fn map_func(module: &mut Module, func: FuncId, change: &mut Change<'_>) {
     Mapper { change, known: FxHashMap::default() }.func(module, func);
 }
 
 /// Replaces every sharding of a module; `change` sees each distinct one once.
-pub(crate) fn map_module(module: &mut Module, change: &mut Change<'_>) {
+pub fn map_module(module: &mut Module, change: &mut Change<'_>) {
     let mut mapper = Mapper { change, known: FxHashMap::default() };
     for func in module.funcs.keys().collect::<Vec<_>>() {
         mapper.func(module, func);

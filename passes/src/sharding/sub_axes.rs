@@ -8,15 +8,15 @@ use shardc_ir::{AxisRef, Mesh, SubAxis};
 use smallvec::SmallVec;
 
 /// Axes from major to minor.
-pub(crate) type Axes = SmallVec<[AxisRef; 2]>;
+pub type Axes = SmallVec<[AxisRef; 2]>;
 
 /// Returns the product of the sizes of the more major parts of the axis; 1 for a whole axis.
-pub(crate) fn pre(axis: AxisRef) -> u32 {
+pub fn pre(axis: AxisRef) -> u32 {
     axis.sub.map_or(1, |sub| sub.pre)
 }
 
 /// Returns the part `(pre)size` of an axis, or of the axis that a sub-axis is of.
-pub(crate) fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
+pub fn part(axis: AxisRef, pre: u32, size: u32) -> AxisRef {
     AxisRef { axis: axis.axis, sub: Some(SubAxis { pre, size }) }
 }
 
@@ -26,7 +26,7 @@ fn end(sub: SubAxis) -> u32 {
 }
 
 /// Whether two axes share a part.
-pub(crate) fn overlaps(a: AxisRef, b: AxisRef) -> bool {
+pub fn overlaps(a: AxisRef, b: AxisRef) -> bool {
     a.axis == b.axis
         && match (a.sub, b.sub) {
             (Some(a), Some(b)) => a.pre < end(b) && b.pre < end(a),
@@ -74,12 +74,12 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
 }
 
 /// Returns the major part of `axis` that none of `others` touches.
-pub(crate) fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
+pub fn prefix_without_all(axis: AxisRef, others: &[AxisRef]) -> Option<AxisRef> {
     others.iter().try_fold(axis, |axis, &other| prefix_without(axis, other))
 }
 
 /// Returns the parts of `axis` that none of `others` touches, major to minor.
-pub(crate) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
+pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
     let mut left: Axes = SmallVec::from_slice(&[axis]);
     for &other in others {
         let mut next = Axes::new();
@@ -103,7 +103,7 @@ pub(crate) fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
 }
 
 /// Appends an axis; merges it with the last one where that ends where it begins. The parts of a whole axis become the axis.
-pub(crate) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
+pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
     if let Some(last) = axes.last_mut()
         && let (Some(a), Some(b)) = (last.sub, axis.sub)
         && last.axis == axis.axis
@@ -122,7 +122,7 @@ pub(crate) fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
 
 /// How one list relates to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prefix {
+pub enum Prefix {
     /// The lists are equal.
     Equal,
     /// The second goes on where the first ends.
@@ -132,7 +132,7 @@ pub(crate) enum Prefix {
 }
 
 /// Whether `first` is a prefix of `second`; the last axis may be a major part.
-pub(crate) fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
+pub fn prefix_of(first: &[AxisRef], second: &[AxisRef]) -> Prefix {
     let Some((&last, before)) = first.split_last() else {
         return if second.is_empty() { Prefix::Equal } else { Prefix::Strict };
     };

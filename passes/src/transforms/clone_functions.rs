@@ -6,7 +6,7 @@ use crate::analysis::call_graph::{ORIGINAL_FUNC_NAME, callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 
 /// Makes a call its callee's only one: it calls a copy, which calls copies too. No function may call itself.
-pub(crate) fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
+pub fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) {
     let Some(func) = callee_of(module, call) else { return };
     let copy = clone_func(module, func, names);
     module.ops[call].kind = OpKind::Call { callee: module.funcs[copy].name.clone() };

@@ -9,11 +9,7 @@ pub fn sweep(module: &mut Module, region: RegionId) {
 
 /// Removes, under `region`, every operation that `can_go` and whose results are not used, with what is in its regions.
 /// Tells whether there was any.
-pub(crate) fn sweep_where(
-    module: &mut Module,
-    region: RegionId,
-    can_go: impl Fn(&Module, &Op) -> bool,
-) -> bool {
+pub fn sweep_where(module: &mut Module, region: RegionId, can_go: impl Fn(&Module, &Op) -> bool) -> bool {
     let order = module.walk(region);
     let mut uses = UseCounts::of(module, &order);
     let mut dead: SecondaryMap<OpId, bool> = SecondaryMap::new();

@@ -117,7 +117,7 @@ pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Resu
 ///
 /// # Errors
 /// One for each such call, and for each group of functions that call each other.
-pub(crate) fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
+pub fn check_calls(module: &Module) -> Result<(), Vec<Diagnostic>> {
     callees_first(module).map(drop)
 }
 

@@ -4,8 +4,8 @@
 
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;
-use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext, find};
-use shardc_passes::shardy;
+use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext};
+use shardc_shardy::find;
 use shardc_stablehlo::parse;
 
 use super::mutate::annotate;
@@ -34,7 +34,7 @@ pub(super) fn draw(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
 
 /// Some passes: the compiler's own with a few gone, twice or elsewhere, or any in any order.
 fn sequence(rng: &mut Rng) -> Vec<&'static Pass> {
-    let all: Vec<&Pass> = PASSES.iter().chain(shardy::passes()).collect();
+    let all: Vec<&Pass> = PASSES.iter().chain(shardc_shardy::passes()).collect();
     if rng.one_in(2) {
         return (0..1 + rng.below(7)).map(|_| rng.of(&all)).collect();
     }

@@ -7,8 +7,8 @@ use serde_json::json;
 use shardc::{Compiler, Diagnostic, Error, Module};
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;
-use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext, find};
-use shardc_passes::shardy;
+use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext};
+use shardc_shardy::find;
 use shardc_stablehlo::{PrintForm, PrintOptions, Strictness};
 
 use crate::args::{Emit, Expect, OptArgs};
@@ -20,7 +20,7 @@ use crate::ui::table::Table;
 
 pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     if args.passes.iter().any(|p| p == "list") {
-        let passes = || PASSES.iter().chain(shardy::passes());
+        let passes = || PASSES.iter().chain(shardc_shardy::passes());
         ui.result(
             || {
                 let mut table = Table::new(&["pass", "what it does"]);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         let done = module.and_then(|module| through(module, &passes, &mut warnings));
         warnings.retain(|warning| {
             let again = said_once.contains(&warning.code);
-            said_once.extend(shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
+            said_once.extend(shardc_shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
             !again
         });
         if let Some(expect) = args.verify_diagnostics {

@@ -1,0 +1,175 @@
+//! `canonicalize`: what MLIR's pass of that name does to Shardy's operations.
+//!
+//! Collectives and reshards that undo or repeat one another go, manual computations lose operands that they do not use
+//! and go where they do nothing, constants come first, and what nothing uses and has no effect goes. Rounds follow one
+//! another until one changes nothing; each looks at every operation once, front to back.
+
+mod collectives;
+mod constants;
+mod dce;
+mod manual;
+mod reshards;
+mod strides;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    EntityRef, Insertions, ManualSpec, MeshCollective, Module, OpId, OpKind, RegionId, SecondaryMap, Uses,
+    ValueId, ValueMap,
+};
+use shardc_passes::driver::pass_options::PassOption;
+use shardc_passes::internal::access::ShardingAccess;
+
+/// Which patterns are applied.
+pub(super) const PATTERNS: PassOption =
+    PassOption { name: "enable-patterns", values: &["all", "sdy-reshard", "sdy-collective"] };
+
+/// Which patterns are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patterns {
+    All,
+    Reshards,
+    Collectives,
+}
+
+impl Patterns {
+    /// What [`PATTERNS`] says.
+    pub(super) fn of(value: &str) -> Self {
+        match value {
+            "sdy-reshard" => Patterns::Reshards,
+            "sdy-collective" => Patterns::Collectives,
+            _ => Patterns::All,
+        }
+    }
+}
+
+/// Brings every function into canonical form.
+pub(super) fn canonicalize(module: &mut Module, patterns: Patterns) {
+    for body in module.bodies().collect::<Vec<_>>() {
+        constants::hoist(module, body);
+        while round(module, body, patterns) {}
+    }
+}
+
+/// One look at each operation.
+struct Round<'m> {
+    module: &'m mut Module,
+    places: ShardingAccess,
+    /// Who used what when the round began.
+    uses: Uses,
+    /// How often each value is used now.
+    count: Vec<u32>,
+    forward: ValueMap,
+    insertions: Insertions,
+    gone: SecondaryMap<OpId, bool>,
+    /// Operations that this round made or changed: what it knows of their users may be out of date.
+    touched: SecondaryMap<OpId, bool>,
+    /// The region and the number in it of each reshard.
+    position: FxHashMap<OpId, (RegionId, usize)>,
+    changed: bool,
+}
+
+/// Applies each pattern once; tells whether anything changed.
+fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
+    let ops = module.walk(body);
+    let uses = module.uses();
+    let mut count = vec![0u32; module.values.len()];
+    for &v in ops.iter().flat_map(|&op| &module.ops[op].operands) {
+        count[v.index()] += 1;
+    }
+    let places = ShardingAccess::new(module);
+    let mut round = Round {
+        module,
+        places,
+        uses,
+        count,
+        forward: ValueMap::new(),
+        insertions: Insertions::default(),
+        gone: SecondaryMap::new(),
+        touched: SecondaryMap::new(),
+        position: FxHashMap::default(),
+        changed: false,
+    };
+    round.find_positions(body);
+    for op in ops {
+        round.forward.rewrite(&mut round.module.ops[op].operands);
+        if round.gone[op] {
+            continue;
+        }
+        match round.module.ops[op].kind.clone() {
+            OpKind::MeshCollective(collective) if patterns != Patterns::Reshards => {
+                round.collective(op, &collective);
+            }
+            OpKind::Reshard(_) if patterns != Patterns::Collectives => round.reshard(op, patterns),
+            OpKind::ManualComputation(spec) if patterns == Patterns::All => round.manual(op, &spec),
+            // Without values there is no mesh that its axes are of, and so it is not read as what it is.
+            OpKind::Opaque(spec) if patterns == Patterns::All && &*spec.name == "sdy.manual_computation" => {
+                round.manual(op, &ManualSpec::default());
+            }
+            _ => {}
+        }
+    }
+    let Round { module, insertions, gone, changed, .. } = round;
+    if changed {
+        insertions.apply(module, body, &ValueMap::new(), |op| gone[op]);
+    }
+    let swept = dce::sweep(module, body);
+    changed || swept
+}
+
+impl Round<'_> {
+    /// The collective that makes a value.
+    fn collective_of(&self, value: ValueId) -> Option<(OpId, Box<MeshCollective>)> {
+        let op = self.module.def_op(value)?;
+        match &self.module.ops[op].kind {
+            OpKind::MeshCollective(collective) => Some((op, collective.clone())),
+            _ => None,
+        }
+    }
+
+    fn uses_of(&self, value: ValueId) -> u32 {
+        self.count.get(value.index()).copied().unwrap_or(0)
+    }
+
+    /// `value` stands for the one result of `op`, which goes.
+    fn replace(&mut self, op: OpId, value: ValueId) {
+        if let Some(&result) = self.module.ops[op].results.first() {
+            self.forward.insert(result, value);
+            let moved = std::mem::take(&mut self.count[result.index()]);
+            self.add_uses(value, moved);
+        }
+        self.erase(op);
+    }
+
+    /// `op` goes; what it used it uses no more.
+    fn erase(&mut self, op: OpId) {
+        for v in self.module.ops[op].operands.clone() {
+            let count = &mut self.count[v.index()];
+            *count = count.saturating_sub(1);
+        }
+        self.gone[op] = true;
+        self.changed = true;
+    }
+
+    /// `op` reads `value` instead of what its first operand was.
+    fn set_operand(&mut self, op: OpId, value: ValueId) {
+        let before = self.module.ops[op].operands[0];
+        self.count[before.index()] = self.uses_of(before).saturating_sub(1);
+        self.add_uses(value, 1);
+        self.module.ops[op].operands[0] = value;
+        self.touched[op] = true;
+        self.changed = true;
+    }
+
+    fn add_uses(&mut self, value: ValueId, n: u32) {
+        if self.count.len() <= value.index() {
+            self.count.resize(self.module.values.len(), 0);
+        }
+        self.count[value.index()] += n;
+    }
+
+    fn set_collective(&mut self, op: OpId, collective: MeshCollective) {
+        self.module.ops[op].kind = OpKind::MeshCollective(Box::new(collective));
+        self.touched[op] = true;
+        self.changed = true;
+    }
+}

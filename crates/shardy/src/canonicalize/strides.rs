@@ -1,0 +1,70 @@
+//! Whether two shardings of one piece of data in two shapes put the same elements on each device.
+
+use shardc_ir::{AxisRef, Mesh, Module, ShardingId, TensorSharding, ValueId};
+use shardc_passes::internal::sub_axes::{part, pre};
+use smallvec::SmallVec;
+
+/// An axis and how many elements apart, in row-major order, are the parts of neighbours along it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stride {
+    axis: AxisRef,
+    stride: i64,
+}
+
+/// Whether both shardings, each of a value, give each device the same elements in row-major order. A dimension that is
+/// not split evenly counts as if it were split by parts of the size of the largest.
+pub(super) fn same_data(module: &Module, a: (ShardingId, ValueId), b: (ShardingId, ValueId)) -> bool {
+    if a.0 == b.0 && module.values[a.1].ty == module.values[b.1].ty {
+        return true;
+    }
+    let (s, t) = (module.shardings.get(a.0), module.shardings.get(b.0));
+    if s.mesh != t.mesh
+        || s.replicated != t.replicated
+        || s.unreduced != t.unreduced
+        || s.reduction != t.reduction
+        || s.rank() != module.rank(a.1)
+        || t.rank() != module.rank(b.1)
+    {
+        return false;
+    }
+    let mesh = &module.meshes[s.mesh];
+    let strides = |sharding: &TensorSharding, v: ValueId| {
+        let tensor = module.tensor(v).filter(|t| t.is_static() && t.encoding.is_none())?;
+        strides(mesh, sharding, &tensor.shape)
+    };
+    matches!((strides(s, a.1), strides(t, b.1)), (Some(x), Some(y)) if x == y)
+}
+
+fn strides(mesh: &Mesh, sharding: &TensorSharding, shape: &[i64]) -> Option<SmallVec<[Stride; 6]>> {
+    let mut all: SmallVec<[Stride; 6]> = SmallVec::new();
+    let mut minor: i64 = 1;
+    for (dim, &n) in sharding.dims.iter().zip(shape).rev() {
+        let parts = mesh.axes_size(&dim.axes);
+        let mut stride = minor.checked_mul(n.checked_add(parts - 1)? / parts)?;
+        for &axis in dim.axes.iter().rev() {
+            all.push(Stride { axis, stride });
+            stride = stride.checked_mul(mesh.axis_size(axis))?;
+        }
+        minor = minor.checked_mul(n)?;
+    }
+    all.sort_by_key(|s| s.stride);
+    let mut merged: SmallVec<[Stride; 6]> = SmallVec::new();
+    for next in all {
+        if let Some(last) = merged.last_mut() {
+            let (n, m) = (mesh.axis_size(last.axis), mesh.axis_size(next.axis));
+            let follows = last.axis.axis == next.axis.axis
+                && i64::from(pre(next.axis)) * m == i64::from(pre(last.axis))
+                && next.stride == last.stride.checked_mul(n)?;
+            if follows {
+                let size = n * m;
+                last.axis = match size == mesh.full_size(next.axis) {
+                    true => AxisRef { axis: next.axis.axis, sub: None },
+                    false => part(next.axis, pre(next.axis), u32::try_from(size).ok()?),
+                };
+                continue;
+            }
+        }
+        merged.push(next);
+    }
+    Some(merged)
+}

@@ -1,0 +1,32 @@
+//! `sdy-sink-func-data-flow-edges`: what propagation left on edges between functions goes to the values before them.
+
+use shardc_ir::{Module, OpKind, RegionId, TensorSharding};
+use shardc_passes::internal::access::ShardingAccess;
+
+use super::super::edges;
+
+/// Sinks the edges between functions under a function body. Where propagation left nothing on an edge, the value before
+/// it, if it had a sharding, is open.
+pub(super) fn sink_func_edges(module: &mut Module, body: RegionId) {
+    let places = ShardingAccess::new(module);
+    let is_edge = |module: &Module, op| matches!(module.ops[op].kind, OpKind::FuncDataFlowEdge);
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        let (true, &[operand], &[result]) =
+            (is_edge(module, op), data.operands.as_slice(), data.results.as_slice())
+        else {
+            continue;
+        };
+        let new = match (module.shardings.of(result), places.get(module, operand)) {
+            (Some(found), _) => found,
+            (None, Some(before)) => {
+                let before = module.shardings.get(before);
+                let open = TensorSharding::open(before.mesh, before.rank());
+                module.shardings.intern(open)
+            }
+            (None, None) => continue,
+        };
+        places.set(module, operand, new);
+    }
+    edges::remove(module, body, is_edge);
+}

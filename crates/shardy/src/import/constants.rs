@@ -1,0 +1,20 @@
+//! Constants, one for each of their uses.
+
+use shardc_ir::{Attr, Module, OpKind, SPELLING_ATTR};
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::propagate;
+
+/// Copies what is computed from constants alone, and broadcasts of scalars, for each of their uses. Constants are
+/// `sdy.constant` from then on, which nothing makes one again.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    for body in module.bodies().collect::<Vec<_>>() {
+        for op in module.walk(body) {
+            let op = &mut module.ops[op];
+            if matches!(op.kind, OpKind::Constant(_)) && op.attrs.get(SPELLING_ATTR).is_none() {
+                op.attrs.set(SPELLING_ATTR, Attr::Str("sdy.constant".into()));
+            }
+        }
+    }
+    propagate::split_constants(module)?;
+    Ok(Vec::new())
+}

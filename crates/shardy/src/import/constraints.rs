@@ -1,0 +1,20 @@
+//! Constraints act on their operand.
+
+use shardc_ir::{Attr, Module};
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::propagate::{self, DebugOptions};
+use shardc_passes::rules::{SHARDING_RULE_ATTR, rule_of};
+
+/// Gives operands of constraints their sharding, where nothing contradicts. As in Shardy, a constraint that did so has
+/// its sharding rule written on it.
+pub(super) fn run(module: &mut Module, debug: DebugOptions) -> PassResult {
+    for op in propagate::apply_sharding_constraints(module, debug) {
+        if module.ops[op].attrs.get(SHARDING_RULE_ATTR).is_none()
+            && let Some(rule) = rule_of(module, op)
+        {
+            let text = format!("#sdy.op_sharding_rule<{rule}>");
+            module.ops[op].attrs.set(SHARDING_RULE_ATTR, Attr::Raw(text.into()));
+        }
+    }
+    Ok(Vec::new())
+}

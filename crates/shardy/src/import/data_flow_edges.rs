@@ -1,0 +1,73 @@
+//! Data flow into and out of regions as operations.
+
+use shardc_ir::{Module, OpId, OpKind, ShardingId};
+use shardc_passes::driver::pipeline::PassResult;
+
+use super::edges::Edges;
+
+/// Puts an edge on every value that holds the sharding of what flows: results of loops, branches and barriers, and
+/// both sides of manual and named computations. It has the sharding that the value had.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    add(module, |kind| {
+        matches!(
+            kind,
+            OpKind::While
+                | OpKind::Case
+                | OpKind::OptimizationBarrier
+                | OpKind::ManualComputation(_)
+                | OpKind::NamedComputation(_)
+        )
+    });
+    Ok(Vec::new())
+}
+
+/// Puts edges on the values of the operations that `which` names.
+pub(super) fn add(module: &mut Module, which: impl Fn(&OpKind) -> bool) {
+    let bodies: Vec<_> = module.bodies().collect();
+    let mut edges = Edges::default();
+    for &body in &bodies {
+        for op in module.walk(body) {
+            if which(&module.ops[op].kind) {
+                add_to(module, op, &mut edges);
+            }
+        }
+    }
+    edges.place(module, bodies);
+}
+
+fn add_to(module: &mut Module, op: OpId, edges: &mut Edges) {
+    let at = (module.ops[op].span, module.ops[op].loc);
+    let (ins, outs) = boundary(module, op);
+    if let Some(ins) = ins
+        && let Some(&region) = module.ops[op].regions.first()
+    {
+        for (i, arg) in module.regions[region].args.clone().into_iter().enumerate() {
+            let loc = module.regions[region].arg_locs.get(i).copied().filter(|loc| loc.is_some());
+            let at = (at.0, loc.unwrap_or(at.1));
+            edges.add(module, arg, OpKind::DataFlowEdge(ins.get(i).copied().flatten()), at);
+        }
+    }
+    for (i, result) in module.ops[op].results.clone().into_iter().enumerate() {
+        edges.add(module, result, OpKind::DataFlowEdge(outs.get(i).copied().flatten()), at);
+    }
+}
+
+type Shardings = Vec<Option<ShardingId>>;
+
+/// The shardings of the arguments of an operation's region, where these own theirs, and of its results.
+fn boundary(module: &mut Module, op: OpId) -> (Option<Shardings>, Shardings) {
+    let list = |ids: &[ShardingId]| ids.iter().copied().map(Some).collect();
+    match module.ops[op].kind.clone() {
+        OpKind::ManualComputation(spec) => {
+            let ins = (0..spec.in_shardings.len())
+                .map(|i| shardc_passes::internal::manual::inside(module, &spec, i))
+                .collect();
+            (Some(ins), list(&spec.out_shardings))
+        }
+        OpKind::NamedComputation(spec) => {
+            let ins = spec.in_shardings.as_deref().map_or_else(Vec::new, list);
+            (Some(ins), spec.out_shardings.as_deref().map_or_else(Vec::new, list))
+        }
+        _ => (None, module.ops[op].results.iter().map(|&result| module.shardings.of(result)).collect()),
+    }
+}

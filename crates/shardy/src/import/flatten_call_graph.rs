@@ -1,0 +1,28 @@
+//! One function for each call.
+
+use std::collections::HashSet;
+
+use shardc_ir::{FuncId, Module};
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::internal::call_graph::{callee_of, callees_first, calls_in};
+use shardc_passes::internal::check_calls;
+use shardc_passes::internal::check_size;
+use shardc_passes::internal::give_own_callee;
+use shardc_passes::internal::symbols::FreshNames;
+
+/// Every call but the first of a function calls a copy of it.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    check_calls(module)?;
+    check_size(module, &callees_first(module))?;
+    let mut names = FreshNames::default();
+    let mut called: HashSet<FuncId> = HashSet::new();
+    for caller in callees_first(module) {
+        for call in calls_in(module, caller) {
+            let Some(callee) = callee_of(module, call) else { continue };
+            if !called.insert(callee) {
+                give_own_callee(module, call, &mut names);
+            }
+        }
+    }
+    Ok(Vec::new())
+}

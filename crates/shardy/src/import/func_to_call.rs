@@ -1,0 +1,39 @@
+//! Shardings of results, from functions to their calls.
+
+use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::internal::call_graph::{callee_of, calls_in};
+
+/// A call whose results have no shardings gets those of the function's results. One that has a sharding on any result
+/// keeps all of its own.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    for caller in module.funcs.keys().collect::<Vec<_>>() {
+        for call in calls_in(module, caller) {
+            let Some(callee) = callee_of(module, call) else { continue };
+            let results = module.ops[call].results.clone();
+            if results.iter().any(|&result| module.shardings.of(result).is_some()) {
+                continue;
+            }
+            let given = module.funcs[callee].res_shardings.clone();
+            let Some(mesh) = mesh_of(module, &given, |mesh| !mesh.is_maximal()) else { continue };
+            for (i, &result) in results.iter().enumerate() {
+                let id = match given.get(i).and_then(|id| id.expand()) {
+                    Some(id) => id,
+                    None => module.shardings.intern(TensorSharding::open(mesh, module.rank(result))),
+                };
+                module.shardings.set(result, Some(id));
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The first mesh that these shardings are on and that `counts`.
+pub(super) fn mesh_of(
+    module: &Module,
+    shardings: &[PackedOption<ShardingId>],
+    counts: impl Fn(&Mesh) -> bool,
+) -> Option<MeshId> {
+    let meshes = shardings.iter().filter_map(|id| Some(module.shardings.get(id.expand()?).mesh));
+    meshes.into_iter().find(|&mesh| counts(&module.meshes[mesh]))
+}

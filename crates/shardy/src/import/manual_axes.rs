@@ -1,0 +1,50 @@
+//! Manual axes at the boundary of manual computations.
+
+use shardc_ir::{Diagnostic, Module, Op, OpKind};
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::propagate;
+
+/// Names every manual axis in every sharding at the boundary, in the order of the mesh.
+///
+/// # Errors
+/// A computation has manual axes and does something, but no operand or result: its axes are those of no mesh.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    let mut errors = Vec::new();
+    for body in module.bodies() {
+        for op in module.walk(body) {
+            let op = &module.ops[op];
+            if has_axes_of_no_mesh(op) && does_something(module, op) {
+                let message = "this manual computation has manual axes, but no operand or result whose sharding \
+                               says of which mesh they are";
+                errors.push(
+                    Diagnostic::invalid("SH0812", message)
+                        .at(op.span)
+                        .hint("give it a result, or leave out its manual axes"),
+                );
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    for func in module.funcs.keys().collect::<Vec<_>>() {
+        propagate::name_manual_axes(module, func);
+    }
+    Ok(Vec::new())
+}
+
+fn has_axes_of_no_mesh(op: &Op) -> bool {
+    match &op.kind {
+        OpKind::ManualComputation(spec) => {
+            spec.in_shardings.is_empty() && spec.out_shardings.is_empty() && !spec.manual_axes.is_empty()
+        }
+        // Kept as text because of its axes.
+        OpKind::Opaque(spec) => &*spec.name == "sdy.manual_computation",
+        _ => false,
+    }
+}
+
+fn does_something(module: &Module, op: &Op) -> bool {
+    let first = op.regions.first().and_then(|&region| module.regions[region].ops.first());
+    first.is_some_and(|&op| !matches!(module.ops[op].kind, OpKind::Return))
+}

@@ -1,0 +1,102 @@
+//! Steps before propagation.
+
+mod batching;
+mod constants;
+mod constraints;
+mod data_flow_edges;
+mod edges;
+mod flatten_call_graph;
+mod func_calls;
+mod func_data_flow_edges;
+mod func_to_call;
+mod lift_meshes;
+mod manual_axes;
+mod pre_order_funcs;
+mod sharding_groups;
+mod size_one_axes;
+
+use shardc_ir::OpKind;
+use shardc_passes::driver::pass_options::{DEBUG, debug_options};
+use shardc_passes::driver::pipeline::{Pass, Precondition};
+use shardc_passes::internal::symbols::drop_unused_funcs;
+
+use crate::pass::pass;
+pub(super) use func_calls::MANY_CALLS;
+
+/// No edge stands where values flow into and out of regions.
+const NO_REGION_EDGES: Precondition = Precondition {
+    about: "a program without data-flow edges",
+    after: "sdy-sink-data-flow-edges",
+    broken_by: |kind| matches!(kind, OpKind::DataFlowEdge(_)),
+    everywhere: true,
+};
+
+/// No edge stands where values flow into and out of functions.
+const NO_FUNC_EDGES: Precondition = Precondition {
+    about: "a program without data-flow edges between functions",
+    after: "sdy-sink-func-data-flow-edges",
+    broken_by: |kind| matches!(kind, OpKind::FuncDataFlowEdge),
+    everywhere: true,
+};
+
+pub(super) const PASSES: &[Pass] = &[
+    pass("symbol-dce", "drop functions that nothing public names", |m, _| {
+        drop_unused_funcs(m, None);
+        Ok(Vec::new())
+    }),
+    pass("sdy-lift-inlined-meshes", "give each mesh one name", |m, _| lift_meshes::run(m)),
+    pass("sdy-flatten-call-graph", "give each call a function of its own", |m, _| flatten_call_graph::run(m)),
+    Pass {
+        options: &[func_calls::ADD_EDGES],
+        ..pass("sdy-import-func-calls", "turn calls into named computations", |m, context| {
+            func_calls::run(m, context.options.is_on(func_calls::ADD_EDGES))
+        })
+    },
+    pass("sdy-pre-order-funcs", "put callers before those that they call", |m, _| pre_order_funcs::run(m)),
+    pass(
+        "sdy-propagate-sharding-from-func-to-call",
+        "give calls the shardings of the function's results",
+        |m, _| func_to_call::run(m),
+    ),
+    Pass {
+        needs: &[NO_REGION_EDGES],
+        ..pass("sdy-add-data-flow-edges", "put an edge where values flow into or out of regions", |m, _| {
+            data_flow_edges::run(m)
+        })
+    },
+    Pass {
+        needs: &[NO_FUNC_EDGES],
+        ..pass(
+            "sdy-add-func-data-flow-edges",
+            "put an edge where values flow into or out of functions",
+            |m, _| func_data_flow_edges::run(m),
+        )
+    },
+    pass(
+        "sdy-sharding-group-import",
+        "join sharding groups that share a value, and number them anew",
+        |m, _| sharding_groups::run(m),
+    ),
+    Pass {
+        options: DEBUG,
+        ..pass(
+            "sdy-apply-sharding-constraints",
+            "constraints give their sharding to their operand",
+            |m, c| constraints::run(m, debug_options(&c.options)),
+        )
+    },
+    pass("sdy-constant-or-scalar-splitter", "copy constants for each of their uses", |m, _| {
+        constants::run(m)
+    }),
+    pass("sdy-remove-size-one-axes", "take axes of size one out of shardings", |m, _| size_one_axes::run(m)),
+    pass(
+        "sdy-manual-axes-cleanup",
+        "name every manual axis at the boundary of manual computations",
+        |m, _| manual_axes::run(m),
+    ),
+    pass(
+        "sdy-explicit-gather-scatter-batching",
+        "make batching dimensions of those that indices only count",
+        |m, _| batching::run(m),
+    ),
+];

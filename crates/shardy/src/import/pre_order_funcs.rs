@@ -1,0 +1,19 @@
+//! Callers before those that they call.
+
+use shardc_ir::Module;
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::internal::call_graph::callees_first;
+
+/// Puts functions with bodies at the end of the module, each before those that it calls.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    let order: Vec<Box<str>> =
+        callees_first(module).into_iter().rev().map(|func| module.funcs[func].name.clone()).collect();
+    let mut moved: std::collections::HashMap<Box<str>, _> =
+        module.retain_funcs(|_, func| func.body.is_none()).into_iter().map(|f| (f.name.clone(), f)).collect();
+    for name in order {
+        if let Some(func) = moved.remove(&name) {
+            module.add_func(func);
+        }
+    }
+    Ok(Vec::new())
+}

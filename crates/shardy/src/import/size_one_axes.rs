@@ -1,0 +1,16 @@
+//! Axes of size one.
+
+use shardc_ir::Module;
+use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::propagate;
+
+/// Takes axes of size one out of shardings, if a mesh that is defined has any; meshes keep them.
+pub(super) fn run(module: &mut Module) -> PassResult {
+    let has_some = |id| module.meshes[id].axes.values().any(|&size| size == 1);
+    if module.mesh_names.values().any(|&id| has_some(id)) {
+        for func in module.funcs.keys().collect::<Vec<_>>() {
+            propagate::drop_size_one_axes(module, func);
+        }
+    }
+    Ok(Vec::new())
+}

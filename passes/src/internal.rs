@@ -1,0 +1,44 @@
+//! What `shardc-shardy` reads of this crate besides its passes. Nobody else should: it changes with the passes.
+
+pub use crate::analysis::inlined_size::check_size;
+pub use crate::gspmd::text::{Cursor as TextCursor, TextError};
+pub use crate::propagate::projection::{FactorSharding, Projection, TensorFactors};
+pub use crate::propagate::{check_groups, whole_axes};
+pub use crate::transforms::clone_functions::give_own_callee;
+pub use crate::transforms::cse::merge_same;
+pub use crate::transforms::dce::sweep_where;
+pub use crate::transforms::inline::check_calls;
+
+/// Who calls whom.
+pub mod call_graph {
+    pub use crate::analysis::call_graph::{
+        EXECUTION_THREAD, ORIGINAL_FUNC_NAME, callee_of, callees_first, calls_in, original_name,
+    };
+}
+
+/// Names of functions and meshes.
+pub mod symbols {
+    pub use crate::analysis::symbols::{FreshNames, drop_unused_funcs};
+}
+
+/// Where the sharding of a value is written.
+pub mod access {
+    pub use crate::sharding::access::{ShardingAccess, result_sharding};
+}
+
+/// Shardings inside and outside of manual computations.
+pub mod manual {
+    pub use crate::sharding::manual::{inside, outside, without_manual_axes};
+}
+
+/// Every sharding of a function.
+pub mod map {
+    pub use crate::sharding::map::{Change, map_func, map_module};
+}
+
+/// Arithmetic of axes and parts of axes.
+pub mod sub_axes {
+    pub use crate::sharding::sub_axes::{
+        Axes, Prefix, minus, overlaps, part, pre, prefix_of, prefix_without_all, push_merged,
+    };
+}

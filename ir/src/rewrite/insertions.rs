@@ -146,3 +146,69 @@ impl Insertions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{arg, func, push, region, ret};
+    use crate::{BinaryOp, UnaryOp, verify};
+
+    fn unary(module: &mut Module, op: UnaryOp, value: ValueId) -> OpId {
+        let ty = module.values[value].ty;
+        module.add_op(OpKind::Unary(op), &[value], &[ty], &[])
+    }
+
+    fn names(module: &Module, region: RegionId) -> Vec<&str> {
+        let ops = module.regions[region].ops.iter();
+        ops.map(|&op| module.ops[op].kind.name().trim_start_matches("stablehlo.")).collect()
+    }
+
+    #[test]
+    fn what_comes_behind_a_value_first_stands_last() {
+        let mut module = Module::new();
+        let body = region(&mut module, "f32");
+        let x = arg(&module, body, 0);
+        let negate = push(&mut module, body, OpKind::Unary(UnaryOp::Negate), &[x], "f32", &[]);
+        let y = module.ops[negate].results[0];
+        ret(&mut module, body, &[y]);
+        func(&mut module, "main", body);
+
+        let [sine, cosine, sqrt] = [(UnaryOp::Sine, x), (UnaryOp::Cosine, x), (UnaryOp::Sqrt, y)]
+            .map(|(op, v)| unary(&mut module, op, v));
+        let mut insertions = Insertions::default();
+        insertions.insert(&mut InsertionPoint::behind(&module, x), sine);
+        insertions.insert(&mut InsertionPoint::behind(&module, x), cosine);
+        insertions.insert(&mut InsertionPoint::behind(&module, y), sqrt);
+        let mut values = ValueMap::new();
+        values.insert(y, module.ops[sqrt].results[0]);
+        insertions.apply(&mut module, body, &values, |_| false);
+
+        assert_eq!(names(&module, body), ["cosine", "sine", "negate", "sqrt", "return"]);
+        // What is inserted reads what it was made to read.
+        assert_eq!(module.ops[sqrt].operands[0], y);
+        assert_eq!(verify(&module), Ok(()));
+    }
+
+    #[test]
+    fn what_moves_takes_along_what_is_next_to_it() {
+        let mut module = Module::new();
+        let body = region(&mut module, "f32");
+        let x = arg(&module, body, 0);
+        let negate = push(&mut module, body, OpKind::Unary(UnaryOp::Negate), &[x], "f32", &[]);
+        let y = module.ops[negate].results[0];
+        let sine = push(&mut module, body, OpKind::Unary(UnaryOp::Sine), &[x], "f32", &[]);
+        let add = push(&mut module, body, OpKind::Binary(BinaryOp::Add), &[x, y], "f32", &[]);
+        let sum = module.ops[add].results[0];
+        ret(&mut module, body, &[sum]);
+        func(&mut module, "main", body);
+
+        let cosine = unary(&mut module, UnaryOp::Cosine, x);
+        let mut insertions = Insertions::default();
+        insertions.move_to(&mut InsertionPoint::Start(body, 0), sine);
+        insertions.insert(&mut InsertionPoint::Before(sine), cosine);
+        insertions.apply(&mut module, body, &ValueMap::new(), |_| false);
+
+        assert_eq!(names(&module, body), ["cosine", "sine", "negate", "add", "return"]);
+        assert_eq!(verify(&module), Ok(()));
+    }
+}

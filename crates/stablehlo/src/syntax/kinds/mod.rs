@@ -27,3 +27,22 @@ pub(crate) fn operand_count(kind: &OpKind) -> Option<usize> {
         kind => kind.def().operands.exactly(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shardc_ir::OpDef;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_of_the_table_is_read() {
+        for def in OpDef::all().filter(|def| !def.name.is_empty()) {
+            // Without attributes it may be refused, but not be taken for one that is not known.
+            match kind_of(&Module::default(), def.name, &mut Given::default()) {
+                Ok(OpKind::Opaque(_)) => panic!("{} is not read", def.name),
+                Ok(kind) => assert_eq!(kind.name(), def.name),
+                Err(problem) => assert!(!def.attrs.is_empty(), "{}: {problem}", def.name),
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `docs/ADDING_AN_OPERATION.md` lists the places that an operation stands in: all of them, and no others.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// An operation with attributes and a pretty form, which no pass treats in a way of its own.
+const VARIANT: &str = "Fft";
+const NAME: &str = "\"stablehlo.fft\"";
+
+/// More places than that are too many.
+const MOST: usize = 8;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The places of the numbered table.
+fn listed() -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join("docs/ADDING_AN_OPERATION.md")).unwrap();
+    let place = |line: &str| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        cells.next()?.trim().parse::<u32>().ok()?;
+        Some(cells.next()?.trim_matches('`').to_owned())
+    };
+    text.lines().filter_map(place).collect()
+}
+
+/// Whether a source names the operation: as a variant, as one that is declared, or by its name in programs.
+fn names_it(source: &str) -> bool {
+    let variants = ["OpKind::", "K::"].map(|path| format!("{path}{VARIANT}"));
+    let is_variant = |at: usize, found: &str| {
+        let before = source[..at].chars().next_back();
+        let after = source[at + found.len()..].chars().next();
+        let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        !in_word(before) && !in_word(after)
+    };
+    let mut uses = variants.iter().flat_map(|variant| source.match_indices(variant.as_str()));
+    uses.any(|(at, found)| is_variant(at, found))
+        || source.contains(NAME)
+        || source.contains("pub enum OpKind") && source.contains(&format!("    {VARIANT} {{"))
+}
+
+/// The sources of the workspace, tests left out.
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        match path.extension() {
+            _ if path.is_dir() && !matches!(&*name, "target" | "tests" | "fuzz" | ".git") => {
+                sources(&path, found)
+            }
+            Some(extension) if extension == "rs" && name != "tests.rs" => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_list_of_places_is_that_of_the_code() {
+    let root = root();
+    let mut files = Vec::new();
+    for dir in ["ir", "passes", "runtime", "crates"] {
+        sources(&root.join(dir), &mut files);
+    }
+    let relative = |path: PathBuf| path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+    let found: BTreeSet<String> =
+        files.into_iter().filter(|path| names_it(&fs::read_to_string(path).unwrap())).map(relative).collect();
+    assert_eq!(found, listed(), "left: what the code has; right: what the document lists");
+    assert!(found.len() <= MOST, "an operation stands in {} places: {found:?}", found.len());
+}

@@ -118,23 +118,23 @@ pub enum RegionKind {
 /// What an operation does beside making its results. That of its regions comes on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing, and it ends: without uses it may go, equal ones may become one, and it may be done earlier or more often.
+    /// Has no effect, and ends: an unused one may go, equal ones may become one, and it may be done earlier or more often.
     Pure,
-    /// Nothing, but the results depend on which device does it.
+    /// Has no effect, but other results on other devices.
     DeviceNumber,
-    /// Nothing, but it may never end.
+    /// Has no effect, but may never end.
     MayNotEnd,
-    /// It draws from a generator that the device keeps: its results are others each time.
+    /// Draws from a generator that the device keeps, so that each time gives other results.
     Draws,
-    /// It holds others in place, or says something about a value: it counts though nobody needs its results.
+    /// Holds other operations in place, or says something about a value: stays though nobody uses its results.
     Holds,
-    /// Devices meet in it.
+    /// Is a collective: devices meet in it.
     Collective,
-    /// It speaks to the host, or over a channel.
+    /// Speaks to the host, or over a channel.
     World,
-    /// It ends its region.
+    /// Ends its region.
     Ends,
-    /// Nobody knows.
+    /// May do anything.
     Unknown,
 }
 
@@ -142,17 +142,17 @@ pub enum Effect {
 /// propagate goes by it, as Shardy's does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Those at the same place.
+    /// An element is made of those at the same place of the operands.
     SamePlace,
-    /// Those at the same place, where operand and result have one shape.
+    /// An element is made of the one at the same place where operand and result have one shape.
     SamePlaceIfSameShape,
-    /// One each, at another place.
+    /// Elements change places: a reshape, a transpose.
     Rearranges,
-    /// One, at a place known at run time.
+    /// A box is taken or written at a place known at run time.
     SlicesAtRunTime,
-    /// One for many.
+    /// Elements repeat along dimensions of the result.
     Broadcasts,
-    /// Any others, or shardings take no notice.
+    /// Anything else, and what has no part in propagation.
     Other,
 }
 
@@ -170,75 +170,75 @@ pub enum Work {
 /// What an operation does with quantized elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// It works on the integers that are stored, or has nothing to do with elements; its regions may compute.
+    /// Works on the integers that are stored, or has nothing to do with elements; its regions may compute.
     Stored,
-    /// It moves the integers that are stored, which have to stand for real numbers in one way.
+    /// Moves the integers that are stored, which have to stand for real numbers in one way.
     Moved,
-    /// It computes with the real numbers.
+    /// Computes with the real numbers.
     Real,
-    /// Nobody knows.
+    /// Does what is not known.
     Unknown,
 }
 
 /// Which quantized elements an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantized {
-    /// None.
+    /// Takes no quantized elements.
     No,
-    /// Those with one scale for the whole tensor.
+    /// Takes elements with one scale for the whole tensor.
     PerTensor,
-    /// Those with scales along a dimension, too.
+    /// Takes elements with scales along a dimension, too.
     PerAxis,
 }
 
 /// Through which operands an operation is linear: where those are addends on each device, so are the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
-    /// Through none.
+    /// Is not linear.
     No,
-    /// It moves the elements of operands `from..to`, alike, so that any reduction may be done after it.
+    /// Moves the elements of operands `from..to`, alike, so that any reduction may be done after it.
     Moves {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// It is linear in operands `from..to` together: a sum may be done after it.
+    /// Is linear in operands `from..to` together: a sum may be done after it.
     Sums {
         /// The first.
         from: u8,
         /// One past the last.
         to: u8,
     },
-    /// It is linear in any one operand, the others whole: a sum may be done after it.
+    /// Is linear in any one operand, the others whole: a sum may be done after it.
     EitherSums,
-    /// A reduction by the operation itself may be done after it.
+    /// Goes with itself: a reduction by this operation may be done after it.
     Itself,
-    /// It depends on types or regions.
+    /// Depends on types or regions.
     Depends,
 }
 
 /// Whether a device may do an operation on the parts of the operands that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// Along the factors that pass through the operation, on its own shapes, as it is.
+    /// Is done on parts along the factors that pass through it, as it is.
     AlongPassThrough,
-    /// It depends on the factor.
+    /// Depends on the factor.
     Depends,
-    /// Not at all.
+    /// Is done on whole operands.
     Whole,
 }
 
 /// What back ends get of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// The operation.
+    /// Back ends get the operation.
     Stays,
-    /// Its operand in place of its result.
+    /// Back ends get its operand in place of its result.
     Operand,
-    /// Nothing.
+    /// Back ends get nothing of it.
     Nothing,
-    /// It is about global values, of which partitioning leaves none.
+    /// Back ends cannot get it: it is about global values, of which partitioning leaves none.
     Refused,
 }
 

@@ -12,9 +12,8 @@ use super::reader::{ByteCursor, section};
 use super::{MAGIC, body, vhlo};
 use crate::codes;
 use crate::lexer::Res;
-use crate::literals::tokens::{push_escaped, push_hex};
+use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 use crate::parser::records::is_whole_attr;
-use crate::syntax::values::is_bare;
 
 /// The newest version of the format that is read.
 const NEWEST: u64 = 6;

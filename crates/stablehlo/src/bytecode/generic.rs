@@ -6,7 +6,7 @@ use super::attr::TypeRef;
 use super::ir::{Ir, NamedAttr, OpRecord, OpRef, RegionRef};
 use super::text::Pool;
 use crate::lexer::Res;
-use crate::syntax::values::{is_bare, push_list, push_string};
+use crate::literals::tokens::{is_bare, push_list, push_string};
 
 /// The text of an operation, its regions included; `types` are those of all values. Locations are left out.
 pub(super) fn text<'b>(

@@ -7,7 +7,7 @@ use super::attr::{AttrRef, BAttr, BType, Piece};
 use super::dialect::{DialectCursor, DialectReader};
 use super::stablehlo::separated;
 use crate::lexer::Res;
-use crate::syntax::values::{push_ints, push_list};
+use crate::literals::tokens::{push_ints, push_list};
 
 /// The row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "sdy", attr: read_attr, ty: read_type };

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use super::attr::{BAttr, BType, Piece};
 use super::dialect::{DialectCursor, DialectReader};
 use crate::lexer::Res;
-use crate::syntax::values::{ConvNumbers, push_conv, push_ints, push_list, push_members};
+use crate::literals::tokens::{push_ints, push_list};
+use crate::syntax::values::{ConvNumbers, push_conv, push_members};
 
 /// The row of the dialect.
 pub(super) const DIALECT: DialectReader = DialectReader { name: "stablehlo", attr: read_attr, ty: read_type };

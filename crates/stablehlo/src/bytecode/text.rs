@@ -12,8 +12,7 @@ use crate::codes;
 use crate::lexer::Res;
 use crate::literals::dense::{self, MAX_LISTED, MAX_RANK};
 use crate::literals::elements;
-use crate::literals::tokens::{push_escaped, push_hex};
-use crate::syntax::values::is_bare;
+use crate::literals::tokens::{is_bare, push_escaped, push_hex};
 
 /// Deepest nesting of attributes and types. A cycle ends here too.
 const MAX_DEPTH: u32 = 64;

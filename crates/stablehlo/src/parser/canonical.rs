@@ -9,8 +9,9 @@ use super::Parser;
 use super::types::bounds;
 use crate::lexer::{Res, is_ident};
 use crate::literals::dense;
+use crate::literals::tokens::push_list;
 use crate::syntax::AttrType;
-use crate::syntax::values::{push_generic, push_list};
+use crate::syntax::values::push_generic;
 
 /// Attributes that are also inherent ones of some operation, and how they are read.
 const TYPED: &[(&str, AttrType)] = &[

@@ -6,7 +6,7 @@ use shardc_ir::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis};
 use super::Parser;
 use super::canonical::tidy;
 use crate::lexer::Res;
-use crate::syntax::values::{push_int, push_ints, push_list, push_string, push_symbol};
+use crate::literals::tokens::{push_int, push_ints, push_list, push_string, push_symbol};
 
 /// An axis that is not yet looked up, and its part.
 type NamedAxis = (Box<str>, Option<(i64, i64)>);

@@ -13,8 +13,8 @@ use super::attrs::NamedList;
 use super::hints::nearest;
 use crate::codes;
 use crate::lexer::{Failure, Res};
+use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::Val;
-use crate::syntax::values::{push_list, push_string};
 
 /// Pending reductions that are named; sdy itself knows the first two, planning leaves the others too.
 const PENDING: [ReductionKind; 6] = [

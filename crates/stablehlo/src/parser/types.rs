@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::Parser;
 use crate::codes;
 use crate::lexer::{Res, is_ident, is_ident_start};
-use crate::syntax::values::push_int;
+use crate::literals::tokens::push_int;
 
 /// Types of operands or results.
 pub(super) type TypeList = SmallVec<[TypeId; 4]>;

@@ -6,8 +6,8 @@ use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, ShardingId, TensorSharding
 use super::{Printer, Shardings};
 use crate::literals::attrs::{push_entry, push_name};
 use crate::literals::sdy;
+use crate::literals::tokens::push_list;
 use crate::syntax::SPELLING;
-use crate::syntax::values::push_list;
 
 /// An entry of a dictionary that is put together for printing.
 pub(super) enum Entry<'a> {

@@ -8,8 +8,9 @@ use super::Printer;
 use super::attrs::{Entries, Entry, push_entries};
 use super::names::{Numbering, Parent};
 use crate::literals::sdy;
+use crate::literals::tokens::push_string;
 use crate::syntax::kinds::attrs_of;
-use crate::syntax::values::{push_generic, push_pretty, push_string};
+use crate::syntax::values::{push_generic, push_pretty};
 use crate::syntax::{AttrType, Row};
 
 impl<'m> Printer<'m> {
@@ -90,7 +91,7 @@ impl<'m> Printer<'m> {
         }
         self.push(" across dimensions = ");
         if let OpKind::Reduce { dims } = &data.kind {
-            crate::syntax::values::push_ints(&mut self.out, dims);
+            crate::literals::tokens::push_ints(&mut self.out, dims);
         }
         self.dict(op, Entries::new());
         self.push(" : ");

@@ -7,7 +7,7 @@ use super::names::{Numbering, Parent};
 use super::properties::{is_carried_property, properties};
 use super::{PrintForm, Printer};
 use crate::literals::attrs::push_name;
-use crate::syntax::values::{push_list, push_string};
+use crate::literals::tokens::{push_list, push_string};
 use crate::syntax::{SPELLING, row};
 
 impl Printer<'_> {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use shardc_ir::{Loc, LocId, LocTable, Module, OpId, PackedOption, RegionId};
 
 use super::{PrintForm, Printer};
-use crate::syntax::values::push_string;
+use crate::literals::tokens::push_string;
 
 /// The locations that have an alias.
 #[derive(Debug, Default)]

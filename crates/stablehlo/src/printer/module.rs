@@ -9,7 +9,7 @@ use super::names::{Numbering, Parent};
 use super::{PrintForm, Printer};
 use crate::literals::attrs::push_dict;
 use crate::literals::sdy;
-use crate::syntax::values::{push_string, push_symbol};
+use crate::literals::tokens::{push_string, push_symbol};
 
 /// What stands at the top level.
 #[derive(Clone, Copy, Debug)]

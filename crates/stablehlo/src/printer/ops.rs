@@ -11,10 +11,11 @@ use super::properties::is_carried_property;
 use super::{PrintForm, Printer};
 use crate::literals::attrs::push_attr;
 use crate::literals::dense;
+use crate::literals::tokens::{push_list, push_symbol};
 use crate::syntax::kinds::attrs_of;
 use crate::syntax::table::kept::IMPLIED;
 use crate::syntax::table::{Own, Pretty};
-use crate::syntax::values::{push_generic, push_list, push_pretty, push_symbol};
+use crate::syntax::values::{push_generic, push_pretty};
 use crate::syntax::{AttrType, Attrs, Piece, Row, Val, row};
 
 impl<'m> Printer<'m> {
@@ -282,9 +283,9 @@ impl<'m> Printer<'m> {
         let OpKind::DotGeneral(spec) = kind else { return };
         let pairs = |out: &mut String, name: &str, lhs: &[u32], rhs: &[u32]| {
             out.push_str(name);
-            crate::syntax::values::push_ints(out, lhs);
+            crate::literals::tokens::push_ints(out, lhs);
             out.push_str(" x ");
-            crate::syntax::values::push_ints(out, rhs);
+            crate::literals::tokens::push_ints(out, rhs);
         };
         if !spec.lhs_batch.is_empty() || !spec.rhs_batch.is_empty() {
             pairs(&mut self.out, "batching_dims = ", &spec.lhs_batch, &spec.rhs_batch);
@@ -315,7 +316,7 @@ impl<'m> Printer<'m> {
         let out = &mut self.out;
         if !spec.strides.is_empty() {
             member(out, "stride");
-            crate::syntax::values::push_ints(out, &spec.strides);
+            crate::literals::tokens::push_ints(out, &spec.strides);
         }
         if !spec.padding.is_empty() {
             member(out, "pad");
@@ -326,12 +327,12 @@ impl<'m> Printer<'m> {
         for (name, list) in [("lhs_dilate", &spec.lhs_dilation), ("rhs_dilate", &spec.rhs_dilation)] {
             if !list.is_empty() {
                 member(out, name);
-                crate::syntax::values::push_ints(out, list);
+                crate::literals::tokens::push_ints(out, list);
             }
         }
         if !spec.reversal.is_empty() {
             member(out, "reverse");
-            crate::syntax::values::push_ints(out, &spec.reversal);
+            crate::literals::tokens::push_ints(out, &spec.reversal);
         }
         out.push('}');
     }

@@ -10,7 +10,7 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use crate::literals;
-pub(crate) use crate::literals::tokens::{is_bare, push_int, push_ints, push_list, push_string, push_symbol};
+use crate::literals::tokens::{push_int, push_ints, push_list, push_string, push_symbol};
 
 /// The value of an inherent attribute.
 #[derive(Clone, Debug, PartialEq)]

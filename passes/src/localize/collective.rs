@@ -150,7 +150,7 @@ impl Localizer<'_> {
         Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
     }
 
-    /// The same for all-gathers and reductions, where a channel alone would leave ids to be those of replicas.
+    /// Returns the groups of an all-gather or reduction, where a channel alone would leave ids to be those of replicas.
     pub(super) fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();

@@ -1,4 +1,4 @@
-//! Where on the mesh a device is.
+//! Coordinates: where on the mesh a device is, computed from its number.
 
 use std::collections::HashMap;
 

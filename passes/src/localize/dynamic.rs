@@ -188,7 +188,7 @@ impl Localizer<'_> {
             return;
         }
         let (scalar, wide) = (self.tensor_type(&[], DType::I32), self.tensor_type(&[], DType::I64));
-        // Of the others one may not fit in less than 64 bits.
+        // Other types may have a value that fits in no less than 64 bits.
         let narrow = |pass: &Self, v: ValueId| {
             pass.rw.module.tensor(v).is_some_and(|t| {
                 t.dtype.bits() < 32 || (t.dtype.bits() == 32 && t.dtype.class() == DTypeClass::Signed)

@@ -13,7 +13,7 @@ use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 /// A place in a dimension.
 #[derive(Clone, Copy)]
 pub(super) enum At {
-    /// The same on each device.
+    /// One place on all devices.
     Same(i64),
     /// An `i32` scalar.
     Own(ValueId),
@@ -195,7 +195,7 @@ impl Localizer<'_> {
         self.cut(wide, start, size, line.dim)
     }
 
-    /// Of a block the elements that count.
+    /// Returns the elements of a block that count.
     fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
         let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };

@@ -130,7 +130,8 @@ impl Localizer<'_> {
         (self.emit(OpKind::Clamp, &[low, indices, high], ty), low)
     }
 
-    /// As for a `dynamic_slice` ([`Localizer::keep_inside`]): XLA makes one of a gather of one slice.
+    /// Clamps the indices of a gather of one slice, which XLA turns into a `dynamic_slice`, as those of a `dynamic_slice` are
+    /// ([`Localizer::keep_inside`]).
     fn keep_index_inside(&mut self, op: OpId, spec: &GatherSpec) {
         let &[operand, indices] = self.rw.module.ops[op].operands.as_slice() else { return };
         let vectors = self.rw.module.shape(indices).iter().enumerate();

@@ -29,6 +29,7 @@ pub fn unroll_manual(module: &mut Module, func: FuncId) -> Result<(), Vec<Diagno
 
 type Res<T> = Result<T, Box<Diagnostic>>;
 
+/// Unrolls the manual computations in a region outside of any.
 fn outside(rw: &mut Rewriter<'_>, region: RegionId) -> Res<()> {
     rw.enter(region);
     while let Some(op) = rw.next_op() {
@@ -66,8 +67,8 @@ impl Unroll<'_, '_> {
         self.rw.at_origin_of(op);
     }
 
-    /// Writes a region's operations, where `maps` says what stands for each value in each coordinate. Returns what each coordinate
-    /// returns.
+    /// Writes a region's operations, where `maps` says what stands for each value at each coordinate. Returns what each
+    /// coordinate returns.
     fn region(&mut self, region: RegionId, maps: &mut [ValueMap]) -> Res<Vec<Vec<ValueId>>> {
         let mut returned = vec![Vec::new(); maps.len()];
         for op in self.rw.module.regions[region].ops.clone() {
@@ -103,7 +104,7 @@ impl Unroll<'_, '_> {
         Ok(returned)
     }
 
-    /// Whether coordinates cannot do this operation each by itself.
+    /// Whether coordinates cannot do this operation each by itself, since it has a collective inside.
     fn has_collectives(&self, op: OpId) -> bool {
         let inner = self.rw.module.ops[op].regions.iter().flat_map(|&r| self.rw.module.walk(r));
         inner
@@ -222,7 +223,7 @@ impl Unroll<'_, '_> {
         Ok(sum)
     }
 
-    /// A collective, or the number of the device.
+    /// Unrolls a collective, or the number of the device.
     fn collective(&mut self, op: OpId, maps: &mut [ValueMap]) -> Res<()> {
         let kind = self.rw.module.ops[op].kind.clone();
         let result_ty = self.rw.module.values[self.rw.module.ops[op].results[0]].ty;
@@ -281,7 +282,7 @@ impl Unroll<'_, '_> {
     ) -> Res<()> {
         match kind {
             OpKind::AllReduce(_) | OpKind::ReduceScatter { .. } => {
-                // One computation of two elements, however many operands there are.
+                // The region combines two elements, however many operands there are.
                 let region = self.rw.module.ops[op].regions.first();
                 let reduction = region.and_then(|&r| reduction_of(self.rw.module, r, 1));
                 let Some(reduction) = reduction else {
@@ -344,22 +345,22 @@ impl Unroll<'_, '_> {
 
         let new_cond = self.rw.module.add_region(&all_types);
         self.rw.enter(new_cond);
-        let running = self.predicates(cond, new_cond, maps, types.len())?;
-        let any = self.combine(&running, ReductionKind::Or)?;
+        let predicates = self.predicates(cond, new_cond, maps, types.len())?;
+        let any = self.combine(&predicates, ReductionKind::Or)?;
         self.emit_return(&[any]);
         self.rw.leave();
 
         let new_body = self.rw.module.add_region(&all_types);
         self.rw.enter(new_body);
         self.go_to(op);
-        let running = self.predicates(cond, new_body, maps, types.len())?;
+        let predicates = self.predicates(cond, new_body, maps, types.len())?;
         let mut inner_maps = self.with_args(body, new_body, maps, types.len());
         let returned = self.region(body, &mut inner_maps)?;
         let args = self.rw.module.regions[new_body].args.clone();
         let mut next = Vec::with_capacity(args.len());
         for (coordinate, values) in returned.iter().enumerate() {
             for (i, &value) in values.iter().enumerate() {
-                next.push(self.select(running[coordinate], value, args[coordinate * types.len() + i])?);
+                next.push(self.select(predicates[coordinate], value, args[coordinate * types.len() + i])?);
             }
         }
         self.emit_return(&next);
@@ -454,7 +455,7 @@ impl Unroll<'_, '_> {
             .module
             .tensor(value)
             .cloned()
-            .ok_or_else(|| self.refuse("something else than a tensor where coordinates meet"))
+            .ok_or_else(|| self.refuse("something else than a tensor where lanes meet"))
     }
 
     fn emit(&mut self, kind: OpKind, operands: &[ValueId], ty: TypeId) -> ValueId {

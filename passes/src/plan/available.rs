@@ -1,4 +1,4 @@
-//! Values that stand ready in other shardings than their own.
+//! Values that are available in other shardings than their own: common subexpression elimination for reshards.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 /// For values of one region, the shardings in which they can be had besides their own, and as which values: what an
 /// earlier operation asked for, or what the operation itself makes before it is resharded as propagation wants it.
 #[derive(Default)]
-pub(super) struct Ready(HashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
+pub(super) struct AvailableCopies(HashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 
-impl Ready {
-    /// `value` in the sharding `to`.
+impl AvailableCopies {
+    /// Returns a copy of `value` in the sharding `to`, if there is one.
     pub(super) fn get(&self, value: ValueId, to: ShardingId) -> Option<ValueId> {
         self.0.get(&value)?.iter().find(|(sharding, _)| *sharding == to).map(|&(_, copy)| copy)
     }
@@ -20,7 +20,7 @@ impl Ready {
         self.0.entry(value).or_default().push((to, copy));
     }
 
-    /// The other shardings of `value`.
+    /// Iterates over the other shardings in which `value` is available.
     pub(super) fn shardings(&self, value: ValueId) -> impl Iterator<Item = ShardingId> + '_ {
         self.0.get(&value).into_iter().flatten().map(|&(sharding, _)| sharding)
     }

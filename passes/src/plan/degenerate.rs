@@ -7,12 +7,12 @@
 
 use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind};
 
-use super::{Pass, Ready};
+use super::{AvailableCopies, Pass};
 
 impl Pass<'_> {
-    /// A collective, or the question who one is, of a process that is alone.
-    pub(super) fn alone(&mut self, op: OpId, ready: &mut Ready) {
-        if let Some((what, hint)) = company(self.rw.module, op) {
+    /// Replaces a collective, or the question for the number of the device, of a program that is one process.
+    pub(super) fn degenerate_collective(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        if let Some((what, hint)) = further_processes(self.rw.module, op) {
             let data = &self.rw.module.ops[op];
             let message = format!("{} {what} in a program that is still to be partitioned", data.kind.name());
             let mut error = Diagnostic::unsupported("SH0304", message).at(data.span).hint(hint);
@@ -38,7 +38,7 @@ impl Pass<'_> {
                 None => self.rw.op(OpKind::Constant(Dense::splat(&zero)), &[], &[ty], &[]),
             };
             self.rw.module.take_over(self.rw.module.ops[made].results[0], result);
-            self.op(made, &[], ready);
+            self.op(made, &[], copies);
         }
     }
 }
@@ -49,8 +49,8 @@ fn receives(kind: &OpKind, groups: &[Vec<i64>]) -> bool {
     !sends_only_to_some || groups.iter().flatten().any(|&id| id == 0)
 }
 
-/// What says that there are further processes, and what to do; `None` where the process is alone.
-fn company(module: &Module, op: OpId) -> Option<(String, &'static str)> {
+/// Returns what says that there are further processes, and what to do; `None` where there is one process.
+fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)> {
     const MANUAL: &str = "put what each device does into an sdy.manual_computation (jax.shard_map); elsewhere write the program for one device and annotate it, and shardc inserts the collectives";
     if let Some(n) = module.num_replicas().filter(|&n| n > 1) {
         let hint = "partition the program of one replica: write the replicas as an axis of the mesh that splits the batch";

@@ -37,7 +37,6 @@ fn others(module: &mut Module, shardings: &[Option<ShardingId>], mesh: MeshId) -
         let Some(sharding) = id.map(|id| module.shardings.get(id)).filter(|s| !s.is_unsplit()) else {
             continue;
         };
-        // A value that is whole on every device is so in any order.
         if module.meshes[sharding.mesh].has_devices_of(&module.meshes[mesh]) {
             continue;
         }

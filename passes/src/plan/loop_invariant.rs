@@ -13,7 +13,7 @@ use crate::analysis::trip_count;
 const PART: u64 = 16;
 
 /// A loop whose body is planned.
-pub(super) struct Rounds {
+pub(super) struct LoopInvariance {
     trips: u64,
     /// The most bytes of a value that the loop is expected to keep across its trips.
     kept: u64,
@@ -21,10 +21,10 @@ pub(super) struct Rounds {
     varying: FxHashSet<ValueId>,
 }
 
-impl Rounds {
+impl LoopInvariance {
     /// Analyzes the loop `op`, which is not planned yet and may keep `keep_bytes`. Returns `None` if it is not known to run, or
     /// may keep nothing.
-    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64) -> Option<Rounds> {
+    pub(super) fn of(module: &Module, op: OpId, keep_bytes: u64) -> Option<LoopInvariance> {
         if keep_bytes == 0 {
             return None;
         }
@@ -45,7 +45,7 @@ impl Rounds {
                 varying.extend(&data.results);
             }
         }
-        Some(Rounds { trips, kept: keep_bytes / PART, varying })
+        Some(LoopInvariance { trips, kept: keep_bytes / PART, varying })
     }
 
     /// Returns the part of what resharding a value costs that each trip pays: between 0 and 1.

@@ -3,12 +3,17 @@
 use shardc_ir::{Class, Diagnostic, ManualSpec, OpId, OpKind, ShardingId, TensorSharding, ValueId};
 
 use super::meshes::{on_mesh, tidy};
-use super::{Gather, Pass, Ready};
+use super::{AvailableCopies, Gather, Pass};
 use crate::manual::{Scope, boundary_that_divides, device_groups, inside, mesh_of, renamed};
 use crate::report::byte_size::bytes_text;
 
 impl Pass<'_> {
-    pub(super) fn manual_computation(&mut self, op: OpId, mut spec: ManualSpec, ready: &mut Ready) {
+    pub(super) fn manual_computation(
+        &mut self,
+        op: OpId,
+        mut spec: ManualSpec,
+        copies: &mut AvailableCopies,
+    ) {
         if let Some(mesh) = mesh_of(self.rw.module, &spec) {
             // Computations inside this one are renamed with it.
             let is_other = !self.mesh.has_devices_of(&self.rw.module.meshes[mesh]);
@@ -27,7 +32,7 @@ impl Pass<'_> {
         self.boundary(op, &scope, &operands, &mut spec.in_shardings);
         self.boundary(op, &scope, &results, &mut spec.out_shardings);
         for (i, &to) in spec.in_shardings.iter().enumerate() {
-            self.require(op, i, to, ready);
+            self.require(op, i, to, copies);
         }
         let returns = self.inside(&scope, &results, &spec.out_shardings);
         if let &[body] = self.rw.module.ops[op].regions.as_slice() {
@@ -45,7 +50,7 @@ impl Pass<'_> {
         self.rw.keep();
         for (i, made) in made.into_iter().enumerate() {
             if self.rw.module.stored(self.rw.module.ops[op].results[i]).is_some() {
-                self.deliver(op, i, made, ready);
+                self.deliver(op, i, made, copies);
             }
         }
     }

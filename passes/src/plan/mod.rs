@@ -57,12 +57,12 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
-use self::available::Ready;
+use self::available::AvailableCopies;
 pub(crate) use self::device_order::planned_mesh;
 pub(crate) use self::gathered::{Asked, gathered};
-use self::loop_invariant::Rounds;
+use self::loop_invariant::LoopInvariance;
 use self::meshes::{common_mesh, tidy};
-use self::smallest_value::{Detour, detour};
+use self::smallest_value::{EarlierReshard, earlier_reshard};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
 use crate::analysis::regions::{program_ops, program_regions};
@@ -103,11 +103,11 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// As [`plan`], with what is known of each gather, for a program of which loops will keep no more than `keep_bytes` for
-/// collectives that leave them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
+/// Plans as [`plan`] does, and returns what is known of each gather. Loops will keep no more than `keep_bytes` for collectives
+/// that leave them ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
 ///
 /// # Errors
-/// As [`plan`].
+/// Those of [`plan`].
 pub(crate) fn plan_and_tell(
     module: &mut Module,
     func: FuncId,
@@ -132,7 +132,7 @@ pub(crate) fn plan_and_tell(
             mesh: &mesh,
             mesh_id,
             scope: None,
-            rounds: None,
+            invariance: None,
             keep_bytes,
             planner: Planner::new(&mesh),
             warnings: Vec::new(),
@@ -184,7 +184,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     }
 }
 
-/// The sharding that each result of the function must have: as annotated, else as the returned value has it.
+/// Returns the sharding that each result of the function must have: as annotated, else as the returned value has it.
 fn result_shardings(
     module: &mut Module,
     func: FuncId,
@@ -222,8 +222,8 @@ struct Pass<'m> {
     /// The axes that are manual where the pass is; `None` outside of manual computations.
     scope: Option<Scope>,
     /// The loop of whose body the pass is in, if it is known how often it runs.
-    rounds: Option<Rounds>,
-    /// As [`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes).
+    invariance: Option<LoopInvariance>,
+    /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
     planner: Planner<'m>,
     warnings: Vec<Gather>,
@@ -244,21 +244,26 @@ impl Pass<'_> {
         self.region_of(None, region, returns);
     }
 
-    /// The same of a region that may be the body of a loop.
-    fn region_of(&mut self, rounds: Option<Rounds>, region: RegionId, returns: &[Option<ShardingId>]) {
-        let outer = std::mem::replace(&mut self.rounds, rounds);
+    /// Plans a region that may be the body of a loop.
+    fn region_of(
+        &mut self,
+        invariance: Option<LoopInvariance>,
+        region: RegionId,
+        returns: &[Option<ShardingId>],
+    ) {
+        let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
-        let mut ready = Ready::default();
+        let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
-            self.op(op, returns, &mut ready);
+            self.op(op, returns, &mut copies);
         }
-        self.rounds = outer;
+        self.invariance = outer;
     }
 
-    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], ready: &mut Ready) {
+    fn op(&mut self, op: OpId, returns: &[Option<ShardingId>], copies: &mut AvailableCopies) {
         let data = &self.rw.module.ops[op];
         match &data.kind {
-            OpKind::Return => self.require_all(op, returns, ready),
+            OpKind::Return => self.require_all(op, returns, copies),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
                 if let Some(sharding) = self.rw.module.shardings.of(data.results[0]) {
                     self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
@@ -266,7 +271,7 @@ impl Pass<'_> {
             }
             OpKind::OptimizationBarrier => {
                 let wanted = self.result_shardings(op);
-                self.require_all(op, &wanted, ready);
+                self.require_all(op, &wanted, copies);
             }
             OpKind::PropagationBarrier { .. } => {
                 let wanted = self.result_shardings(op);
@@ -277,8 +282,9 @@ impl Pass<'_> {
             OpKind::ShardingGroup { .. } => self.rw.erase(),
             OpKind::While => {
                 let wanted = self.result_shardings(op);
-                let rounds = Rounds::of(self.rw.module, op, self.keep_bytes);
-                self.require_all(op, &wanted, ready);
+                // Before operands are replaced: trip counts are read off the constants that go into the loop.
+                let invariance = LoopInvariance::of(self.rw.module, op, self.keep_bytes);
+                self.require_all(op, &wanted, copies);
                 let regions = self.rw.module.ops[op].regions.clone();
                 for &region in &regions {
                     for (i, &arg) in self.rw.module.regions[region].args.clone().iter().enumerate() {
@@ -288,18 +294,18 @@ impl Pass<'_> {
                 if let [cond, body] = regions.as_slice() {
                     let whole = self.replicated(0);
                     self.region(*cond, &[Some(whole)]);
-                    self.region_of(rounds, *body, &wanted);
+                    self.region_of(invariance, *body, &wanted);
                 }
             }
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
-                self.require_whole(op, ready);
+                self.require_whole(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);
                 }
             }
-            // Of a tensor whose size is known it would be a constant.
-            OpKind::GetDimensionSize { .. } => self.whole(op, ready),
+            // The size of a tensor that has a known one would be a constant.
+            OpKind::GetDimensionSize { .. } => self.whole(op, copies),
             // Any sharding of equal elements, or of a count, is made where it is needed.
             OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => {
                 let result = data.results[0];
@@ -322,20 +328,20 @@ impl Pass<'_> {
             }
             OpKind::ManualComputation(spec) => {
                 let spec = (**spec).clone();
-                self.manual_computation(op, spec, ready);
+                self.manual_computation(op, spec, copies);
             }
-            kind if is_manual_op(kind) && self.scope.is_none() => self.alone(op, ready),
+            kind if is_manual_op(kind) && self.scope.is_none() => self.degenerate_collective(op, copies),
             kind if is_manual_op(kind) => {
                 if let Err(error) = self.check_manual_op(op) {
                     self.errors.push(*error);
                 }
-                self.by_rule(op, ready);
+                self.by_rule(op, copies);
             }
-            OpKind::Constant(_) => self.whole(op, ready),
-            OpKind::Rng(_) => self.drawn_by_one(op, ready),
+            OpKind::Constant(_) => self.whole(op, copies),
+            OpKind::Rng(_) => self.drawn_by_one(op, copies),
             _ => {
                 self.note_effect(op);
-                self.by_rule(op, ready);
+                self.by_rule(op, copies);
             }
         }
     }
@@ -348,56 +354,57 @@ impl Pass<'_> {
         self.rw.module.shardings.intern(TensorSharding::replicated(self.mesh_id, rank))
     }
 
-    fn require_all(&mut self, op: OpId, wanted: &[Option<ShardingId>], ready: &mut Ready) {
+    fn require_all(&mut self, op: OpId, wanted: &[Option<ShardingId>], copies: &mut AvailableCopies) {
         for (i, &sharding) in wanted.iter().enumerate() {
             if let Some(sharding) = sharding {
-                self.require(op, i, sharding, ready);
+                self.require(op, i, sharding, copies);
             }
         }
     }
 
-    fn require_whole(&mut self, op: OpId, ready: &mut Ready) {
+    fn require_whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
         for i in 0..self.rw.module.ops[op].operands.len() {
             let operand = self.rw.module.ops[op].operands[i];
             if let Some(ty) = self.rw.module.stored(operand) {
                 let whole = self.replicated(ty.rank());
-                self.require(op, i, whole, ready);
+                self.require(op, i, whole, copies);
             }
         }
     }
 
-    /// Makes operand `i` of `op` come in the sharding `to`.
-    fn require(&mut self, op: OpId, i: usize, to: ShardingId, ready: &mut Ready) {
+    /// Makes operand `i` of `op` come in the sharding `to`, by a reshard unless it is available so.
+    fn require(&mut self, op: OpId, i: usize, to: ShardingId, copies: &mut AvailableCopies) {
         let Some(&value) = self.rw.module.ops[op].operands.get(i) else { return };
-        self.rw.module.ops[op].operands[i] = self.available(value, to, ready);
+        self.rw.module.ops[op].operands[i] = self.available(value, to, copies);
     }
 
-    /// `value` in the sharding `to`, for the operation at hand.
-    fn available(&mut self, value: ValueId, to: ShardingId, ready: &mut Ready) -> ValueId {
+    /// Returns `value` in the sharding `to`, for the operation at hand: as it is, as a copy that is available, computed once
+    /// more if that takes no communication, or resharded where it is smallest.
+    fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
         let Some(from) = self.rw.module.shardings.sharding_of(value) else { return value };
         let wanted = self.rw.module.shardings.get(to);
         if from.same_placement(wanted) {
             return value;
         }
-        if let Some(known) = ready.get(value, to) {
+        if let Some(known) = copies.get(value, to) {
             return known;
         }
-        let detour = detour(self.rw.module, &mut self.planner, value, wanted);
-        let made = match (recompute::recompute(&mut self.rw, value, to), detour) {
+        let earlier_reshard = earlier_reshard(self.rw.module, &mut self.planner, value, wanted);
+        let made = match (recompute::recompute(&mut self.rw, value, to), earlier_reshard) {
             (Some(copy), _) => copy,
-            (None, Some(detour)) => self.around(detour, ready),
+            (None, Some(earlier_reshard)) => self.reshard_earlier(earlier_reshard, copies),
             (None, None) => self.reshard(value, to),
         };
-        ready.insert(value, to, made);
+        copies.insert(value, to, made);
         made
     }
 
-    /// Moves a smaller value and makes the wanted one of it again.
-    fn around(&mut self, detour: Detour, ready: &mut Ready) -> ValueId {
-        let to = self.rw.module.shardings.intern(detour.to);
-        let mut value = self.available(detour.source, to, ready);
-        for (op, sharding) in detour.again {
-            value = recompute::again(&mut self.rw, op, &[value], sharding);
+    /// Reshards a smaller value, and repeats on it what makes the wanted one.
+    fn reshard_earlier(&mut self, earlier_reshard: EarlierReshard, copies: &mut AvailableCopies) -> ValueId {
+        let to = self.rw.module.shardings.intern(earlier_reshard.to);
+        let mut value = self.available(earlier_reshard.source, to, copies);
+        for (op, sharding) in earlier_reshard.again {
+            value = recompute::repeat(&mut self.rw, op, &[value], sharding);
         }
         value
     }
@@ -409,45 +416,45 @@ impl Pass<'_> {
         result
     }
 
-    /// An operation that every device does in full.
-    fn whole(&mut self, op: OpId, ready: &mut Ready) {
+    /// Plans an operation that every device does in full.
+    fn whole(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let whole: SmallVec<[TensorSharding; 4]> = self.rw.module.ops[op]
             .operands
             .iter()
             .map(|&v| TensorSharding::replicated(self.mesh_id, self.rw.module.rank(v)))
             .collect();
-        let warning = self.gather_warning(op, None, &whole, ready);
+        let warning = self.gather_warning(op, None, &whole, copies);
         self.warnings.extend(warning);
-        self.require_whole(op, ready);
+        self.require_whole(op, copies);
         self.rw.keep();
         for i in 0..self.rw.module.ops[op].results.len() {
             let value = self.rw.module.ops[op].results[i];
             if let Some(ty) = self.rw.module.stored(value) {
                 let whole = self.replicated(ty.rank());
-                self.deliver(op, i, whole, ready);
+                self.deliver(op, i, whole, copies);
             }
         }
     }
 
-    /// An operation of which every device would make something else: one does it for all, as an addend to which the others
+    /// Plans an operation of which every device would make something else: one does it for all, as an addend to which the others
     /// add nothing.
-    fn drawn_by_one(&mut self, op: OpId, ready: &mut Ready) {
-        self.require_whole(op, ready);
+    fn drawn_by_one(&mut self, op: OpId, copies: &mut AvailableCopies) {
+        self.require_whole(op, copies);
         self.rw.keep();
         let Some(ty) = self.rw.module.tensor(self.rw.module.ops[op].results[0]) else { return };
         let mut made = TensorSharding::replicated(self.mesh_id, ty.rank());
         made.unreduced = self.scope.clone().unwrap_or_default().free_axes(self.mesh);
         made.reduction = if ty.dtype == DType::I1 { ReductionKind::Or } else { ReductionKind::Add };
         let made = self.rw.module.shardings.intern(made);
-        self.deliver(op, 0, made, ready);
+        self.deliver(op, 0, made, copies);
     }
 
-    fn by_rule(&mut self, op: OpId, ready: &mut Ready) {
+    fn by_rule(&mut self, op: OpId, copies: &mut AvailableCopies) {
         let Some(decision) = rule_of(self.rw.module, op)
             .map(|rule| support::planning_rule(self.rw.module, op, rule))
-            .and_then(|rule| self.decide(op, &rule, ready))
+            .and_then(|rule| self.decide(op, &rule, copies))
         else {
-            self.whole(op, ready);
+            self.whole(op, copies);
             return;
         };
         self.warnings.extend(decision.warning);
@@ -457,16 +464,16 @@ impl Pass<'_> {
             ids.push(self.rw.module.shardings.intern(sharding));
         }
         for (i, &id) in ids[..num_operands].iter().enumerate() {
-            self.require(op, i, id, ready);
+            self.require(op, i, id, copies);
         }
         self.rw.keep();
         for (i, &id) in ids[num_operands..].iter().enumerate() {
-            self.deliver(op, i, id, ready);
+            self.deliver(op, i, id, copies);
         }
     }
 
-    /// How an operation with a rule is done; `None` if some operand or result has no sharding.
-    fn decide(&mut self, op: OpId, rule: &ShardingRule, ready: &Ready) -> Option<Decision> {
+    /// Decides how an operation with a rule is done; `None` if some operand or result has no sharding.
+    fn decide(&mut self, op: OpId, rule: &ShardingRule, copies: &AvailableCopies) -> Option<Decision> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
         let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
@@ -480,10 +487,10 @@ impl Pass<'_> {
             let free = !is_result && recompute::is_free(module, value);
             let also = match is_result {
                 true => SmallVec::new(),
-                false => ready.shardings(value).map(|id| module.shardings.get(id)).collect(),
+                false => copies.shardings(value).map(|id| module.shardings.get(id)).collect(),
             };
-            let share = match &self.rounds {
-                Some(rounds) if !is_result => rounds.share(module, value),
+            let share = match &self.invariance {
+                Some(invariance) if !is_result => invariance.share(module, value),
                 _ => 1.0,
             };
             tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
@@ -506,15 +513,15 @@ impl Pass<'_> {
                 op,
                 Some((rule, &site.splits)),
                 &shardings[..data.operands.len()],
-                ready,
+                copies,
             ),
             shardings,
         })
     }
 
-    /// Result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation
-    /// wanted another, the old value becomes the result of a reshard.
-    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, ready: &mut Ready) {
+    /// Notes that result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation wanted another,
+    /// the old value becomes the result of a reshard.
+    fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
         let wanted_value = self.rw.module.ops[op].results[i];
         let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
         if self.rw.module.shardings.get(made).same_placement(self.rw.module.shardings.get(wanted)) {
@@ -526,16 +533,17 @@ impl Pass<'_> {
         self.rw.module.shardings.set(fresh, Some(made));
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
-        ready.insert(wanted_value, made, fresh);
+        // Readers that want what the operation makes need not undo the reshard.
+        copies.insert(wanted_value, made, fresh);
     }
 
-    /// A warning if operands lose axes on a dimension that the operation cannot work on in parts.
+    /// Returns a warning (SH0310) if operands lose axes on a dimension that the operation cannot work on in parts.
     fn gather_warning(
         &self,
         op: OpId,
         rule: Option<(&ShardingRule, &[Split])>,
         required: &[TensorSharding],
-        ready: &Ready,
+        copies: &AvailableCopies,
     ) -> Option<Gather> {
         let data = &self.rw.module.ops[op];
         for (i, (&value, to)) in data.operands.iter().zip(required).enumerate() {
@@ -544,9 +552,9 @@ impl Pass<'_> {
             else {
                 continue;
             };
-            // Who asked for it first was told.
+            // The first operation that asked for it was told.
             let is_ready =
-                ready.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
+                copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
             if from.same_placement(to) || is_ready || recompute::is_free(self.rw.module, value) {
                 continue;
             }

@@ -27,7 +27,7 @@ pub(super) fn is_free_in(module: &Module, value: ValueId, sharding: Option<&Tens
     is_free(module, value) && sharding.is_none_or(fits)
 }
 
-/// A copy of `value` in the sharding `to`, if it [is free](is_free).
+/// Computes `value` once more in the sharding `to`, if it [is free](is_free).
 pub(super) fn recompute(rw: &mut Rewriter<'_>, value: ValueId, to: ShardingId) -> Option<ValueId> {
     let module = &*rw.module;
     if !is_free_in(module, value, Some(module.shardings.get(to))) {
@@ -36,11 +36,11 @@ pub(super) fn recompute(rw: &mut Rewriter<'_>, value: ValueId, to: ShardingId) -
     let op = module.def_op(value)?;
     let operands = module.ops[op].operands.clone();
     let sharding = module.shardings.get(to).clone();
-    Some(again(rw, op, &operands, sharding))
+    Some(repeat(rw, op, &operands, sharding))
 }
 
-/// Another `op`, which has one result, of these operands; its result has this sharding.
-pub(super) fn again(
+/// Repeats `op`, which has one result, on these operands; its result has this sharding.
+pub(super) fn repeat(
     rw: &mut Rewriter<'_>,
     op: OpId,
     operands: &[ValueId],

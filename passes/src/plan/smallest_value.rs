@@ -15,7 +15,7 @@ const MAX_OPS: usize = 4;
 
 /// A replacement for a reshard: move `source`, then do the operations of `again`.
 #[derive(Debug)]
-pub(super) struct Detour {
+pub(super) struct EarlierReshard {
     pub(super) source: ValueId,
     /// What `source` is resharded to.
     pub(super) to: TensorSharding,
@@ -24,12 +24,12 @@ pub(super) struct Detour {
 }
 
 /// Returns the cheapest way to have `value` in the sharding `to`, if it is cheaper than to reshard it.
-pub(super) fn detour(
+pub(super) fn earlier_reshard(
     module: &Module,
     planner: &mut Planner<'_>,
     value: ValueId,
     to: &TensorSharding,
-) -> Option<Detour> {
+) -> Option<EarlierReshard> {
     let mut least = cost_of(module, planner, value, to)?;
     // Without communication there is nothing to save.
     if least < cost::START {
@@ -54,7 +54,7 @@ pub(super) fn detour(
     let (source, to, length) = best?;
     again.truncate(length);
     again.reverse();
-    Some(Detour { source, to, again })
+    Some(EarlierReshard { source, to, again })
 }
 
 /// Returns the cost of resharding a value; `None` for pending sums, since sums of converted values are not converted sums.

@@ -54,10 +54,10 @@ impl CallSites {
     }
 }
 
-/// As [`inline_calls`], and tells where each operation comes from.
+/// Inlines as [`inline_calls`] does, and returns where each operation comes from.
 ///
 /// # Errors
-/// As [`inline_calls`].
+/// Those of [`inline_calls`].
 pub fn inline_calls_tracing(module: &mut Module) -> Result<CallSites, Vec<Diagnostic>> {
     inline_all(module, Some(CallSites::default())).map(Option::unwrap_or_default)
 }

@@ -1,4 +1,4 @@
-//! Small collectives that do not depend on each other become one.
+//! Combines small collectives that do not depend on each other.
 //!
 //! Each start of a collective costs time that a few bytes do not. Those of a region that are of one kind, over the same
 //! devices and of one element type become one as long as they stay small together, and stand near each other or are not
@@ -51,7 +51,7 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
     out
 }
 
-/// How far apart collectives may stand that wait for each other.
+/// How many operations may be between collectives that wait for each other.
 const NEAR: usize = 128;
 
 /// Operands that have to be copied there and back are combined while they have this part of the bytes that others may.
@@ -91,6 +91,7 @@ impl Order {
                 }
             }
             if effect {
+                // One edge to the last effect is enough: it has one to the effect before it.
                 deps.extend(last_effect.replace(at as u32));
             }
             deps.sort_unstable();
@@ -101,6 +102,8 @@ impl Order {
         Order { ops, after, needed, read }
     }
 
+    /// Computes where each operation is needed, and where its first reader is, in one pass backwards: `needed` of a reader is
+    /// final before that of what it reads.
     fn times(module: &Module, ops: &[OpId], after: &[SmallVec<[u32; 3]>]) -> (Vec<usize>, Vec<usize>) {
         let mut read = vec![ops.len(); ops.len()];
         let mut needed = vec![0; ops.len()];
@@ -133,6 +136,7 @@ impl Order {
         // Whether each counts for the levels of what comes after it.
         let mut counts: Vec<bool> = vec![false; self.ops.len()];
         let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        // A topological order too: what an operation depends on is needed no later than the operation.
         order.sort_by_key(|&at| (self.needed[at], at));
         for at in order {
             let deps = self.after[at].iter().map(|&dep| dep as usize);
@@ -140,13 +144,14 @@ impl Order {
             let Some(bytes) = is_small(at) else { continue };
             counts[at] = true;
             // What is neither near nor can wait is left behind.
+            // Collectives cannot wait, so they come in the order of the text and `members[0]` is the first.
             let may_join = |one: &Open| at < one.needed || at - one.members[0] <= NEAR;
             for done in open.extract_if(.., |one| !may_join(one)) {
                 closed.push(done.members);
             }
             let fits = |one: &Open| {
                 (at < one.needed || one.level == levels[at])
-                    && together_fit(module, self.ops[one.members[0]], self.ops[at])
+                    && can_be_one(module, self.ops[one.members[0]], self.ops[at])
             };
             let found = open.iter().position(fits);
             if let Some(one) = found.map(|i| &mut open[i])
@@ -162,6 +167,7 @@ impl Order {
                 levels[at] = one.level;
                 continue;
             }
+            // Full: what comes later may still fit into a group of its own, in the place of this one.
             if let Some(i) = found {
                 closed.push(open.swap_remove(i).members);
             }
@@ -200,7 +206,8 @@ impl Order {
         emission.combined
     }
 
-    /// Appends what is on the stack, last first, each after all that it has to come after.
+    /// Appends what is on the stack, last first, each after all that it has to come after: a depth-first topological sort, with
+    /// a stack of its own since chains of operations are as long as programs. Members of a group are one node.
     fn bring(&self, mut stack: Vec<(usize, bool)>, emission: &mut Emission<'_, '_>) {
         while let Some((at, ready)) = stack.pop() {
             if emission.done[at] {
@@ -213,7 +220,7 @@ impl Order {
                 let ops: SmallVec<[OpId; 4]> = members.iter().map(|&member| self.ops[member]).collect();
                 match ops.as_slice() {
                     [op] => emission.builder.insert(*op),
-                    all => emission.combined.push(together(&mut emission.builder, all)),
+                    all => emission.combined.push(combine_members(&mut emission.builder, all)),
                 }
                 continue;
             }
@@ -278,7 +285,7 @@ fn can_combine(module: &Module, op: OpId) -> Option<u64> {
     u64::try_from(bytes).ok()
 }
 
-fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
+fn can_be_one(module: &Module, a: OpId, b: OpId) -> bool {
     let (one, other) = (&module.ops[a], &module.ops[b]);
     let dtype = |op: &shardc_ir::Op| module.tensor(op.operands[0]).map(|t| t.dtype);
     let reduction = |op: &shardc_ir::Op| op.regions.first().and_then(|&r| reduction_of(module, r, 1));
@@ -291,8 +298,8 @@ fn together_fit(module: &Module, a: OpId, b: OpId) -> bool {
         && one.attrs == other.attrs
 }
 
-/// Appends one collective in place of `members`, whose results it defines.
-fn together(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
+/// Appends one collective in place of `members`, and defines their results by it.
+fn combine_members(b: &mut Builder<'_>, members: &[OpId]) -> Combined {
     let first = members[0];
     let op = if goes_flat(b.module, first) {
         end_to_end(b, members)
@@ -313,7 +320,7 @@ fn goes_flat(module: &Module, op: OpId) -> bool {
     }
 }
 
-/// One collective with the operands and results of all.
+/// Gives the first member the operands and results of all.
 fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     for &op in &members[1..] {
         let operand = b.module.ops[op].operands[0];
@@ -325,13 +332,14 @@ fn side_by_side(b: &mut Builder<'_>, first: OpId, members: &[OpId]) {
     b.insert(first);
 }
 
-/// One collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
+/// Emits one collective over the operands made flat; with a row for each device of a group, of what goes in where devices keep
 /// parts, of what comes out where they gather them. Returns the collective.
 fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     let module = &*builder.module;
     let first = members[0];
     let kind = module.ops[first].kind.clone();
     let group = kind.collective().and_then(|spec| spec.groups.first()).map_or(1, |g| g.len() as i64);
+    // A device's part must stay in one piece when operands are put end to end: row `d` is what device `d` keeps or gave.
     let (kind, rows_in, rows_out) = match kind {
         OpKind::ReduceScatter { spec, .. } => (OpKind::ReduceScatter { dim: 0, spec }, group, 1),
         OpKind::AllGather { spec, .. } => (OpKind::AllGather { dim: 0, spec }, 1, group),
@@ -377,7 +385,7 @@ fn end_to_end(builder: &mut Builder<'_>, members: &[OpId]) -> OpId {
     collective
 }
 
-/// The dimension that a collective cuts or puts together.
+/// Returns the dimension that a collective splits or concatenates.
 fn changed_dim(kind: &OpKind) -> usize {
     match kind {
         OpKind::ReduceScatter { dim, .. } | OpKind::AllGather { dim, .. } => *dim as usize,
@@ -403,7 +411,7 @@ impl Made<'_, '_> {
         module.ops[op].results[0]
     }
 
-    /// `value` as `rows` rows, one for each part of dimension `dim`.
+    /// Returns `value` as `rows` rows, one for each part of dimension `dim`.
     fn rows(&mut self, value: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
         let mut shape = self.builder.module.shape(value).to_vec();
         let elements: i64 = shape.iter().product();
@@ -420,7 +428,7 @@ impl Made<'_, '_> {
         self.reshape(value, &[rows, elements / rows], dtype)
     }
 
-    /// Rows in the shape of `like`, of whose dimension `dim` each is a part.
+    /// Returns rows in the shape of `like`, of whose dimension `dim` each is a part: the inverse of [`Made::rows`].
     fn unrows(&mut self, value: ValueId, like: ValueId, dim: usize, rows: i64, dtype: DType) -> ValueId {
         let whole = self.builder.module.shape(like).to_vec();
         let mut value = value;

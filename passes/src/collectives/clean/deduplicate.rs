@@ -1,4 +1,4 @@
-//! Equal collectives become one.
+//! Common subexpression elimination for collectives and what leads to them.
 //!
 //! Two operations are equal if they do the same to the same values. Collectives are looked for in the region and in those
 //! around it; what leads to them (slices, coordinates, padding) in the region alone, since a loop is better off with a
@@ -31,7 +31,8 @@ pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions)
 struct Merger<'m> {
     rw: Rewriter<'m>,
     keep_bytes: u64,
-    /// What stands in this region and in those around it, by [`key`].
+    /// The operations of this region and of those around it, by [`key`]. By a hash and not by the operation, whose operands
+    /// would have to be copied: equality is looked at where hashes agree.
     seen: FxHashMap<u64, SmallVec<[(OpId, RegionId); 1]>>,
     /// The keys in the order in which they were seen.
     order: Vec<u64>,
@@ -61,6 +62,7 @@ impl Merger<'_> {
                 }
             }
         }
+        // A scoped table, as in elimination over a dominator tree: a region does not dominate what comes after it.
         for key in self.order.drain(outside..).rev() {
             if let Some(same) = self.seen.get_mut(&key) {
                 same.pop();
@@ -68,7 +70,7 @@ impl Merger<'_> {
         }
     }
 
-    /// An earlier operation that does the same.
+    /// Returns an earlier operation that does the same.
     fn find(&self, key: u64, op: OpId, region: RegionId) -> Option<OpId> {
         let module = &*self.rw.module;
         let is_collective = module.ops[op].kind.collective().is_some();
@@ -86,7 +88,7 @@ impl Merger<'_> {
     }
 }
 
-/// A number that equal operations share; `None` for what is not merged.
+/// Hashes what equal operations share; `None` for what is not merged.
 fn key(module: &Module, op: OpId) -> Option<u64> {
     /// Larger constants are not compared.
     const SMALL: usize = 64;

@@ -1,4 +1,4 @@
-//! Sums that a loop only adds up are completed once, after it.
+//! Defers the completion of sums that a loop only adds up until after the loop.
 //!
 //! A loop over layers or micro-batches adds a gradient, summed over devices, to a carried value each time round. The
 //! devices may as well each add up their own addends, and complete the sum at the end: one collective instead of one each
@@ -15,7 +15,7 @@ use crate::analysis::regions::has_program_regions;
 use crate::analysis::trip_count;
 use crate::transforms::merge_reductions::pending_source;
 
-/// Does so under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
+/// Defers sums under a function body of a planned module; each loop may keep `keep_bytes` more for it. Returns the number of
 /// sums. The reshards that are no longer needed stay, unused.
 pub(crate) fn defer_sums(module: &mut Module, body: RegionId, keep_bytes: u64) -> usize {
     if keep_bytes == 0 {
@@ -43,7 +43,7 @@ impl Readers {
         self.last[value] = op.into();
     }
 
-    /// The operation that alone reads a value, once.
+    /// Returns the operation that alone reads a value, once.
     fn only(&self, value: ValueId) -> Option<OpId> {
         self.last[value].expand().filter(|_| self.count[value] == 1)
     }
@@ -82,7 +82,7 @@ struct Accumulator {
     wanted: ShardingId,
 }
 
-/// Carried value `i` of a loop, if it is one.
+/// Returns carried value `i` of a loop, if it is an accumulator.
 fn accumulator(
     module: &Module,
     op: OpId,
@@ -94,6 +94,7 @@ fn accumulator(
     let (&in_cond, &arg) = (module.regions[cond].args.get(i)?, module.regions[body].args.get(i)?);
     let wanted = module.shardings.of(arg)?;
     identity(ReductionKind::Add, module.tensor(arg)?.dtype)?;
+    // A condition on the sum would see an addend of it.
     if readers.count[in_cond] != 0 {
         return None;
     }
@@ -103,6 +104,7 @@ fn accumulator(
     let mut pending = None;
     let mut value = arg;
     loop {
+        // Anybody else who reads a value on the way would see an addend in place of the sum.
         let reader = readers.only(value)?;
         if reader == end {
             break;
@@ -115,6 +117,7 @@ fn accumulator(
         let completed = [a, b][side];
         readers.only(completed)?;
         let (source, sharding) = pending_source(module, completed)?;
+        // All addends must be pending along one list of axes, since one reshard completes them.
         if !same(module.shardings.of(completed)?, wanted) || !same(*pending.get_or_insert(sharding), sharding)
         {
             return None;
@@ -145,6 +148,7 @@ fn rewrite(rw: &mut Rewriter<'_>, op: OpId, i: usize, sum: &Accumulator, readers
     let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
     let ty = module.values[result].ty;
     let zero = module.tensor(result).and_then(|t| identity(ReductionKind::Add, t.dtype)).unwrap_or_default();
+    // The value that goes in is whole: as an addend it would count once for each device, so it is added after the loop.
     let zeros = rw.op1(OpKind::Constant(Dense::splat(&zero)), &[], ty);
     let module = &mut *rw.module;
     module.shardings.set(zeros, Some(pending));

@@ -1,4 +1,4 @@
-//! Collectives of a loop that do the same each time round leave it.
+//! Loop-invariant code motion for collectives.
 //!
 //! What is invariant: a value from outside of the loop, a carried value that the body returns as it got it, and what is
 //! computed from such values alone. A collective of invariant values moves before the loop; what leads to it is copied.
@@ -60,7 +60,7 @@ fn out_of_loop(rw: &mut Rewriter<'_>, op: OpId, mut budget: u64) -> usize {
     chosen.len()
 }
 
-/// Carried values that the body returns as it got them, as what they are outside.
+/// Maps carried values that the body returns as it got them to what they are outside.
 fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     let mut map = ValueMap::new();
     let Some(end) = module.terminator(body) else { return map };
@@ -73,7 +73,7 @@ fn carried_unchanged(module: &Module, op: OpId, body: RegionId) -> ValueMap {
     map
 }
 
-/// The collectives of invariant values, in order, as far as the loop may keep what they make.
+/// Returns the collectives of invariant values, in order, as far as the loop may keep what they make.
 fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<OpId> {
     let unchanged = carried_unchanged(module, op, body);
     // What differs from one time round to the next.
@@ -95,6 +95,7 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
                 None => moves = false,
             }
         }
+        // A collective beyond the budget stays, and with it all that is computed from it.
         if !moves {
             varying.extend(&data.results);
         }
@@ -102,7 +103,8 @@ fn choose(module: &Module, op: OpId, body: RegionId, budget: &mut u64) -> Vec<Op
     chosen
 }
 
-/// Copies the operations of the body that lead to `op`, and are not moved themselves, in front of the loop.
+/// Copies the operations of the body that lead to `op`, and are not moved themselves, in front of the loop. The originals
+/// stay, since others in the body may read them; dead ones are swept later.
 fn bring_along(
     rw: &mut Rewriter<'_>,
     op: OpId,

@@ -105,7 +105,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     report.merged = deduplicate::merge(module, body, options);
     report.hoisted = hoist::hoist(module, body, options);
     if report.hoisted > 0 {
-        // Loops may have had the same ones.
+        // Several loops may have had equal ones.
         report.merged += deduplicate::merge(module, body, options);
     }
     if let Some(memory) = options.memory_bytes {

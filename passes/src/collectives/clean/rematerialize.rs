@@ -1,4 +1,4 @@
-//! All-gathers are done again rather than kept, where memory is short.
+//! Rematerializes all-gathers, rather than keep their results, where memory is short.
 //!
 //! A parameter that is split, and that the forward and the backward pass need whole, would be kept whole in between.
 //! Where that takes more memory than a device has, it is gathered a second time when the backward pass comes to it:
@@ -55,16 +55,16 @@ struct Kept {
     waits_for: usize,
 }
 
-/// The all-gathers of a region that are read before operation number `peak` and after it, but not by it.
+/// Returns the all-gathers of a region that are read before operation number `peak` and after it, but not by it.
 fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
     /// What a region says of a [`Kept`].
     #[derive(Default)]
-    struct Found {
+    struct GatherReads {
         forms: Vec<OpId>,
         readers: Vec<usize>,
     }
     let ops = &module.regions[region].ops;
-    let mut found: Vec<(OpId, Found)> = Vec::new();
+    let mut found: Vec<(OpId, GatherReads)> = Vec::new();
     let mut of: FxHashMap<ValueId, usize> = FxHashMap::default();
     let mut new: FxHashSet<ValueId> = FxHashSet::default();
     for (number, &op) in ops.iter().enumerate() {
@@ -72,7 +72,7 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
         match (&data.kind, data.operands.as_slice(), data.results.as_slice()) {
             (OpKind::AllGather { .. }, [_], &[result]) if number < peak => {
                 of.insert(result, found.len());
-                found.push((op, Found::default()));
+                found.push((op, GatherReads::default()));
                 continue;
             }
             (kind, [operand], &[result]) if is_form(kind) => {
@@ -91,11 +91,12 @@ fn kept_over(module: &Module, region: RegionId, peak: usize) -> Vec<Kept> {
                 found[gather].1.readers.push(number);
             }
         }
+        // A constant exists before the peak as well, so that waiting for one would tie the gather to nothing.
         if number > peak && !matches!(data.kind, OpKind::Constant(_) | OpKind::Iota { .. }) {
             new.extend(&data.results);
         }
     }
-    let kept = found.into_iter().filter_map(|(gather, Found { forms, readers })| {
+    let kept = found.into_iter().filter_map(|(gather, GatherReads { forms, readers })| {
         let late = readers.partition_point(|&number| number < peak);
         if late == 0 || late == readers.len() || readers[late] == peak {
             return None;
@@ -115,7 +116,7 @@ fn is_form(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Reshape | OpKind::Transpose { .. } | OpKind::Convert | OpKind::Slice(_))
 }
 
-/// What an operation reads, and what is in its regions.
+/// Returns what an operation and those in its regions read.
 fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     let data = &module.ops[op];
     let nested = data.regions.iter().flat_map(|&region| module.walk(region));
@@ -123,7 +124,7 @@ fn reads(module: &Module, op: OpId) -> Vec<ValueId> {
     data.operands.iter().copied().chain(inner).collect()
 }
 
-/// Does the all-gathers again where they are next needed.
+/// Repeats the all-gathers where they are next needed.
 fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &mut i64) {
     let mut insertions = Insertions::default();
     for kept in chosen {
@@ -159,7 +160,7 @@ fn gather_again(module: &mut Module, body: RegionId, chosen: &[Kept], channel: &
     insertions.apply(module, body, &ValueMap::new(), |_| false);
 }
 
-/// The barrier behind the value that the first late reader gets besides, and `part` as it comes out of it.
+/// Adds the barrier behind the value that the first late reader gets besides. Returns it, and `part` as it comes out of it.
 fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     let reader = kept.late[0];
     let other = module.ops[reader].operands[kept.waits_for];
@@ -173,7 +174,7 @@ fn behind(module: &mut Module, kept: &Kept, part: ValueId) -> (OpId, ValueId) {
     (barrier, part_then)
 }
 
-/// A channel that no collective has.
+/// Returns a channel that no collective has.
 fn next_channel(module: &Module, body: RegionId) -> i64 {
     let channels = module.walk(body).into_iter().filter_map(|op| {
         let spec = module.ops[op].kind.collective()?;

@@ -123,7 +123,7 @@ impl Norm<'_, '_> {
         Some(self.rw.binary(BinaryOp::Divide, value, count))
     }
 
-    /// The same number for all elements of a feature.
+    /// Broadcasts one number per feature to all elements of the feature.
     fn spread(&mut self, value: ValueId) -> Option<ValueId> {
         self.rw.spread(value, smallvec![self.feature], &self.shape)
     }

@@ -149,7 +149,7 @@ impl Devices {
     /// The order of `reshape` transposed by `perm`, in the shortest form that says it.
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
-        // As XLA canonicalizes it: dimensions of size one are dropped, and dimensions that stay neighbours are merged.
+        // XLA's canonical form: dimensions of size one are dropped, and dimensions that stay neighbours are merged.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
         let mut runs: Vec<(usize, i64)> = Vec::new();

@@ -205,7 +205,7 @@ fn blocks(mesh: &Mesh, sharding: &TensorSharding) -> Vec<(Vec<i64>, i64)> {
     out
 }
 
-/// The same out of a tile assignment.
+/// Returns the blocks that a tile assignment gives each device.
 fn blocks_of_tiles(tiling: &Tiling) -> Vec<Vec<i64>> {
     let devices = tiling.devices.list();
     let mut out = vec![Vec::new(); devices.len()];

@@ -32,7 +32,7 @@ impl Localizer<'_> {
         constant
     }
 
-    /// The device's position in mesh order.
+    /// Returns the device's position in mesh order.
     fn position(&mut self) -> ValueId {
         if let Some(position) = self.coords.position {
             return position;
@@ -47,6 +47,7 @@ impl Localizer<'_> {
         let mut position = self.emit(OpKind::Convert, &[id], i32);
         let ids = self.mesh.device_ids.clone();
         if let Some(ids) = ids.filter(|ids| ids.iter().enumerate().any(|(i, &id)| i as i64 != id)) {
+            // The inverse of the list: it has the device at each position, and the device knows its number.
             let mut table = vec![0i32; ids.len()];
             for (position, &id) in ids.iter().enumerate() {
                 if let Some(entry) = usize::try_from(id).ok().and_then(|id| table.get_mut(id)) {
@@ -59,7 +60,7 @@ impl Localizer<'_> {
         position
     }
 
-    /// Entry `index` of a table.
+    /// Emits the look-up of entry `index` of a table.
     fn lookup(&mut self, table: &[i32], index: ValueId) -> ValueId {
         let bytes = table.iter().flat_map(|p| p.to_le_bytes()).collect();
         let ty = self.tensor_type(&[table.len() as i64], DType::I32);
@@ -71,7 +72,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Reshape, &[entry], scalar)
     }
 
-    /// The entry of a table that is the device's by its index over `axes`.
+    /// Returns the entry of a table that is the device's by its index over `axes`.
     pub(crate) fn entry(&mut self, axes: &[AxisRef], table: &[i32]) -> ValueId {
         let key = (axes.to_vec(), table.to_vec());
         if let Some(&known) = self.coords.entries.get(&key) {
@@ -83,14 +84,14 @@ impl Localizer<'_> {
         entry
     }
 
-    /// `start + index * step` for the device's index over `axes`.
+    /// Returns `start + index * step` for the device's index over `axes`.
     pub(crate) fn progression(&mut self, axes: &[AxisRef], start: i64, step: i64) -> ValueId {
         let index = self.linear_coordinate(axes);
         let moved = if step == 1 { index } else { self.scalar(BinaryOp::Multiply, index, step) };
         if start == 0 { moved } else { self.scalar(BinaryOp::Add, moved, start) }
     }
 
-    /// The device's index over `axes`, major to minor.
+    /// Returns the device's index over `axes`, major to minor.
     pub(crate) fn linear_coordinate(&mut self, axes: &[AxisRef]) -> ValueId {
         if let Some(&known) = self.coords.linear.get(axes) {
             return known;

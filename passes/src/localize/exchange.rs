@@ -59,7 +59,8 @@ impl Localizer<'_> {
         })
     }
 
-    /// The bytes of what one index of dimension `dim` stands for in a device's block.
+    /// Returns the bytes of what one index of dimension `dim` stands for in a device's block, as planning computes them, so that
+    /// both choose one exchange.
     fn row_bytes(&self, sources: &[ValueId], dim: usize) -> f64 {
         let Some(ty) = sources.first().and_then(|&v| self.rw.module.tensor(v)) else { return 0.0 };
         let others = ty.shape.iter().enumerate().filter(|&(d, _)| d != dim).map(|(_, &n)| n as f64);
@@ -97,6 +98,7 @@ impl Localizer<'_> {
                 window = Some(moved);
                 continue;
             };
+            // One pass over the window for each piece, where it moves by a distance of its own on each device.
             let mask = self.within(&piece.takes, &template, line);
             let ty = self.tensor_type(&template, dtype);
             window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
@@ -104,7 +106,7 @@ impl Localizer<'_> {
         window.unwrap_or(sources[0])
     }
 
-    /// Slabs that have their own places in each window.
+    /// Puts slabs together that lie side by side in each window: a concatenation, and one mask for what is out of bounds.
     #[allow(clippy::too_many_arguments)]
     fn join(
         &mut self,

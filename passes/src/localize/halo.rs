@@ -14,7 +14,7 @@ use super::exchange::Line;
 use crate::windows::{Along, Fill, is_windowed, scattered_from, transfers};
 
 impl Localizer<'_> {
-    /// Brings operands of `op` that are needed in windows together; returns whether that was all that `op` does.
+    /// Replaces operands of `op` that are needed in windows by their windows. Returns whether that was all that `op` does.
     pub(crate) fn halo(&mut self, op: OpId) -> bool {
         let kind = self.rw.module.ops[op].kind.clone();
         let &[result, ..] = self.rw.module.ops[op].results.as_slice() else { return false };
@@ -76,7 +76,7 @@ impl Localizer<'_> {
         false
     }
 
-    /// What `op` needs windows along, and the axes that split it.
+    /// Returns what `op` needs windows along, and the axes that split it.
     fn lines(
         &self,
         kind: &OpKind,
@@ -102,7 +102,7 @@ impl Localizer<'_> {
         lines
     }
 
-    /// A `select_and_scatter` on windows, and of what it makes the device's block.
+    /// Does a `select_and_scatter` on windows, and cuts the device's block out of its result.
     fn keep_own(&mut self, op: OpId, shapes: &[&[i64]], lines: &[(Along, Vec<AxisRef>)]) {
         let kind = self.rw.module.ops[op].kind.clone();
         let (old, fresh) = self.detach_result(op, 0);
@@ -127,7 +127,7 @@ impl Localizer<'_> {
         true
     }
 
-    /// The operation as it is on windows.
+    /// Changes the attributes of the operation to those on windows: offsets, padding and dilation are in the windows.
     fn on_windows(&mut self, op: OpId, lines: &[(Along, Vec<AxisRef>)]) {
         let result = self.rw.module.ops[op].results.first().copied();
         let made = result.map(|r| self.rw.module.shape(r).to_vec()).unwrap_or_default();
@@ -198,7 +198,7 @@ impl Localizer<'_> {
         }
     }
 
-    /// There are windows that reach too far.
+    /// Fails because windows reach too far (SH0412).
     pub(super) fn too_far(&mut self) {
         let data = &self.rw.module.ops[self.at];
         let message = format!("{} would need the blocks of too many devices", data.kind.name());

@@ -154,7 +154,7 @@ impl Localizer<'_> {
         self.rw.module.ops[op].operands[1] = inside;
     }
 
-    /// Indices relative to the device's blocks.
+    /// Returns indices relative to the device's blocks.
     fn relative(
         &mut self,
         indices: ValueId,
@@ -212,6 +212,8 @@ impl Localizer<'_> {
         let vector_dim = spec.index_vector_dim as usize;
         let count = spec.start_index_map.len();
         let (_, most) = extremes(dtype);
+        // Clamped while still global, as the operation does: an index out of bounds means the first or last element, and must
+        // not become one of this device's block.
         let (clamped, low) = self.clamp_components(indices, &spec, &split, dtype, |c| c.size - 1);
         let relative = self.relative(clamped, dtype, &split, count, vector_dim);
         self.rw.module.ops[op].operands[1] = relative;
@@ -233,6 +235,8 @@ impl Localizer<'_> {
         self.rw.keep();
         let Some(result) = self.rw.module.tensor(fresh).cloned() else { return };
         let Some(zero) = self.identity_scalar(ReductionKind::Add, result.dtype) else { return };
+        // Every device gathers something, inside of its block or not. What is not its own becomes zero, and the sum over
+        // the devices, which planning asked for, is the element.
         let zeros = self.broadcast_scalar(zero, &result.shape, result.dtype);
         let batch_dims: DimList =
             (0..result.shape.len() as u32).filter(|d| !spec.offset_dims.contains(d)).collect();

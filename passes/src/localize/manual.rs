@@ -8,14 +8,15 @@ use super::Localizer;
 use crate::manual::{device_groups, takes_global_ids};
 
 impl Localizer<'_> {
-    /// A collective of the program: its groups name devices, in the way of the mode. One of several values becomes
-    /// one for each, since back ends ask of such values that they be of one shape, or refuse them.
+    /// Localizes a collective of the program: its groups name devices, in the way of the mode. One of several values becomes one
+    /// for each, since back ends ask of such values that they be of one shape, or refuse them.
     pub(super) fn collective_of_program(&mut self, op: OpId) {
         let mut groups = match device_groups(self.rw.module, op, &self.mesh, &self.scope) {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
         let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
+        // `replica_groups` is a matrix; StableHLO fills short rows with -1.
         groups.iter_mut().for_each(|group| group.resize(longest, -1));
         let by_global_ids = takes_global_ids(&self.rw.module.ops[op].kind);
         for i in 1..self.rw.module.ops[op].operands.len() {
@@ -45,8 +46,8 @@ impl Localizer<'_> {
         }
     }
 
-    /// Partitions of the program are devices, which are replicas in that mode. Those that differ along free axes are one to
-    /// the program: it is told the number of the first of them.
+    /// Localizes `partition_id`. Partitions of the program are devices, which are replicas in that mode. Those that differ along
+    /// free axes are one to the program: it is told the number of the first of them.
     pub(super) fn partition_id(&mut self, op: OpId) {
         if self.scope.is_full(&self.mesh) {
             if self.mode == SpmdMode::Replica {
@@ -69,7 +70,7 @@ impl Localizer<'_> {
         self.replace(value);
     }
 
-    /// The program has one replica.
+    /// Localizes `replica_id`: the program has one replica.
     pub(super) fn replica_id(&mut self) {
         let zero = self.splat(&[0; 4], &[], DType::UI32);
         self.replace(zero);

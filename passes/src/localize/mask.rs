@@ -15,7 +15,7 @@ use super::Localizer;
 use crate::analysis::reducer::{collective_reduction, identity, is_idempotent, is_identity};
 
 impl Localizer<'_> {
-    /// `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
+    /// Returns `value` with `fill` (a scalar) where its index along `dim` is beyond the global size.
     pub(crate) fn mask_tail(&mut self, value: ValueId, dim: usize, fill: ValueId) -> ValueId {
         let Some(size) = self.global(value).map(|t| t.shape[dim]) else { return value };
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
@@ -29,7 +29,7 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[inside, value, fill], value_ty)
     }
 
-    /// The identity of `kind` as a scalar.
+    /// Emits the identity of `kind` as a scalar; fails (SH0410) where there is none.
     pub(crate) fn identity_scalar(&mut self, kind: ReductionKind, dtype: DType) -> Option<ValueId> {
         match identity(kind, dtype) {
             Some(bytes) => Some(self.splat(&bytes, &[], dtype)),
@@ -112,7 +112,7 @@ impl Localizer<'_> {
         self.rw.module.ops[op].operands[1] = first;
     }
 
-    /// `value` on the first device along `axes`, and the identity on the others.
+    /// Returns `value` on the first device along `axes`, and the identity on the others.
     pub(crate) fn on_first(&mut self, value: ValueId, axes: &[AxisRef], kind: ReductionKind) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         let Some(identity) = self.identity_scalar(kind, ty.dtype) else { return value };
@@ -133,7 +133,7 @@ impl Localizer<'_> {
         masked
     }
 
-    /// `new` is placed on the mesh as `old` is.
+    /// Notes that `new` is sharded as `old` is, and has its global type.
     pub(crate) fn same_tensor(&mut self, new: ValueId, old: ValueId) {
         let global = self.global[shardc_ir::EntityRef::index(old)];
         let index = shardc_ir::EntityRef::index(new);
@@ -145,13 +145,14 @@ impl Localizer<'_> {
         self.rw.module.shardings.set(new, sharding);
     }
 
-    /// Both sides: padding may hold infinities, and zero times infinity is not zero.
+    /// Masks the contracted dimensions of both operands of a product: padding may hold infinities, and zero times infinity is not
+    /// zero, so that masking one side is not enough.
     pub(crate) fn mask_contraction(&mut self, op: OpId) {
         let contracted: [Vec<u32>; 2] = match &self.rw.module.ops[op].kind {
             OpKind::DotGeneral(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
             OpKind::RaggedDot(spec) => [spec.lhs_contract.to_vec(), spec.rhs_contract.to_vec()],
-            // Of spatial dimensions only those that one window covers are contracted in parts; of features in groups, none
-            // that do not come out even.
+            // Only spatial dimensions that one window covers are contracted in parts, and no features in groups that do not come
+            // out even.
             OpKind::Convolution(spec) => {
                 let result = self.rw.module.ops[op].results[0];
                 let covered = |dims: &[u32], feature: u32| -> Vec<u32> {

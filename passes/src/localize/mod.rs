@@ -54,6 +54,8 @@ pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
 /// padding makes a tensor too large (`SH0414`).
 pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
+    // All types at once and before any operation is rewritten: operations need the global sizes of their operands, whose
+    // values are local by then.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
     for region in program_regions(module, body) {
@@ -245,6 +247,7 @@ pub(crate) struct Localizer<'m> {
 impl Localizer<'_> {
     fn region(&mut self, region: RegionId) {
         self.rw.enter(region);
+        // Each region computes its own coordinates: a loop is better off with that than with one more value from outside.
         let around = std::mem::take(&mut self.coords);
         while let Some(op) = self.rw.next_op() {
             self.at = op;
@@ -270,7 +273,7 @@ impl Localizer<'_> {
         self.error.get_or_insert_with(|| Box::new(error));
     }
 
-    /// The global tensor type of a value of the planned program.
+    /// Returns the type that a value of the planned program had before localizing; `None` for values made since.
     fn global(&self, value: ValueId) -> Option<&TensorType> {
         self.rw.module.types.stored(*self.global.get(value.index())?)
     }
@@ -300,7 +303,7 @@ impl Localizer<'_> {
         self.rw.module.types.tensor(shape, dtype)
     }
 
-    /// A constant of equal elements.
+    /// Emits a constant of equal elements.
     fn splat(&mut self, bytes: &[u8], shape: &[i64], dtype: DType) -> ValueId {
         let ty = self.tensor_type(shape, dtype);
         self.emit(OpKind::Constant(Dense::splat(bytes)), &[], ty)

@@ -1,4 +1,5 @@
-//! What makes parts equal (padding before a collective, blocks put together) may be larger than the tensor that it serves.
+//! Checks the sizes of local tensors: what makes parts equal (padding before a collective, blocks put together) may be larger
+//! than the tensor that it serves.
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{Diagnostic, Module, RegionId, Type, limits};

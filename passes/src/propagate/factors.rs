@@ -71,7 +71,7 @@ impl Context<'_> {
 
     fn aggressive(&self, projection: &mut Projection) -> SmallVec<[bool; 8]> {
         let mut changed: SmallVec<[bool; 8]> = SmallVec::from_elem(false, projection.tensors.len());
-        // Of all factors at once, since the order in which they are tried compares them.
+        // All factors at once, since the order in which they are tried compares them.
         let wanted: SmallVec<[Axes; 6]> =
             (0..self.factors.len()).map(|f| compatible_axes(projection, f, (self.direction)(f))).collect();
         if wanted.iter().all(|axes| axes.is_empty()) {

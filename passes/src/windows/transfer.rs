@@ -133,7 +133,7 @@ fn along_result(
             let (start, stride) = (spec.start[dim], spec.stride[dim]);
             let held = Held::blocks(*input.get(dim)?, k, 0);
             let window = blocks.windows(1, 0, 1);
-            // As though the elements that count were all there are: only those are sent.
+            // From here on the elements that count are all there are: only those are sent.
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
             transfer.thin_out(start, stride, made);
             Some(smallvec![transfer])

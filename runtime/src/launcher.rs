@@ -255,7 +255,7 @@ mod tests {
         let launcher = Launcher::default();
         let hangs = |reports: &Reports| {
             finish(reports, 2, Ok(()));
-            // As where the plugin does not return from the call.
+            // Stands for a plugin that does not return from the call.
             std::thread::sleep(Duration::from_secs(3600));
         };
         let error = launcher.run(&patience(Some(GRACE)), || false, hangs).unwrap_err();

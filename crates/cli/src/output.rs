@@ -173,7 +173,7 @@ fn beside(target: &Path) -> io::Result<Option<Scratch<NamedTempFile>>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file: the process's mask takes away what it wants.
+        // The mode of any new file: the process's mask takes away what it wants.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     match Scratch::new(|| builder.tempfile_in(folder)) {

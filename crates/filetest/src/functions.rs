@@ -47,7 +47,7 @@ pub fn run(text: &str, test: &FileTest, scratch: &Path, path: &OsStr) -> Result<
     let mut whole: BTreeMap<usize, Result<(), String>> = BTreeMap::new();
     let checker = Checker { scratch, path };
     for run in test.runs.iter().map(|run| parse(run)) {
-        // As it is meant to be run; only where that fails is there more to find out.
+        // First the way it is meant to be run; only where that fails is there more to find out.
         let passed = checker.whole(text, &run)?;
         let programs: Vec<&str> = if run.split { text.split(MARK).collect() } else { vec![text] };
         let mut before = 0;

@@ -83,7 +83,7 @@ pub fn skipped(need: Need, reason: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for a test that has no error to return.
+/// Says that a test skips, for one that has no error to return.
 ///
 /// # Panics
 /// What is missing must be there.

@@ -194,7 +194,7 @@ fn promotes(from: DType, to: DType) -> bool {
         C::Bool | C::Signed | C::Unsigned => C::Signed,
         other => other,
     };
-    // As in StableHLO's verifier `i1` is an integer type, and floats may lose precision.
+    // Like in StableHLO's verifier, `i1` is an integer type, and floats may lose precision.
     family(from.class()) == family(to.class()) && (from.is_float() || from.bits() <= to.bits())
 }
 

@@ -334,7 +334,7 @@ mod tests {
         project: "pkg",
         version: "1",
         file: "pkg-1.whl",
-        // Of no file that the tests serve.
+        // The digest of no file that the tests serve.
         sha256: "0000000000000000000000000000000000000000000000000000000000000000",
         member: "x.so",
     };

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             !again
         });
         if let Some(expect) = args.verify_diagnostics {
-            // As MLIR does, what is as expected is printed too; a program that is refused leaves a gap.
+            // What is as expected is printed too, as MLIR does; a program that is refused leaves a gap.
             texts.push(match done {
                 Ok(module) => shardc_stablehlo::print(&module, &options),
                 Err(Error::Diagnostics(errors)) => {

@@ -266,7 +266,7 @@ fn pieces(text: &str, line: usize) -> Result<Vec<Piece>, String> {
             out.push(substitution(block, line)?);
             rest = after.get(2..).unwrap_or_default();
         } else {
-            // Of three brackets the first is text.
+            // The first of three brackets is text.
             let next =
                 |mark| rest.char_indices().skip(1).map(|(at, _)| at).find(|&at| starts(rest, at, mark));
             let end = next("{{").into_iter().chain(next("[[")).min().unwrap_or(rest.len());

@@ -185,7 +185,7 @@ fn every_form_of_import_is_read() {
             "lib.rs -> a (src/lib.rs:4)",
         ]
     );
-    // Of what the root itself has, only its own code uses rooms: what it passes on does not.
+    // Only the root's own code uses rooms: what it passes on does not.
     assert_eq!(components(&source.edges()), [["a", "b", "c", "d", "e", "lib.rs"]]);
 }
 

@@ -24,7 +24,7 @@ const TOOL: &str = "tools/check_partition.py";
 /// Has the tool run many times in one process.
 const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
-/// As many devices as any program of the corpus asks for.
+/// Enough devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";
 
 /// A Python and what it runs.

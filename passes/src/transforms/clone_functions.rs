@@ -1,4 +1,4 @@
-//! Copies of functions, one for each call.
+//! Clones functions, one for each call.
 
 use shardc_ir::{Attr, Func, FuncId, Module, OpId, OpKind, ValueMap, clone_region};
 
@@ -14,31 +14,32 @@ pub fn give_own_callee(module: &mut Module, call: OpId, names: &mut FreshNames) 
 
 /// Copies a function and those that it calls, these first, under new names, to the end of the module.
 fn clone_func(module: &mut Module, func: FuncId, names: &mut FreshNames) -> FuncId {
-    // A call that is still to be looked at, or one whose callee was copied by then.
-    enum Step {
+    // A post-order without recursion: a call that is still to be looked at, or one whose callee was copied by then. Names
+    // are made callees first.
+    enum CloneStep {
         Call(OpId),
         Named(Option<OpId>, Box<Func>),
     }
     let mut last = func;
-    let copy_of = |module: &mut Module, func: FuncId, caller: Option<OpId>, stack: &mut Vec<Step>| {
+    let copy_of = |module: &mut Module, func: FuncId, caller: Option<OpId>, stack: &mut Vec<CloneStep>| {
         let mut copy = module.funcs[func].clone();
         let original = original_name(&copy).into();
         copy.attrs.set(ORIGINAL_FUNC_NAME, Attr::Str(original));
         copy.body = copy.body.map(|body| clone_region(module, body, &mut ValueMap::new()));
         let calls = copy.body.map_or_else(Vec::new, |body| module.walk(body));
-        stack.push(Step::Named(caller, Box::new(copy)));
-        stack.extend(calls.into_iter().rev().map(Step::Call));
+        stack.push(CloneStep::Named(caller, Box::new(copy)));
+        stack.extend(calls.into_iter().rev().map(CloneStep::Call));
     };
     let mut stack = Vec::new();
     copy_of(module, func, None, &mut stack);
     while let Some(step) = stack.pop() {
         match step {
-            Step::Call(op) => {
+            CloneStep::Call(op) => {
                 if let Some(callee) = callee_of(module, op) {
                     copy_of(module, callee, Some(op), &mut stack);
                 }
             }
-            Step::Named(caller, mut func) => {
+            CloneStep::Named(caller, mut func) => {
                 func.name = names.make(module, &func.name).into();
                 if let Some(caller) = caller {
                     module.ops[caller].kind = OpKind::Call { callee: func.name.clone() };

@@ -1,4 +1,4 @@
-//! Operations that compute the same become one.
+//! Common subexpression elimination, by a key of the caller's.
 
 use std::hash::Hash;
 

@@ -1,4 +1,4 @@
-//! Removes operations whose results nobody uses.
+//! Dead code elimination: removes operations whose results nobody uses.
 
 use shardc_ir::{Module, Op, OpId, RegionId, SecondaryMap, UseCounts};
 

@@ -1,4 +1,4 @@
-//! Padding that a window may do itself.
+//! Folds padding into the operation with windows that reads it.
 //!
 //! Where a tensor is padded with zeros for a convolution, or with the initial value for a `reduce_window`, the window pads
 //! instead. Of a dimension that is split, the padded tensor has other blocks than the tensor itself: its devices would first
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::analysis::reducer::init_counts_for_nothing;
 use crate::analysis::regions::program_ops;
 
-/// Does so everywhere under `body`. Paddings that are no longer needed stay, unused.
+/// Folds padding everywhere under `body`. Paddings that are no longer needed stay, unused.
 pub fn fold_pads(module: &mut Module, body: RegionId) {
     for op in program_ops(module, body) {
         let folded = match &module.ops[op].kind {
@@ -25,7 +25,7 @@ pub fn fold_pads(module: &mut Module, body: RegionId) {
     }
 }
 
-/// The convolution that pads its input itself, and that input.
+/// Returns the convolution that pads its input itself, and that input.
 fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     let OpKind::Convolution(spec) = &module.ops[op].kind else { return None };
     let (pad, input, value) = padding_of(module, op)?;
@@ -40,6 +40,7 @@ fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
             continue;
         }
         let i = spec.input.spatial.iter().position(|&d| d as usize == dim)?;
+        // Dilation would put gaps between the elements of the padding too, which the window's own padding has not.
         if spec.lhs_dilation.get(i).is_some_and(|&n| n != 1) {
             return None;
         }
@@ -49,7 +50,7 @@ fn into_convolution(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     Some((OpKind::Convolution(spec), input))
 }
 
-/// The `reduce_window` that pads its only input itself, and that input.
+/// Returns the `reduce_window` that pads its only input itself, and that input.
 fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     let data = &module.ops[op];
     let (OpKind::ReduceWindow(spec), &[_, init]) = (&data.kind, data.operands.as_slice()) else {
@@ -69,7 +70,8 @@ fn into_window(module: &Module, op: OpId) -> Option<(OpKind, ValueId)> {
     Some((OpKind::ReduceWindow(spec), input))
 }
 
-/// What pads operand 0 of `op`, only around it: how, what, and with what.
+/// Returns how operand 0 of `op` is padded, what is padded and with what, if only around it: cutting off and interior padding
+/// are no window's.
 fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)> {
     let pad = &module.ops[module.def_op(*module.ops[op].operands.first()?)?];
     let (OpKind::Pad(spec), &[input, value]) = (&pad.kind, pad.operands.as_slice()) else { return None };
@@ -81,7 +83,7 @@ fn padding_of(module: &Module, op: OpId) -> Option<(&PadSpec, ValueId, ValueId)>
     around.then_some((&**spec, input, value))
 }
 
-/// Whether every element is zero, and not the negative one.
+/// Whether every element is zero, and not the negative one, whose products have other signs.
 fn is_zero(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         let op = &module.ops[op];
@@ -94,7 +96,7 @@ fn is_zero(module: &Module, mut value: ValueId) -> bool {
     false
 }
 
-/// The bytes of a constant of equal elements.
+/// Returns the bytes of an element of a constant of equal elements.
 fn scalar(module: &Module, mut value: ValueId) -> Option<SmallVec<[u8; 16]>> {
     loop {
         let op = &module.ops[module.def_op(value)?];

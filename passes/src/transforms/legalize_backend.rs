@@ -157,7 +157,7 @@ fn strip(attrs: &mut AttrDict) {
     attrs.retain(|name| !is_dropped(name));
 }
 
-/// A diagnostic that has no place yet gets that of `op`.
+/// Gives a diagnostic that has no place yet that of `op`.
 fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.user_loc.is_some() || diagnostic.span.is_some() {
         return diagnostic;
@@ -165,7 +165,7 @@ fn located(module: &Module, op: OpId, diagnostic: Diagnostic) -> Diagnostic {
     Diagnostic { user_loc: module.user_loc(op), ..diagnostic.at(module.ops[op].span) }
 }
 
-/// What becomes of an operation.
+/// What legalizing makes of an operation.
 enum Fate {
     /// Nothing is left of it.
     Erase,

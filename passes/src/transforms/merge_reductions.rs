@@ -1,4 +1,4 @@
-//! Adds and transposes pending sums before they are completed.
+//! Merges reductions: adds and transposes pending sums before they are completed.
 //!
 //! The sum of two values that are each completed by the same reduction is completed once: where an addition
 //! reads two reshards from the same pending sharding, and nothing else reads them, it adds the pending values
@@ -18,13 +18,14 @@ use shardc_ir::{
 
 use crate::analysis::regions::program_regions;
 
-/// Does so everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
+/// Merges reductions everywhere under `body` of a planned module. The reshards that are no longer needed stay, unused.
 pub fn merge_reductions(module: &mut Module, body: RegionId) {
     let mut readers = UseCounts::under(module, body);
     let mut rw = Rewriter::new(module);
     for region in program_regions(rw.module, body) {
         rw.enter(region);
         while let Some(op) = rw.next_op() {
+            // Regrouping first: it may make the operand that `merge` then looks at.
             regroup(&mut rw, op, &mut readers);
             rw.keep();
             match rw.module.ops[op].kind {
@@ -44,7 +45,7 @@ struct Completed {
     pending: ShardingId,
 }
 
-/// The operands of an addition of two values.
+/// Returns the operands of an addition of two values.
 fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
     let data = &module.ops[op];
     match (&data.kind, data.operands.as_slice()) {
@@ -54,7 +55,7 @@ fn addends(module: &Module, op: OpId) -> Option<[ValueId; 2]> {
 }
 
 /// Whether one reduction completes both sums as `wanted`.
-fn together(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
+fn complete_alike(module: &Module, one: Completed, other: Completed, wanted: ShardingId) -> bool {
     let same = |s: ShardingId, t: ShardingId| module.shardings.get(s).same_placement(module.shardings.get(t));
     let is_wanted = |v: ValueId| module.shardings.of(v).is_some_and(|s| same(s, wanted));
     same(one.pending, other.pending) && is_wanted(one.value) && is_wanted(other.value)
@@ -67,7 +68,7 @@ fn merge(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()>
     let (one, other) = (completed(module, a, readers)?, completed(module, b, readers)?);
     let result = module.ops[op].results[0];
     let wanted = module.shardings.of(result)?;
-    if !together(module, one, other, wanted) {
+    if !complete_alike(module, one, other, wanted) {
         return None;
     }
     module.ops[op].operands = [one.source, other.source].into_iter().collect();
@@ -114,8 +115,8 @@ fn complete_after(
     readers.add(&[sum]);
 }
 
-/// Where `op` adds a completed sum to what another was just added to, it comes to add the sum of both: that sum and the
-/// reshard that completes it come before `op`. The other addition stays, unused.
+/// Rewrites `(x + a) + b`, of completed sums `a` and `b`, to `x + (a + b)`, in place of the outer addition: the inner sum and
+/// the reshard that completes it come before `op`. The other addition stays, unused.
 fn regroup(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<()> {
     let module = &*rw.module;
     let [a, b] = addends(module, op)?;
@@ -130,7 +131,7 @@ fn regroup(rw: &mut Rewriter<'_>, op: OpId, readers: &mut UseCounts) -> Option<(
             (None, Some(earlier)) => (x, earlier),
             (Some(_), Some(_)) | (None, None) => return None,
         };
-        together(module, earlier, now, wanted).then_some((rest, earlier, now))
+        complete_alike(module, earlier, now, wanted).then_some((rest, earlier, now))
     });
     let (rest, earlier, now) = found?;
     let ty = module.values[result].ty;
@@ -147,7 +148,7 @@ fn is_read_once(value: ValueId, readers: &UseCounts) -> bool {
     readers.get(value) == 1
 }
 
-/// `value`, if it is the reshard of a pending sum and read once.
+/// Returns `value`, if it is the reshard of a pending sum and read once: with a second reader it has to be completed anyway.
 fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Completed> {
     if !is_read_once(value, readers) {
         return None;
@@ -156,7 +157,7 @@ fn completed(module: &Module, value: ValueId, readers: &UseCounts) -> Option<Com
     Some(Completed { value, source, pending })
 }
 
-/// The pending sum that `value` is the reshard of, and its sharding.
+/// Returns the pending sum that `value` is the reshard of, and its sharding.
 pub(crate) fn pending_source(module: &Module, value: ValueId) -> Option<(ValueId, ShardingId)> {
     let op = &module.ops[module.def_op(value)?];
     let source = *op.operands.first()?;

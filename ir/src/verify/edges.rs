@@ -10,7 +10,7 @@ const CODE: &str = "SH0218";
 
 /// An operand or a result.
 #[derive(Clone, Copy, PartialEq)]
-enum Node {
+enum FlowNode {
     Operand(i64),
     Result(i64),
 }
@@ -18,16 +18,16 @@ enum Node {
 /// One axis that came from a value to others.
 struct Edge<'a> {
     axis: &'a str,
-    source: Node,
-    targets: Vec<Node>,
+    source: FlowNode,
+    targets: Vec<FlowNode>,
 }
 
-fn node(scan: &mut Scan<'_>) -> Option<Node> {
+fn node(scan: &mut Scan<'_>) -> Option<FlowNode> {
     if scan.eat("operand-").is_some() {
-        Some(Node::Operand(scan.int()?))
+        Some(FlowNode::Operand(scan.int()?))
     } else {
         scan.eat("result-")?;
-        Some(Node::Result(scan.int()?))
+        Some(FlowNode::Result(scan.int()?))
     }
 }
 
@@ -131,10 +131,10 @@ fn result_sharding(kind: &OpKind) -> Option<ShardingId> {
 fn check(module: &Module, op: &Op, steps: &[(i64, Vec<Edge<'_>>)]) -> Result<(), String> {
     form(steps)?;
     let mut mesh = None;
-    let mut find = |node: &Node| -> Result<(), String> {
+    let mut find = |node: &FlowNode| -> Result<(), String> {
         let (what, at, values) = match *node {
-            Node::Operand(at) => ("operand", at, op.operands.as_slice()),
-            Node::Result(at) => ("result", at, op.results.as_slice()),
+            FlowNode::Operand(at) => ("operand", at, op.operands.as_slice()),
+            FlowNode::Result(at) => ("result", at, op.results.as_slice()),
         };
         let Some(&value) = usize::try_from(at).ok().and_then(|i| values.get(i)) else {
             // This one stands for what flows in elsewhere.

@@ -163,34 +163,34 @@ fn calls(module: &Module, func: FuncId) -> Vec<(OpId, FuncId)> {
 /// Depth first over the functions: a call of a function that is still open recurses.
 fn check_recursion(report: &mut Report<'_>) {
     #[derive(Clone, Copy, PartialEq)]
-    enum State {
+    enum VisitState {
         New,
         Open,
         Done,
     }
     let module = report.module;
-    let mut state = vec![State::New; module.funcs.len()];
+    let mut state = vec![VisitState::New; module.funcs.len()];
     for root in module.funcs.keys() {
-        if state[root.index()] != State::New {
+        if state[root.index()] != VisitState::New {
             continue;
         }
-        state[root.index()] = State::Open;
+        state[root.index()] = VisitState::Open;
         let mut stack = vec![(root, calls(module, root).into_iter())];
         while let Some((func, rest)) = stack.last_mut() {
             let Some((op, callee)) = rest.next() else {
-                state[func.index()] = State::Done;
+                state[func.index()] = VisitState::Done;
                 stack.pop();
                 continue;
             };
             match state[callee.index()] {
-                State::Done => {}
-                State::Open => {
+                VisitState::Done => {}
+                VisitState::Open => {
                     let message =
                         format!("@{} calls itself, perhaps through others", module.funcs[callee].name);
                     report.hinted("SH0210", op, message, Some("write a loop as stablehlo.while"));
                 }
-                State::New => {
-                    state[callee.index()] = State::Open;
+                VisitState::New => {
+                    state[callee.index()] = VisitState::Open;
                     stack.push((callee, calls(module, callee).into_iter()));
                 }
             }

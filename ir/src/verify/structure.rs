@@ -33,14 +33,14 @@ pub(super) struct Program {
     /// For each of them, the scope that it stands in, as an index into `scopes`.
     pub(super) scope: Vec<u32>,
     /// The bodies that see nothing of what is around them.
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Vec<ManualScope>,
     /// For each region, whether it is the body of a function.
     pub(super) is_body: Vec<bool>,
 }
 
 /// A body that sees nothing of what is around it.
 #[derive(Clone, Copy)]
-pub(super) struct Scope {
+pub(super) struct ManualScope {
     /// The `sdy.manual_computation` that it belongs to; `None` for the body of a function.
     pub(super) manual: Option<OpId>,
     /// The scope that this operation stands in.
@@ -72,7 +72,7 @@ pub(super) fn check(report: &mut Report<'_>) -> Option<Program> {
 impl Walk<'_, '_> {
     /// A new scope; its mark is its index plus one.
     fn new_mark(&mut self, manual: Option<OpId>, mark: u32) -> u32 {
-        self.program.scopes.push(Scope { manual, parent: mark.saturating_sub(1) });
+        self.program.scopes.push(ManualScope { manual, parent: mark.saturating_sub(1) });
         self.program.scopes.len() as u32
     }
 

@@ -19,21 +19,21 @@ pub(super) const OUTPUT: &str = "mhlo.spmd_output_sharding";
 
 /// A sharding and the first place where it stands.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundText {
     pub(super) sharding: HloSharding,
     span: Span,
     place: String,
 }
 
-impl Found {
+impl FoundText {
     /// A sharding that stands nowhere by itself.
     pub(super) fn new(sharding: HloSharding) -> Self {
-        Found { sharding, span: Span::NONE, place: "the module".to_owned() }
+        FoundText { sharding, span: Span::NONE, place: "the module".to_owned() }
     }
 }
 
 /// Every text that stands in the program.
-pub(super) type Texts = IndexMap<Box<str>, Found>;
+pub(super) type Texts = IndexMap<Box<str>, FoundText>;
 
 /// The text of a string attribute.
 pub(super) fn string<'a>(attrs: &'a AttrDict, name: &str) -> Option<&'a str> {
@@ -120,7 +120,7 @@ impl Reader {
         }
         match text.parse() {
             Ok(sharding) => {
-                self.texts.insert(text.into(), Found { sharding, span, place: place() });
+                self.texts.insert(text.into(), FoundText { sharding, span, place: place() });
             }
             Err(error) => {
                 let message = format!("the sharding {} of {} cannot be read: {error}", short(text), place());

@@ -158,7 +158,7 @@ impl Import<'_> {
                 if !self.texts.contains_key(text.as_str())
                     && let Ok(sharding) = text.parse()
                 {
-                    self.texts.insert(text.as_str().into(), super::collect::Found::new(sharding));
+                    self.texts.insert(text.as_str().into(), super::collect::FoundText::new(sharding));
                 }
             }
             if texts.len() == count {

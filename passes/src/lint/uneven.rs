@@ -95,7 +95,7 @@ fn parameter(
 /// Splits inside the program that do not divide and pad much, one finding for each size and axes.
 pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let module = subject.module;
-    let mut kinds: IndexMap<(i64, MeshId, &AxisList), Kind> = IndexMap::new();
+    let mut kinds: IndexMap<(i64, MeshId, &AxisList), UnevenSplit> = IndexMap::new();
     for op in program_ops(module, subject.body) {
         for &value in &module.ops[op].results {
             if subject.is_constant(value) {
@@ -144,9 +144,9 @@ pub(super) fn values(subject: &Subject<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Values that are split in the same way.
+/// Values that one list of axes splits unevenly.
 #[derive(Default)]
-struct Kind {
+struct UnevenSplit {
     values: usize,
     /// The operation, its result, the dimension and the bytes of padding, of the one that pads most.
     largest: Option<(OpId, ValueId, usize, u64)>,

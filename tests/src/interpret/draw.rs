@@ -183,7 +183,7 @@ impl Placer {
     fn constrain(&mut self, case: &Case) {
         let mut map = ValueMap::new();
         let mut placed = Vec::new();
-        for op in self.module.regions[case.body].ops.to_vec() {
+        for op in self.module.regions[case.body].ops.clone() {
             let mut reading = vec![op];
             for &region in &self.module.ops[op].regions {
                 reading.extend(self.module.walk(region));

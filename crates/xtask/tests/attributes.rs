@@ -1,5 +1,7 @@
 //! Names of attributes that have a meaning stand in one file: whoever reads or writes one asks `shardc_ir::discardable`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -380,14 +380,6 @@ impl Module {
         }
     }
 
-    /// Adds a result to an operation, behind those that it has.
-    pub fn add_result(&mut self, op: OpId, ty: TypeId) -> ValueId {
-        let index = self.ops[op].results.len() as u32;
-        let value = self.values.push(Value { ty, def: ValueDef::Result(op, index) });
-        self.ops[op].results.push(value);
-        value
-    }
-
     /// Gives an operation a new value of the same type for result `index`, without a sharding; returns the old one, which
     /// comes from nowhere until [`Module::give_result`] or [`Module::take_over`].
     pub fn renew_result(&mut self, op: OpId, index: usize) -> ValueId {

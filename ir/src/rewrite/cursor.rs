@@ -83,6 +83,7 @@ impl<'m> Rewriter<'m> {
 
     /// Goes to the front of a region, which is left when [`Rewriter::next_op`] comes to its end.
     pub fn enter(&mut self, region: RegionId) {
+        debug_assert!(self.frames.iter().all(|frame| frame.region != region), "a region is entered twice");
         let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
@@ -168,12 +169,6 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// The value that stands for `value`.
-    #[must_use]
-    pub fn value(&self, value: ValueId) -> ValueId {
-        self.values.get(value)
-    }
-
     /// New operations come from where `op` comes from, until the next operation is visited.
     pub fn at_origin_of(&mut self, op: OpId) {
         let data = &self.module.ops[op];
@@ -195,10 +190,11 @@ impl<'m> Rewriter<'m> {
         Checkpoint(self.frames.last().map_or(0, |frame| frame.write))
     }
 
-    /// Takes out what was inserted into the region at hand since it; the operation at hand must be the same, and
-    /// still to come.
+    /// Takes out what was inserted into the region at hand since the checkpoint. The operation at hand must be the one of
+    /// then, and not have been kept: what was inserted stands right before it.
     pub fn undo(&mut self, to: Checkpoint) {
         if let Some(frame) = self.frames.last_mut() {
+            debug_assert!(frame.current.is_none_or(|(_, waits)| waits), "what was kept is undone");
             frame.write = frame.write.min(to.0);
         }
     }
@@ -245,6 +241,7 @@ impl Build for Rewriter<'_> {
     }
 
     fn insert(&mut self, op: OpId) {
+        debug_assert!(!self.frames.is_empty(), "an operation is inserted where no region was entered");
         if let Some(frame) = self.frames.last_mut() {
             frame.put(op);
         }

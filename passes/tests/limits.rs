@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use shardc_ir::Module;
-use shardc_passes::driver::partition::{PartitionOptions, partition};
+use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::partition::partition_propagated;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::transforms::inline::inline_calls;
 
@@ -11,8 +12,7 @@ fn partitioned(text: &str) -> Module {
     let mut module = shardc_stablehlo::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"));
     inline_calls(&mut module).unwrap_or_else(|errors| panic!("{errors:#?}"));
     propagate(&mut module, &PropagateOptions::default()).unwrap_or_else(|errors| panic!("{errors:#?}"));
-    let entry = module.entry().expect("an entry");
-    let done = partition(&mut module, entry, &PartitionOptions::default());
+    let done = partition_propagated(&mut module, &PassContext::default());
     done.unwrap_or_else(|errors| panic!("{errors:#?}"));
     module
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use shardc_ir::{Module, SpmdMode, verify};
 use shardc_passes::driver::pass_options::PassOptions;
-use shardc_passes::driver::pipeline::{PASSES, PassContext};
+use shardc_passes::driver::passes::{PASSES, PassContext};
 
 /// How many sequences of passes are run.
 const RUNS: usize = 2000;
@@ -53,8 +53,8 @@ fn no_order_of_passes_panics() {
         let names: Vec<&str> = sequence.iter().map(|&pass| PASSES[pass].name).collect();
         eprintln!("{}: {}", path.display(), names.join(","));
         for pass in sequence {
-            let context = PassContext { mode, options: PassOptions::default() };
-            if PASSES[pass].run(&mut module, &context).is_err() || verify(&module).is_err() {
+            let mut context = PassContext::new(mode, PassOptions::default());
+            if PASSES[pass].run(&mut module, &mut context).is_err() || verify(&module).is_err() {
                 refused += 1;
                 break;
             }

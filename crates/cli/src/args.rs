@@ -190,9 +190,32 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
-    /// Write the seconds that each stage took, as JSON
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
+}
+
+/// What is shown of the passes that run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Looking between passes")]
+pub(crate) struct ObserveArgs {
+    /// Write how long each pass took, and each stage; a table, or JSON with --format json; - for the standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) timings: Option<PathBuf>,
+    /// Print the program after a pass, or after all, on the standard error
+    #[arg(long, value_name = "PASS", value_delimiter = ',')]
+    pub(crate) print_after: Vec<String>,
+    /// Check the program after each pass
+    #[arg(long)]
+    pub(crate) verify_each: bool,
+}
+
+/// Where a pipeline ends.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Looking between passes")]
+pub(crate) struct StopArgs {
+    /// End after so many passes, or after a pass of this name, and print the program as it is then
+    #[arg(long, value_name = "N|PASS")]
+    pub(crate) stop_after: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -240,6 +263,8 @@ pub(crate) struct PartitionArgs {
     /// Print the collectives that were inserted, by kind
     #[arg(long)]
     pub(crate) summary: bool,
+    #[command(flatten)]
+    pub(crate) stop: StopArgs,
 }
 
 #[derive(Args, Debug)]
@@ -264,6 +289,10 @@ pub(crate) struct PropagateArgs {
     /// Where the annotated program goes; - for the standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
+    #[command(flatten)]
+    pub(crate) stop: StopArgs,
 }
 
 #[derive(Args, Debug)]
@@ -427,6 +456,10 @@ pub(crate) struct OptArgs {
     /// Nothing: unknown dialects are always let through
     #[arg(long, hide = true)]
     pub(crate) allow_unregistered_dialect: bool,
+    #[command(flatten)]
+    pub(crate) observe: ObserveArgs,
+    #[command(flatten)]
+    pub(crate) stop: StopArgs,
 }
 
 #[derive(Args, Debug)]

@@ -4,9 +4,11 @@ use anyhow::Result;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode};
+use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode, StopArgs};
 use crate::failure::Failure;
-use crate::output::Named;
+use crate::observe::{Timings, Watch};
+use crate::output::{Named, Outputs};
+use crate::reproducer;
 use crate::source::Source;
 use crate::ui::Ui;
 use crate::ui::progress::Progress;
@@ -57,7 +59,7 @@ impl InputArgs {
 impl HowArgs {
     /// The file that --timings names, with `others`.
     pub(crate) fn outputs<'a>(&'a self, others: &[Option<Named<'a>>]) -> Vec<Named<'a>> {
-        let timings = self.timings.as_deref().map(|path| ("--timings", path));
+        let timings = self.observe.timings.as_deref().map(|path| ("--timings", path));
         others.iter().copied().chain([timings]).flatten().collect()
     }
 }
@@ -68,19 +70,63 @@ pub(crate) struct Job {
     pub(crate) original: Module,
     pub(crate) output: Output,
     pub(crate) progress: Progress,
+    timings: Timings,
+}
+
+impl Job {
+    /// All is done; the times go where the user wants them.
+    pub(crate) fn finish(&mut self, outputs: &mut Outputs, how: &HowArgs, ui: &Ui) -> Result<()> {
+        let stages = self.progress.finish();
+        match &how.observe.timings {
+            Some(path) => outputs.put(path, self.timings.document(&stages, ui)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What comes of partitioning a file that may be ended early.
+pub(crate) enum Ran {
+    /// The whole way was gone.
+    Whole(Box<Job>),
+    /// `--stop-after` ended it here; the document of `--timings` is the second.
+    Stopped(Box<Module>, String),
 }
 
 /// Reads and partitions the input; warnings are shown.
 pub(crate) fn partition(input: &InputArgs, how: &HowArgs, ui: &Ui) -> Result<Job> {
+    match partition_until(input, how, None, ui)? {
+        Ran::Whole(job) => Ok(*job),
+        Ran::Stopped(..) => Err(anyhow::anyhow!("the pipeline ended early")),
+    }
+}
+
+/// As [`partition`], as far as `stop` says.
+pub(crate) fn partition_until(
+    input: &InputArgs,
+    how: &HowArgs,
+    stop: Option<&StopArgs>,
+    ui: &Ui,
+) -> Result<Ran> {
     let compiler = compiler(&input.annotations, Some(how))?;
-    let source = Source::read(&input.input)?;
     let mut progress = ui.progress();
-    progress.stage(Stage::Read.as_str());
+    let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
+    let source = Source::read(&input.input)?;
+    watch.stage(Stage::Read);
     let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    let output = compiler
-        .watch_module(original.clone(), &mut |stage| progress.stage(stage.as_str()))
-        .map_err(|e| source.explain(&e))?;
+    let output = compiler.partition_observed(original.clone(), &mut watch).map_err(|e| {
+        let reproducer = reproducer::write(e, &source, &watch);
+        source.explain(&reproducer)
+    })?;
+    let (timings, stopped) = (watch.timings(), watch.stopped);
     progress.pause();
-    ui.warn_selected(&source, &output.worth_telling());
-    Ok(Job { source, original, output, progress })
+    match (output, stopped) {
+        (Some(output), _) => {
+            ui.warn_selected(&source, &output.worth_telling());
+            Ok(Ran::Whole(Box::new(Job { source, original, output, progress, timings })))
+        }
+        (None, stopped) => {
+            let times = timings.document(&progress.finish(), ui);
+            Ok(Ran::Stopped(Box::new(stopped.unwrap_or(original)), times))
+        }
+    }
 }

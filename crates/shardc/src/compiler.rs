@@ -1,20 +1,19 @@
 //! The compiler as a front end calls it.
 
-use shardc_ir::{Diagnostic, FuncId, MeshId, Module, OpKind, SpmdMode};
-use shardc_passes::annotations::remesh::replace_mesh;
-use shardc_passes::annotations::spec::{self as annotate, Annotation, MeshSpec, SpecError};
+use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
+use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
-use shardc_passes::cost::memory::lacking;
-use shardc_passes::driver::partition::{Interface, PartitionOptions, partition};
-use shardc_passes::driver::strategy::{Strategy, bytes_sent, cost, prioritize, strategies};
-use shardc_passes::gspmd::{export_gspmd, import_gspmd, is_annotated};
+use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
+use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline};
+use shardc_passes::driver::strategy::Strategy;
+use shardc_passes::gspmd::export_gspmd;
 use shardc_passes::lint::{LintOptions, LintReport, lint, not_meant};
-use shardc_passes::propagate::{DebugOptions, PropagateOptions, Provenance, propagate};
-use shardc_passes::report::warnings::{Selection, select, worth_telling};
+use shardc_passes::propagate::{DebugOptions, PropagateOptions};
+use shardc_passes::report::warnings::{Selection, select};
 use shardc_passes::rules::RuleSet;
-use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError, RuleRegistry};
-use shardc_passes::transforms::decompose::expand;
-use shardc_passes::transforms::inline::{CallSites, inline_calls, inline_calls_tracing};
+use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
+use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::backend::{self, BackendOptions};
@@ -36,6 +35,16 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// The stage that a run of a pass belongs to.
+    #[must_use]
+    pub fn of(run: &PassRun<'_>) -> Stage {
+        match (run.strategy, run.step.pass.name) {
+            (_, "prioritize" | "propagate") => Stage::Propagate,
+            (None, _) => Stage::Import,
+            (Some(_), _) => Stage::Partition,
+        }
+    }
+
     /// A short name: `read`, `import`, ...
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -52,14 +61,7 @@ impl Stage {
 /// Options, and the calls that do the work. One compiler may be used for many programs.
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
-    options: PartitionOptions,
-    mesh: Option<MeshSpec>,
-    specs: Vec<Annotation>,
-    debug: DebugOptions,
-    rule_set: RuleSet,
-    rules: RuleRegistry,
-    strict: bool,
-    warn_bytes: Option<u64>,
+    options: PassContext,
 }
 
 /// A program whose every value has a sharding.
@@ -107,7 +109,7 @@ impl Compiler {
     /// ([`Compiler::warn_bytes`]) are none.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
+        self.options.strict = strict;
         self
     }
 
@@ -141,7 +143,7 @@ impl Compiler {
     /// ```
     #[must_use]
     pub fn warn_bytes(mut self, bytes: u64) -> Self {
-        self.warn_bytes = Some(bytes);
+        self.options.warn_bytes = Some(bytes);
         self
     }
 
@@ -167,7 +169,7 @@ impl Compiler {
     /// # Errors
     /// The text is not a mesh.
     pub fn mesh(mut self, text: &str) -> Result<Self, Error> {
-        self.mesh = Some(text.parse().map_err(|e: SpecError| e.to_diagnostic("mesh", text))?);
+        self.options.import.mesh = Some(text.parse().map_err(|e: SpecError| e.to_diagnostic("mesh", text))?);
         Ok(self)
     }
 
@@ -185,21 +187,21 @@ impl Compiler {
     /// [`Compiler::spec`] that was read before.
     #[must_use]
     pub fn annotation(mut self, annotation: Annotation) -> Self {
-        self.specs.push(annotation);
+        self.options.import.specs.push(annotation);
         self
     }
 
     /// Which of Shardy's debugging attributes [`Compiler::propagate`] writes; none by default.
     #[must_use]
     pub fn debug(mut self, debug: DebugOptions) -> Self {
-        self.debug = debug;
+        self.options.propagate.debug = debug;
         self
     }
 
     /// Which rules [`Compiler::propagate`] follows; all by default.
     #[must_use]
     pub fn rule_set(mut self, set: RuleSet) -> Self {
-        self.rule_set = set;
+        self.options.propagate.rules = set;
         self
     }
 
@@ -242,7 +244,7 @@ impl Compiler {
         target: &str,
         rule: impl Fn(&CustomCall<'_>) -> Result<CallRule, RuleError> + Send + Sync + 'static,
     ) -> Self {
-        self.rules.register(target, rule);
+        self.options.import.rules.register(target, rule);
         self
     }
 
@@ -277,31 +279,30 @@ impl Compiler {
     /// # Errors
     /// An annotation that does not fit, a recursive call, an invalid program.
     pub fn propagate(&self, module: Module) -> Result<Propagated, Error> {
-        let mut imported = match self.rule_set {
-            RuleSet::Whole => self.import(module)?,
+        self.propagate_observed(module, &mut ())?.ok_or_else(|| stopped().into())
+    }
+
+    /// [`Compiler::propagate`] with somebody who looks on; `None` where the observer ends it early.
+    ///
+    /// # Errors
+    /// As [`Compiler::propagate`], and what the observer finds wrong.
+    pub fn propagate_observed(
+        &self,
+        module: Module,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Propagated>, Error> {
+        let mut pipeline = Pipeline::propagate();
+        if self.options.propagate.rules == RuleSet::Shardy {
             // Shardy leaves operations as they are, and has no rules for those that would be rewritten.
-            RuleSet::Shardy => self.import_as_it_is(module)?,
+            pipeline = pipeline.without("decompose");
+        }
+        let mut context = self.options.clone();
+        let Some(mut propagated) = imported(&pipeline, module, &mut context, observer)? else {
+            return Ok(None);
         };
-        let options =
-            PropagateOptions { debug: self.debug, rules: self.rule_set, ..PropagateOptions::default() };
-        let report = propagate(&mut imported.module, &options)?;
-        imported.warnings.extend(report.warnings.into_iter().chain(report.uneven_results));
-        Ok(imported)
-    }
-
-    /// What is partitioned, with the calls that operations came through.
-    pub(crate) fn import_tracing(&self, module: Module) -> Result<(Propagated, CallSites), Error> {
-        let (mut module, warnings) = self.annotate(module)?;
-        let sites = inline_calls_tracing(&mut module)?;
-        Ok((expanded(inlined(module, warnings)?), sites))
-    }
-
-    /// Propagates through an imported program by a strategy; returns where every axis comes from.
-    pub(crate) fn trace(imported: &mut Propagated, strategy: Strategy) -> Result<Box<Provenance>, Error> {
-        prioritize(&mut imported.module, imported.entry, strategy);
-        let options = PropagateOptions { provenance: true, ..PropagateOptions::default() };
-        let report = propagate(&mut imported.module, &options)?;
-        Ok(report.provenance.unwrap_or_default())
+        let report = context.propagated();
+        propagated.warnings.extend(report.warnings.iter().chain(&report.uneven_results).cloned());
+        Ok(Some(propagated))
     }
 
     /// Looks for annotations that are right, but probably do not mean what they cost: large parameters left whole,
@@ -330,61 +331,29 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
-        let Propagated { module, warnings, entry } = self.import(module)?;
+        let Propagated { module, warnings, entry } = self.import(module, &mut ())?;
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
     }
 
     /// Checks, annotates and inlines, and rewrites what is planned as something else.
-    fn import(&self, module: Module) -> Result<Propagated, Error> {
-        self.import_as_it_is(module).map(expanded)
+    fn import(&self, module: Module, observer: &mut dyn Observer) -> Result<Propagated, Error> {
+        let mut context = self.options.clone();
+        imported(&Pipeline::partition(), module, &mut context, observer)?.ok_or_else(|| stopped().into())
     }
 
-    /// Checks, annotates and inlines.
-    fn import_as_it_is(&self, module: Module) -> Result<Propagated, Error> {
-        let (mut module, warnings) = self.annotate(module)?;
-        inline_calls(&mut module)?;
-        inlined(module, warnings)
+    /// The compiler, with where every axis comes from ([`PropagateOptions::provenance`](shardc_passes::propagate::PropagateOptions::provenance)).
+    pub(crate) fn tracing(&self) -> Compiler {
+        let mut tracing = self.clone();
+        tracing.options.propagate.provenance = true;
+        tracing
     }
 
-    /// Checks and annotates; returns warnings.
-    fn annotate(&self, mut module: Module) -> Result<(Module, Vec<Diagnostic>), Error> {
-        // The passes rely on what the verifier promises.
-        shardc_ir::verify(&module)?;
-        if module.entry().is_none() {
-            return Err(module.no_entry().into());
-        }
-        self.rules.resolve(&mut module)?;
-        let mut warnings = Vec::new();
-        if is_annotated(&module) {
-            let mesh = self.mesh.as_ref().map(MeshSpec::to_mesh);
-            warnings = import_gspmd(&mut module, mesh.as_ref())?;
-            self.annotate_further(&mut module)?;
-        } else if let Some(mesh) = &self.mesh {
-            if own_mesh(&module).is_some() {
-                replace_mesh(&mut module, &mesh.to_mesh())?;
-                self.annotate_further(&mut module)?;
-            } else {
-                annotate::annotate(&mut module, mesh, &self.specs)?;
-            }
-        } else if !self.specs.is_empty() {
-            if own_mesh(&module).is_none() {
-                return Err(Diagnostic::invalid("SH0307", "specs were given without a mesh")
-                    .hint("add `Compiler::mesh(\"data=4,model=2\")`")
-                    .into());
-            }
-            self.annotate_further(&mut module)?;
-        }
-        Ok((module, warnings))
-    }
-
-    /// The specs, on the mesh of a module that is annotated already.
-    fn annotate_further(&self, module: &mut Module) -> Result<(), Error> {
-        if let Some(mesh) = own_mesh(module).filter(|_| !self.specs.is_empty()) {
-            annotate::annotate_on(module, mesh, &self.specs)?;
-        }
-        // The text of an annotation can say what does not hold for its value, or not on another mesh.
-        shardc_ir::verify(module)?;
-        Ok(())
+    /// What is partitioned, with the calls that operations came through.
+    pub(crate) fn import_tracing(&self, module: Module) -> Result<(Propagated, CallSites), Error> {
+        let mut context = self.options.clone();
+        context.import.trace_calls = true;
+        let program = imported(&Pipeline::partition(), module, &mut context, &mut ())?.ok_or_else(stopped)?;
+        Ok((program, context.call_sites().cloned().unwrap_or_default()))
     }
 
     /// The whole way: reads, propagates, partitions.
@@ -419,93 +388,85 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn watch_module(&self, module: Module, watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Import);
-        self.partition_imported(self.import(module)?, watch)
+        let mut stages = Stages { watch, now: Stage::Import };
+        self.partition_observed(module, &mut stages)?.ok_or_else(|| stopped().into())
     }
 
-    /// Partitions an imported program by each strategy, and returns the cheapest.
+    /// [`Compiler::partition_module`] with somebody who looks at the module between passes; `None`
+    /// where the observer ends it early.
+    ///
+    /// # Errors
+    /// As [`Compiler::partition`], and what the observer finds wrong.
+    pub fn partition_observed(
+        &self,
+        module: Module,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Output>, Error> {
+        let mut context = self.options.clone();
+        match imported(&Pipeline::partition(), module, &mut context, observer)? {
+            Some(imported) => self.partition_imported(imported, observer),
+            None => Ok(None),
+        }
+    }
+
+    /// Partitions an imported program by each strategy, and returns the cheapest; `None` where the observer ends it
+    /// early.
     pub(crate) fn partition_imported(
         &self,
         imported: Propagated,
-        watch: &mut dyn FnMut(Stage),
-    ) -> Result<Output, Error> {
-        let Propagated { module, mut warnings, entry } = imported;
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Output>, Error> {
+        let Propagated { mut module, mut warnings, entry } = imported;
         warnings.extend(not_meant(&module, entry));
-        let mut rest = strategies(&module, entry);
-        let first = rest.remove(0);
-        let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
-        let mut best = self.attempt(module, entry, first, watch)?;
-        for (strategy, module) in alternatives {
-            // What only another strategy cannot do is no error.
-            if let Ok(other) = self.attempt(module, entry, strategy, watch)
-                && self.price(&other, entry) < self.price(&best, entry)
-            {
-                best = other;
-            }
-        }
-        best.warnings.splice(0..0, warnings);
-        Ok(best)
-    }
-
-    /// What is cheaper comes first: less memory than a device lacks, where that is known, then less cost.
-    fn price(&self, output: &Output, entry: FuncId) -> (u64, u64) {
-        let lacks = self.options.clean.memory_bytes.map_or(0, |has| lacking(&output.module, entry, has));
-        (lacks, cost(&output.module, entry, &output.cleaned))
-    }
-
-    fn attempt(
-        &self,
-        mut module: Module,
-        entry: FuncId,
-        strategy: Strategy,
-        watch: &mut dyn FnMut(Stage),
-    ) -> Result<Output, Error> {
-        watch(Stage::Propagate);
-        prioritize(&mut module, entry, strategy);
-        let told = propagate(&mut module, &PropagateOptions::default())?;
-        watch(Stage::Partition);
-        let done = partition(&mut module, entry, &self.options)?;
-        let warn_bytes = self.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(&module)));
-        let gathered: Vec<Diagnostic> = told.uneven_results.into_iter().chain(done.gathered).collect();
-        if self.strict {
-            let refused = select(&gathered, warn_bytes).into_errors();
-            if !refused.is_empty() {
-                return Err(refused.into());
-            }
-        }
-        let warnings = told.warnings.into_iter().chain(gathered).chain(done.warnings).collect();
-        Ok(Output {
-            warn_bytes,
-            interface: done.interface,
-            warnings,
-            strategy,
-            cleaned: done.cleaned,
-            module,
-        })
+        // What is partitioned is propagated by all rules, and bears no debugging attributes.
+        let provenance = self.options.propagate.provenance;
+        let propagate = PropagateOptions { provenance, ..PropagateOptions::default() };
+        let mut context = self.options.clone();
+        context.propagate = propagate;
+        let outcome = partition::partition(&Pipeline::partition(), &mut module, &context, observer)?;
+        let Outcome::Done(done) = outcome else { return Ok(None) };
+        let Partitioned { strategy, interface, warnings: more, warn_bytes, cleaned } = *done;
+        warnings.extend(more);
+        Ok(Some(Output { module, interface, warnings, warn_bytes, strategy, cleaned }))
     }
 }
 
-/// The first mesh of a module that is more than the name of a device.
-fn own_mesh(module: &Module) -> Option<MeshId> {
-    module.mesh_names.values().copied().find(|&id| !module.meshes[id].is_maximal())
+/// Tells of stages as the passes of the next one begin.
+struct Stages<'a> {
+    watch: &'a mut dyn FnMut(Stage),
+    now: Stage,
 }
 
-/// A program whose calls are inlined. Its entry is known only now: functions that are gone have left their numbers to
-/// others.
-fn inlined(module: Module, warnings: Vec<Diagnostic>) -> Result<Propagated, Error> {
-    // What a function shards along an axis may be in a computation now where the axis is manual.
-    if module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_))) {
-        shardc_ir::verify(&module)?;
+impl Observer for Stages<'_> {
+    fn before(&mut self, run: &PassRun<'_>, _: &Module) {
+        let stage = Stage::of(run);
+        if stage != self.now {
+            (self.watch)(stage);
+            self.now = stage;
+        }
     }
+}
+
+/// Runs what comes before the choice of a strategy; `None` where the observer ends it early.
+fn imported(
+    pipeline: &Pipeline,
+    mut module: Module,
+    context: &mut PassContext,
+    observer: &mut dyn Observer,
+) -> Result<Option<Propagated>, Error> {
+    // The passes rely on what the verifier promises.
+    shardc_ir::verify(&module)?;
+    if partition::import(pipeline, &mut module, context, observer)? == Flow::Stop {
+        return Ok(None);
+    }
+    // Known only now: functions that are gone have left their numbers to others.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
-    Ok(Propagated { module, warnings, entry })
+    Ok(Some(Propagated { module, warnings: context.import_warnings().to_vec(), entry }))
 }
 
-/// The same with the operations that are planned in place of others.
-fn expanded(mut program: Propagated) -> Propagated {
-    if let Some(body) = program.module.funcs[program.entry].body {
-        expand(&mut program.module, body);
-    }
-    program
+/// Where nobody can have ended a run early.
+fn stopped() -> Diagnostic {
+    Diagnostic::internal("SH0822", "the pipeline ended early")
 }
 
 fn generic_text(module: &Module) -> String {

@@ -2,7 +2,7 @@
 
 use shardc_ir::{FuncId, Module, RegionId};
 use shardc_passes::driver::pass_options::PassOption;
-use shardc_passes::driver::pipeline::{Pass, PassContext, PassResult};
+use shardc_passes::driver::passes::{Pass, PassContext, PassResult};
 
 /// The attribute that holds shardings; as text where an operation has no results.
 pub(super) const SHARDING_ATTR: &str = shardc_ir::discardable::SHARDING;
@@ -12,7 +12,7 @@ pub(super) const FUNC_MANUAL_AXES: &str = "sdy.func_manual_axes";
 pub(super) const fn pass(
     name: &'static str,
     about: &'static str,
-    run: fn(&mut Module, &PassContext) -> PassResult,
+    run: fn(&mut Module, &mut PassContext) -> PassResult,
 ) -> Pass {
     pass_with(name, about, &[], run)
 }
@@ -21,7 +21,7 @@ pub(super) const fn pass_with(
     name: &'static str,
     about: &'static str,
     options: &'static [PassOption],
-    run: fn(&mut Module, &PassContext) -> PassResult,
+    run: fn(&mut Module, &mut PassContext) -> PassResult,
 ) -> Pass {
     Pass { name, about, needs: &[], options, apply: run }
 }

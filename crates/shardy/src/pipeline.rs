@@ -5,7 +5,7 @@
 
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::driver::pass_options::{PassOption, PassOptions};
-use shardc_passes::driver::pipeline::{self, Pass, PassContext, PassResult};
+use shardc_passes::driver::passes::{Pass, PassContext, PassResult, find as core_pass};
 
 use crate::pass::pass_with;
 use crate::{canonicalize, export as after, import as before, propagation as during};
@@ -64,10 +64,10 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
     [before::PASSES, during::PASSES, after::PASSES, PASSES].into_iter().flatten()
 }
 
-/// The pass called `name`, of the compiler's own ([`pipeline::find`]) or of Shardy's.
+/// The pass called `name`, of the compiler's own ([`shardc_passes::driver::passes::find`]) or of Shardy's.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Pass> {
-    pipeline::find(name).or_else(|| passes().find(|pass| pass.name == name))
+    core_pass(name).or_else(|| passes().find(|pass| pass.name == name))
 }
 
 /// A pass and its options.
@@ -158,7 +158,7 @@ fn run(module: &mut Module, context: &PassContext, steps: &[PipelineStep]) -> Pa
         };
         let pass = find(name).ok_or_else(|| wrong("there is no such pass".to_owned()))?;
         let options = PassOptions::parse(options, pass.options).map_err(wrong)?;
-        warnings.extend(pass.run(module, &PassContext { options, ..context.clone() })?);
+        warnings.extend(pass.run(module, &mut PassContext::new(context.mode, options))?);
     }
     Ok(warnings)
 }

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Attr, Class, Diagnostic, Module, OpKind, RegionId, sharding_rule_fault};
 use shardc_passes::driver::pass_options::{DEBUG_EDGES, DEBUG_ORIGINS, PassOption, debug_options};
-use shardc_passes::driver::pipeline::{Pass, PassContext, PassResult};
+use shardc_passes::driver::passes::{Pass, PassContext, PassResult};
 use shardc_passes::propagate::{self, PropagateOptions, PropagationStrategy};
 use shardc_passes::rules::{self, RuleOptions, SHARDING_RULE_ATTR, rule_with};
 
@@ -92,7 +92,7 @@ fn propagation(module: &mut Module, context: &PassContext, kind: Kind) -> PassRe
     Ok(report.warnings)
 }
 
-fn populate(module: &mut Module, context: &PassContext) -> PassResult {
+fn populate(module: &mut Module, context: &mut PassContext) -> PassResult {
     let conservative = context.options.is_on(CONSERVATIVE);
     let options = RuleOptions { conservative, ..RuleOptions::default() };
     let mut warnings = Vec::new();

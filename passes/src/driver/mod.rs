@@ -1,8 +1,12 @@
 //! The order of passes: the table of them all, what each asks of the module that it is given, and the whole of
 //! partitioning with its choice between strategies.
 
+pub mod context;
+mod import;
+mod interface;
 pub mod partition;
 pub mod pass_options;
+pub mod passes;
 pub mod pipeline;
 pub(crate) mod preconditions;
 pub(crate) mod replicated;

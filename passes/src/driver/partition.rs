@@ -1,287 +1,151 @@
-//! The whole of partitioning: plan, lower reshards, localize.
+//! The whole of partitioning: each strategy is tried, and what costs less is kept.
 
-use shardc_ir::{
-    AttrDict, Class, DType, Diagnostic, FuncId, Mesh, Module, RegionId, Shape, ShardingId, SpmdMode,
-    TensorSharding, TensorType, Type, TypeId,
-};
+use shardc_ir::{Diagnostic, FuncId, Module};
 
-use super::replicated::all_replicated;
-use crate::annotations::names::{argument_name, result_name};
-use crate::collectives::clean::{CleanOptions, CleanReport, clean_collectives, defer_sums};
-use crate::collectives::verify::{verify_collectives, verify_pending, written_partings};
-use crate::cost::memory::too_much;
-use crate::localize::localize;
-use crate::plan::{Asked, Plan, gathered, plan_and_tell, planned_mesh};
-use crate::report::byte_size::bytes_text;
-use crate::reshard::lower_reshards;
+use super::context::PassContext;
+use super::interface::lost_aliases;
+use super::pipeline::{Flow, Observer, Pipeline, Step, attempt_by, run};
+use super::strategy::{Strategy, bytes_sent, cost, strategies};
+use crate::collectives::clean::CleanReport;
+use crate::cost::memory::{lacking, too_much};
+use crate::report::warnings::{select, worth_telling};
 pub use crate::sharding::interface::{Interface, InterfaceTensor};
-use crate::transforms::dce::sweep;
-use crate::transforms::fold_pads::fold_pads;
-use crate::transforms::merge_reductions::merge_reductions;
-
-/// How to partition.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PartitionOptions {
-    /// How devices see one another.
-    pub mode: SpmdMode,
-    /// How far collectives are cleaned up.
-    pub clean: CleanOptions,
-}
 
 /// What partitioning has to say, besides the program.
 #[derive(Clone, Debug)]
 pub struct Partitioned {
+    /// Which annotations were let speak first.
+    pub strategy: Strategy,
     /// How the program is fed.
     pub interface: Interface,
-    /// Values that are whole on every device where no annotation asks for it.
-    pub gathered: Vec<Diagnostic>,
-    /// What else is right but not what the user would expect.
+    /// What is right but not what the user would expect.
     pub warnings: Vec<Diagnostic>,
+    /// The bytes from which on a warning about cost is worth telling.
+    pub warn_bytes: u64,
     /// What clean-up did to the collectives.
     pub cleaned: CleanReport,
 }
 
-/// Partitions the function `func` of a propagated module whose calls are inlined. Afterwards the module is the
-/// program that each device runs.
+/// How far a run came.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// To the end.
+    Done(Box<Partitioned>),
+    /// The observer ended it; the module is as it was then.
+    Stopped,
+}
+
+/// Runs the first half of `pipeline`, on a verified module: what is said about the program becomes part of it.
 ///
 /// # Errors
-/// See [`plan`](crate::plan::plan()), [`lower_reshards`], [`localize`](localize()) and [`verify_collectives`].
+/// An annotation that does not fit, a recursive call, no entry function.
+pub fn import(
+    pipeline: &Pipeline,
+    module: &mut Module,
+    context: &mut PassContext,
+    observer: &mut dyn Observer,
+) -> Result<Flow, Vec<Diagnostic>> {
+    if module.entry().is_none() {
+        return Err(vec![module.no_entry()]);
+    }
+    context.in_pipeline = true;
+    let (flow, _) = run(&pipeline.import, module, context, None, &mut 0, observer)?;
+    if module.entry().is_none() {
+        return Err(vec![module.no_entry()]);
+    }
+    Ok(flow)
+}
+
+/// Runs the second half of `pipeline` on what [`import`] left: the module becomes the program that each device runs.
+///
+/// # Errors
+/// What the passes say of the strategy that is tried first; what only another one cannot do is no error.
 pub fn partition(
+    pipeline: &Pipeline,
     module: &mut Module,
-    func: FuncId,
-    options: &PartitionOptions,
-) -> Result<Partitioned, Vec<Diagnostic>> {
-    let body = body_of(module, func)?;
-    refuse_pending_interface(module, func, body)?;
-    let written = written_partings(module, body);
-    let asked = Asked::new(module, body);
-    let plan = planned(module, func, options.clean.keep_bytes)?;
-    let silent = gathered(module, body, &asked, &plan);
-    let Plan { gathers, notes: mut warnings, .. } = plan;
-    let mut gathered: Vec<Diagnostic> =
-        gathers.into_iter().chain(silent).map(|gather| gather.warning).collect();
-    warnings.extend(all_replicated(module, body));
-    let aliases = aliases(module, func);
-    let done = finished(module, func, options).map_err(|errors| blamed(errors, written))?;
-    let Finished { interface, cleaned, warnings: on_the_way } = done;
-    gathered.extend(on_the_way);
-    warnings.extend(lost_aliases(module, func, &aliases, &interface));
-    warnings.extend(options.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
-    Ok(Partitioned { interface, gathered, warnings, cleaned })
+    context: &PassContext,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let Some(func) = module.entry() else { return Err(vec![module.no_entry()]) };
+    let mut rest = strategies(module, func);
+    let first = rest.remove(0);
+    // Only a program with a choice is copied.
+    let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
+    let mut number = pipeline.import.len();
+    let attempt = |strategy, module: &mut Module, number: &mut usize, observer: &mut dyn Observer| {
+        let steps = attempt_by(strategy, &pipeline.attempt);
+        attempt(&steps, strategy, module, func, context, number, observer)
+    };
+    let Outcome::Done(mut best) = attempt(first, module, &mut number, observer)? else {
+        return Ok(Outcome::Stopped);
+    };
+    for (strategy, mut other) in alternatives {
+        match attempt(strategy, &mut other, &mut number, observer) {
+            Ok(Outcome::Done(done)) => {
+                if price(&other, func, &done, context) < price(module, func, &best, context) {
+                    (*module, best) = (other, done);
+                }
+            }
+            Ok(Outcome::Stopped) => {
+                *module = other;
+                return Ok(Outcome::Stopped);
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(Outcome::Done(best))
 }
 
-/// Errors of the collective verifier, where the program itself has collectives that devices come to unequally often: those.
-fn blamed(errors: Vec<Diagnostic>, written: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let is_parting = |error: &Diagnostic| error.code == "SH0462";
-    if written.is_empty() || !errors.iter().all(is_parting) { errors } else { written }
-}
-
-/// Demands that what goes in and comes out is whole: no array that is fed or fetched is one addend of a sum.
+/// Partitions a module that is propagated already, and has no calls.
 ///
 /// # Errors
-/// SH0325 for each parameter and result that is pending along some axes.
-fn refuse_pending_interface(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
-    let f = &module.funcs[func];
-    let pending = |sharding: ShardingId| -> Option<String> {
-        let sharding = module.shardings.get(sharding);
-        let mesh = &module.meshes[sharding.mesh];
-        let axes = sharding.unreduced.iter().map(|&axis| format!("\"{}\"", mesh.axis_text(axis)));
-        let axes: Vec<String> = axes.collect();
-        (!axes.is_empty()).then(|| axes.join(", "))
-    };
-    let mut errors = Vec::new();
-    for (i, &arg) in module.regions[body].args.iter().enumerate() {
-        let Some(axes) = module.shardings.of(arg).and_then(pending) else { continue };
-        let message =
-            format!("argument {i} is unreduced along {axes}: each device would be fed an addend of it");
-        let hint = format!(
-            "annotate it without unreduced, or pass the addends in one more dimension that {axes} splits and sum over that"
-        );
-        errors.push(Diagnostic::unsupported("SH0325", message).at(f.arg_span(i)).hint(hint));
+/// What the passes after propagation say.
+pub fn partition_propagated(
+    module: &mut Module,
+    context: &PassContext,
+) -> Result<Partitioned, Vec<Diagnostic>> {
+    let Some(func) = module.entry() else { return Err(vec![module.no_entry()]) };
+    let steps = Pipeline::partition().without("propagate").attempt;
+    match attempt(&steps, Strategy::default(), module, func, context, &mut 0, &mut ())? {
+        Outcome::Done(done) => Ok(*done),
+        Outcome::Stopped => Err(vec![Diagnostic::internal("SH0822", "the pipeline ended early")]),
     }
-    for (i, sharding) in f.res_shardings.iter().enumerate() {
-        let Some(axes) = sharding.expand().and_then(pending) else { continue };
-        let message =
-            format!("result {i} is unreduced along {axes}: each device would return an addend of it");
-        let hint = "annotate it without unreduced: the sum is then completed before it is returned";
-        errors.push(Diagnostic::unsupported("SH0325", message).at(f.res_span(i)).hint(hint));
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// The result that each parameter gives its memory to, where it does.
-fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
-    module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
+/// Orders partitions of a program: less memory than a device lacks comes first, where that is known, then less cost.
+fn price(module: &Module, func: FuncId, done: &Partitioned, context: &PassContext) -> (u64, u64) {
+    let lacks = context.clean.memory_bytes.map_or(0, |has| lacking(module, func, has));
+    (lacks, cost(module, func, &done.cleaned))
 }
 
-/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
-fn lost_aliases(
-    module: &Module,
-    func: FuncId,
-    aliases: &[Option<usize>],
-    interface: &Interface,
-) -> Vec<Diagnostic> {
-    let mut warnings = Vec::new();
-    for (i, (alias, input)) in aliases.iter().zip(&interface.inputs).enumerate() {
-        let (&Some(result), None) = (alias, input.donated_to) else { continue };
-        let Some(output) = interface.outputs.get(result) else { continue };
-        let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
-        let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
-        if input.is_token || output.is_token {
-            continue;
-        }
-        let (why, hint) = if output.global.dtype != input.global.dtype {
-            let (theirs, own) = (output.global.dtype, input.global.dtype);
-            (
-                format!("of element type {theirs} where the parameter has {own}"),
-                "convert the one that is to have the other's element type, or do not donate the parameter",
-            )
-        } else if output.global.shape != input.global.shape {
-            (
-                format!("{} where the parameter is {}", output.global, input.global),
-                "donate the parameter to a result of its shape",
-            )
-        } else {
-            (
-                format!("sharded {} where the parameter is {}", sharding(output), sharding(input)),
-                "shard the two alike",
-            )
-        };
-        let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-        let message = format!(
-            "parameter {i} cannot give its memory to result {result}, {why}: {} more on each device",
-            bytes_text(bytes)
-        );
-        warnings.push(
-            Diagnostic::warning(Class::InvalidInput, "SH0317", message)
-                .at(module.funcs[func].arg_span(i))
-                .bytes(bytes)
-                .hint(hint),
-        );
-    }
-    warnings
-}
-
-/// The first half: the propagated module is simplified and planned. Returns what is gathered without being asked for.
-pub(crate) fn planned(module: &mut Module, func: FuncId, keep_bytes: u64) -> Result<Plan, Vec<Diagnostic>> {
-    let body = body_of(module, func)?;
-    fold_pads(module, body);
-    sweep(module, body);
-    plan_and_tell(module, func, keep_bytes)
-}
-
-/// What the second half gives.
-pub(crate) struct Finished {
-    pub(crate) interface: Interface,
-    pub(crate) cleaned: CleanReport,
-    /// Values that are whole on the way from one sharding to another.
-    pub(crate) warnings: Vec<Diagnostic>,
-}
-
-/// The second half: a planned module becomes the program of each device.
-pub(crate) fn finished(
+fn attempt(
+    steps: &[Step],
+    strategy: Strategy,
     module: &mut Module,
     func: FuncId,
-    options: &PartitionOptions,
-) -> Result<Finished, Vec<Diagnostic>> {
-    let (mode, clean) = (options.mode, &options.clean);
-    let body = body_of(module, func)?;
-    merge_reductions(module, body);
-    // What is no longer needed would look like another reader of a sum.
-    sweep(module, body);
-    let deferred = defer_sums(module, body, clean.keep_bytes);
-    sweep(module, body);
-    let warnings = lower_reshards(module, body)?;
-    verify_pending(module, body)?;
-    let interface = interface(module, func, mode)?;
-    localize(module, func, mode)?;
-    sweep(module, body);
-    let cleaned = clean_collectives(module, func, clean);
-    verify_collectives(module, func, Some(&interface))?;
-    Ok(Finished { interface, cleaned: CleanReport { deferred, ..cleaned }, warnings })
-}
-
-fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
-    let missing = || vec![Diagnostic::invalid("SH0301", "the entry function has no body")];
-    module.funcs[func].body.ok_or_else(missing)
-}
-
-/// The interface of a planned function.
-fn interface(module: &Module, func: FuncId, mode: SpmdMode) -> Result<Interface, Vec<Diagnostic>> {
-    let f = &module.funcs[func];
-    let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
-    let sharded = args.iter().filter_map(|&arg| module.shardings.of(arg));
-    let sharded = sharded.chain(f.res_shardings.iter().filter_map(|id| id.expand()));
-    let first = || sharded.clone().next().map(|id| module.shardings.get(id).mesh);
-    let main = f.body.and_then(|body| planned_mesh(module, body)).or_else(first);
-    let token_mesh = main.or_else(|| module.meshes.keys().next());
-    let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
-        if let (Type::Token, Some(mesh)) = (module.types.get(ty), token_mesh) {
-            return Ok(InterfaceTensor {
-                name: None,
-                is_token: true,
-                global: TensorType::new(&[], DType::I1),
-                local_shape: Shape::new(),
-                sharding: TensorSharding::replicated(mesh, 0),
-                mesh: None,
-                donated_to: None,
-            });
+    context: &PassContext,
+    number: &mut usize,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let mut context = PassContext { in_pipeline: true, ..context.clone() };
+    let (flow, _) = run(steps, module, &mut context, Some(strategy), number, observer)?;
+    let handed = context.handed;
+    let (Flow::Continue, Some(interface)) = (flow, handed.interface) else { return Ok(Outcome::Stopped) };
+    let warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
+    let gathered: Vec<Diagnostic> =
+        handed.propagated.uneven_results.into_iter().chain(handed.gathered).collect();
+    if context.strict {
+        let refused = select(&gathered, warn_bytes).into_errors();
+        if !refused.is_empty() {
+            return Err(refused);
         }
-        let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
-            let message = format!("a parameter or result of type {}", module.types.display(ty));
-            return Err(vec![
-                Diagnostic::unsupported("SH0305", message)
-                    .at(f.span)
-                    .hint("pass tensors and tokens in and out of the entry function"),
-            ]);
-        };
-        let sharding = module.shardings.get(sharding).clone();
-        let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
-        Ok(InterfaceTensor {
-            name: None,
-            is_token: false,
-            global: global.clone(),
-            local_shape,
-            sharding,
-            mesh: None,
-            donated_to: None,
-        })
-    };
-    let mut inputs = Vec::with_capacity(args.len());
-    for (i, &arg) in args.iter().enumerate() {
-        let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
-        let attrs = f.arg_attrs.get(i);
-        input.name = argument_name(module, f, i);
-        input.donated_to = attrs.and_then(AttrDict::donated_to);
-        inputs.push(input);
     }
-    let mut outputs = Vec::with_capacity(f.results.len());
-    for (i, &ty) in f.results.iter().enumerate() {
-        let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
-        output.name = result_name(f, i);
-        outputs.push(output);
-    }
-    for input in &mut inputs {
-        input.donated_to = input.donated_to.filter(|&r| {
-            outputs.get(r).is_some_and(|o| {
-                o.local_shape == input.local_shape
-                    && o.global.dtype == input.global.dtype
-                    && o.is_token == input.is_token
-            })
-        });
-    }
-    let mesh = match main {
-        Some(id) => module.meshes[id].clone(),
-        None => module.meshes.values().next().cloned().unwrap_or_default(),
-    };
-    let mut meshes: Vec<(Box<str>, Mesh)> = Vec::new();
-    for tensor in inputs.iter_mut().chain(&mut outputs).filter(|t| Some(t.sharding.mesh) != main) {
-        let (name, other): (Box<str>, _) =
-            (module.mesh_name(tensor.sharding.mesh).into(), &module.meshes[tensor.sharding.mesh]);
-        if !meshes.iter().any(|(known, _)| *known == name) {
-            meshes.push((name.clone(), other.clone()));
-        }
-        tensor.mesh = Some(name);
-    }
-    Ok(Interface { mode, mesh, meshes, inputs, outputs })
+    let mut warnings = handed.propagated.warnings;
+    warnings.extend(gathered);
+    warnings.extend(handed.notes);
+    let aliases = handed.before.map(|before| before.aliases).unwrap_or_default();
+    warnings.extend(lost_aliases(module, func, &aliases, &interface));
+    warnings.extend(context.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
+    let cleaned = handed.cleaned;
+    Ok(Outcome::Done(Box::new(Partitioned { strategy, interface, warnings, warn_bytes, cleaned })))
 }

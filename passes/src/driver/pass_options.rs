@@ -1,5 +1,7 @@
 //! Options of passes, in mlir-opt's notation: `pass{name=value name=value}`.
 
+use std::fmt;
+
 use crate::propagate::DebugOptions;
 
 /// An option that a pass takes.
@@ -71,6 +73,16 @@ impl PassOptions {
     #[must_use]
     pub fn is_on(&self, option: PassOption) -> bool {
         self.value(option) == "true"
+    }
+}
+
+/// As they are written: `name=value name=value`.
+impl fmt::Display for PassOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (option, value)) in self.0.iter().enumerate() {
+            write!(f, "{}{}={value}", if i > 0 { " " } else { "" }, option.name)?;
+        }
+        Ok(())
     }
 }
 

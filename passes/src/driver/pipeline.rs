@@ -1,258 +1,182 @@
-//! The passes by name, one at a time.
+//! Pipelines as data, and the one way to run them.
+//!
+//! The compiler, `lint`, `explain` and `shardc opt` run passes through [`Pipeline`] and [`run`] alone. Whoever wants to
+//! know how long passes take, see the module between them, verify it or end early is an [`Observer`].
 
-use shardc_ir::{Class, Diagnostic, FuncId, Module, SpmdMode, verify};
+use shardc_ir::{Diagnostic, Module};
 
-use crate::collectives::clean::{CleanOptions, clean_collectives, defer_sums};
-use crate::collectives::verify::{verify_collectives, verify_pending};
-use crate::driver::pass_options::{DEBUG, PassOption, PassOptions, debug_options};
-pub use crate::driver::preconditions::Precondition;
-use crate::driver::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, not_planned};
-use crate::gspmd::{export_gspmd, import_gspmd};
-use crate::localize::localize;
-use crate::manual::unroll_manual;
-use crate::plan::plan;
-use crate::propagate::{PropagateOptions, propagate};
-use crate::reshard::lower_reshards;
-use crate::transforms::dce::sweep;
-use crate::transforms::decompose::expand;
-use crate::transforms::fold_pads::fold_pads;
-use crate::transforms::inline::inline_calls;
-use crate::transforms::legalize_backend::{BackendOptions, legalize};
-use crate::transforms::merge_reductions::merge_reductions;
-use crate::transforms::unquantize::unquantize;
+use super::context::PassContext;
+use super::pass_options::PassOptions;
+use super::passes::{Pass, find};
+use super::strategy::Strategy;
 
-/// What passes need besides the module.
-#[derive(Clone, Debug, Default)]
-pub struct PassContext {
-    /// How devices see one another in the partitioned program.
-    pub mode: SpmdMode,
-    /// What this run of the pass was given, of [`Pass::options`].
+/// A pass with its options.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// What it is given.
     pub options: PassOptions,
 }
 
-/// What a pass gives: warnings, or the reasons why it could not do its work.
-pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
-
-/// A pass.
-#[derive(Clone, Copy, Debug)]
-pub struct Pass {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
-    /// What it asks of the module that it is given, besides that it is verified; [`Pass::run`] looks.
-    pub needs: &'static [Precondition],
-    /// The options that it takes.
-    pub options: &'static [PassOption],
-    /// Does it, where what it needs holds; [`Pass::run`] looks at that first.
-    pub apply: fn(&mut Module, &PassContext) -> PassResult,
-}
-
-impl Pass {
-    /// Runs it on a verified module.
-    ///
-    /// # Errors
-    /// SH0391 where the module is not what the pass needs; else why it could not do its work. The module is then not to
-    /// be used any more.
-    pub fn run(&self, module: &mut Module, context: &PassContext) -> PassResult {
-        let missing: Vec<Diagnostic> =
-            self.needs.iter().filter_map(|need| need.check(module, self.name).err()).take(1).collect();
-        if missing.is_empty() { (self.apply)(module, context) } else { Err(missing) }
+impl Step {
+    /// The step as `shardc opt --passes` takes it: `name` or `name{option=value}`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self.options.to_string() {
+            options if options.is_empty() => self.pass.name.to_owned(),
+            options => format!("{}{{{options}}}", self.pass.name),
+        }
     }
 }
 
-/// Every pass, in the order in which the compiler runs them; the last two it does not run.
-pub const PASSES: &[Pass] = &[
-    Pass {
-        name: "import-gspmd",
-        about: "read mhlo.sharding annotations into shardings by axes of a mesh",
-        needs: &[],
-        options: &[],
-        apply: |module, _| import_gspmd(module, None),
-    },
-    Pass {
-        name: "inline",
-        about: "replace every call by the body of the function",
-        needs: &[],
-        options: &[],
-        apply: |module, _| inline_calls(module).map(|()| Vec::new()),
-    },
-    Pass {
-        name: "expand",
-        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            for body in module.bodies().collect::<Vec<_>>() {
-                expand(module, body);
-            }
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "propagate",
-        about: "carry shardings from annotations to every value",
-        needs: &[NO_CALLS],
-        options: DEBUG,
-        apply: |module, context| {
-            let debug = debug_options(&context.options);
-            propagate(module, &PropagateOptions { debug, ..PropagateOptions::default() }).map(|_| Vec::new())
-        },
-    },
-    Pass {
-        name: "fold-pads",
-        about: "let convolutions and windows pad their input themselves",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            for body in module.bodies().collect::<Vec<_>>() {
-                fold_pads(module, body);
-            }
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "sweep",
-        about: "remove operations whose results nobody uses",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            for body in module.bodies().collect::<Vec<_>>() {
-                sweep(module, body);
-            }
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "plan",
-        about: "choose how each operation is done, and insert explicit reshards",
-        needs: &[NO_CALLS, NO_COLLECTIVES],
-        options: &[],
-        apply: |module, _| plan(module, entry(module)?),
-    },
-    Pass {
-        name: "merge-reductions",
-        about: "add pending sums before they are completed",
-        needs: &[NO_CALLS, PLANNED],
-        options: &[],
-        apply: |module, _| {
-            if let Some(body) = module.funcs[entry(module)?].body {
-                merge_reductions(module, body);
-                sweep(module, body);
-            }
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "defer-sums",
-        about: "complete sums that a loop only adds up after it",
-        needs: &[NO_CALLS, PLANNED],
-        options: &[],
-        apply: |module, _| {
-            if let Some(body) = module.funcs[entry(module)?].body {
-                defer_sums(module, body, CleanOptions::default().keep_bytes);
-                sweep(module, body);
-            }
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "lower-reshards",
-        about: "replace each reshard by the cheapest sequence of collectives",
-        needs: &[NO_CALLS, PLANNED],
-        options: &[],
-        apply: |module, _| match module.funcs[entry(module)?].body {
-            Some(body) => lower_reshards(module, body),
-            None => Ok(Vec::new()),
-        },
-    },
-    Pass {
-        name: "localize",
-        about: "turn global shapes into local ones, with replica groups and offsets",
-        needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
-        options: &[],
-        apply: |module, context| {
-            let done = localize(module, entry(module)?, context.mode);
-            // Of a program that was planned, what comes out is right; of one that was only written so, the verifier tells.
-            done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "clean-collectives",
-        about: "merge, combine and drop collectives, and take them out of loops",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            clean_collectives(module, entry(module)?, &CleanOptions::default());
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "unquantize",
-        about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
-        needs: &[],
-        options: &[],
-        apply: |module, _| unquantize(module).map(|()| Vec::new()),
-    },
-    Pass {
-        name: "legalize-backend",
-        about: "take away what only a partitioner understands, and say how many devices run the program",
-        needs: &[],
-        options: &[],
-        apply: |module, context| {
-            let options = BackendOptions { spmd_mode: context.mode, num_devices: None };
-            legalize(module, &options).map_err(|error| vec![error])?;
-            Ok(Vec::new())
-        },
-    },
-    Pass {
-        name: "verify-collectives",
-        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
-        needs: &[],
-        options: &[],
-        apply: |module, _| {
-            let entry = entry(module)?;
-            let checked = match module.funcs[entry].body {
-                Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
-                _ => verify_collectives(module, entry, None),
-            };
-            // Who made the module is not known here: perhaps whoever wrote the text.
-            checked.map(|()| Vec::new()).map_err(|mut errors| {
-                errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
-                errors
-            })
-        },
-    },
-    Pass {
-        name: "export-gspmd",
-        about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
-        needs: &[],
-        options: &[],
-        apply: |module, _| export_gspmd(module).map(|()| Vec::new()),
-    },
-    Pass {
-        name: "unroll-manual",
-        about: "write manual computations out for one device, the reference of shardc verify",
-        needs: &[NO_CALLS],
-        options: &[],
-        apply: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
-    },
-];
-
-/// The pass called `name`; the names of XLA's importers stand for `import-gspmd`.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Pass> {
-    let name = match name {
-        "xla-sdy-import-shardings"
-        | "xla-sdy-stablehlo-import-pipeline"
-        | "xla-sdy-round-trip-import-pipeline" => "import-gspmd",
-        "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
-        other => other,
-    };
-    PASSES.iter().find(|pass| pass.name == name)
+/// A run of a pass, as observers see it.
+#[derive(Clone, Copy, Debug)]
+pub struct PassRun<'a> {
+    /// The pass and its options.
+    pub step: &'a Step,
+    /// How many runs were before it, in all attempts together.
+    pub number: usize,
+    /// Which attempt it is part of, where a strategy is chosen.
+    pub strategy: Option<Strategy>,
 }
 
-fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
-    module.entry().ok_or_else(|| vec![module.no_entry()])
+/// Whether the next pass runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It does.
+    Continue,
+    /// All ends, with the module as it is.
+    Stop,
+}
+
+/// Somebody who looks at the module between passes.
+pub trait Observer {
+    /// A pass is about to run.
+    fn before(&mut self, run: &PassRun<'_>, module: &Module) {
+        let _ = (run, module);
+    }
+
+    /// A pass has run.
+    ///
+    /// # Errors
+    /// What is wrong with the module: the run ends as if the pass had failed.
+    fn after(
+        &mut self,
+        run: &PassRun<'_>,
+        module: &mut Module,
+        context: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        let _ = (run, module, context);
+        Ok(Flow::Continue)
+    }
+}
+
+/// Nobody looks.
+impl Observer for () {}
+
+/// The passes of the compiler, in order.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// What runs once.
+    pub import: Vec<Step>,
+    /// What runs for each [`Strategy`] that may differ, after `prioritize`; what costs least is kept.
+    pub attempt: Vec<Step>,
+}
+
+const IMPORT: &[&str] = &["resolve-call-rules", "import-gspmd", "annotate", "inline", "decompose"];
+
+const ATTEMPT: &[&str] = &[
+    "propagate",
+    "note-annotations",
+    "fold-pads",
+    "dce",
+    "plan",
+    "merge-reductions",
+    "defer-sums",
+    "lower-reshards",
+    "verify-collectives",
+    "interface",
+    "localize",
+    "dce",
+    "clean-collectives",
+    "verify-collectives",
+];
+
+impl Pipeline {
+    /// The whole way from an annotated program to that of each device.
+    #[must_use]
+    pub fn partition() -> Pipeline {
+        Pipeline { import: steps(IMPORT), attempt: steps(ATTEMPT) }
+    }
+
+    /// The way to a program whose every value has a sharding; nothing is chosen.
+    #[must_use]
+    pub fn propagate() -> Pipeline {
+        Pipeline {
+            import: steps(IMPORT).into_iter().chain(steps(&ATTEMPT[..1])).collect(),
+            attempt: Vec::new(),
+        }
+    }
+
+    /// The pipeline without the passes called `name`.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Pipeline {
+        self.import.retain(|step| step.pass.name != name);
+        self.attempt.retain(|step| step.pass.name != name);
+        self
+    }
+}
+
+/// The steps of one attempt: `prioritize` by its strategy, and the rest.
+pub(crate) fn attempt_by(strategy: Strategy, rest: &[Step]) -> Vec<Step> {
+    let prioritize = find("prioritize").map(|pass| {
+        let options = PassOptions::parse(&format!("strategy={}", strategy.as_str()), pass.options);
+        Step { pass, options: options.unwrap_or_default() }
+    });
+    prioritize.into_iter().chain(rest.iter().cloned()).collect()
+}
+
+fn steps(names: &[&str]) -> Vec<Step> {
+    let step = |&name: &&str| find(name).map(|pass| Step { pass, options: PassOptions::default() });
+    names.iter().filter_map(step).collect()
+}
+
+/// Runs steps one after the other. `strategy` is that of the attempt which they belong to; `number` counts runs.
+///
+/// # Errors
+/// Why a pass could not do its work, or what the observer found. The module is then not to be used any more.
+pub fn run(
+    steps: &[Step],
+    module: &mut Module,
+    context: &mut PassContext,
+    strategy: Option<Strategy>,
+    number: &mut usize,
+    observer: &mut dyn Observer,
+) -> Result<(Flow, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    for step in steps {
+        let run = PassRun { step, number: *number, strategy };
+        *number += 1;
+        context.options = step.options.clone();
+        observer.before(&run, module);
+        warnings.extend(step.pass.run(module, context)?);
+        if observer.after(&run, module, context)? == Flow::Stop {
+            return Ok((Flow::Stop, warnings));
+        }
+    }
+    Ok((Flow::Continue, warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_a_pass() {
+        let Pipeline { import, attempt } = Pipeline::partition();
+        assert_eq!((import.len(), attempt.len()), (IMPORT.len(), ATTEMPT.len()));
+        let all = attempt_by(Strategy::BatchFirst, &attempt);
+        assert_eq!(all[0].text(), "prioritize{strategy=batch-first}");
+    }
 }

@@ -29,8 +29,16 @@ pub(crate) const NO_CALLS: Precondition = Precondition {
 /// Collectives that the program asks for have become reshards.
 pub(crate) const NO_COLLECTIVES: Precondition = Precondition {
     about: "a program without collectives between shardings",
-    after: "expand",
+    after: "decompose",
     broken_by: |kind| matches!(kind, OpKind::MeshCollective(_)),
+    everywhere: false,
+};
+
+/// Every value has a sharding. No operation shows that it does not hold: what has none is whole.
+pub(crate) const PROPAGATED: Precondition = Precondition {
+    about: "a propagated program",
+    after: "propagate",
+    broken_by: |_| false,
     everywhere: false,
 };
 

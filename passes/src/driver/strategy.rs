@@ -28,6 +28,17 @@ pub enum Strategy {
     BatchFirst,
 }
 
+impl Strategy {
+    /// A short name: `as-annotated`, `batch-first`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Strategy::AsAnnotated => "as-annotated",
+            Strategy::BatchFirst => "batch-first",
+        }
+    }
+}
+
 /// Returns the strategies that may differ for the entry function `func`: [`Strategy::BatchFirst`] only where arguments compete for
 /// an axis and the program sets no priorities itself.
 #[must_use]

@@ -5,9 +5,9 @@ use shardc_ir::{Diagnostic, FuncId, Module, Severity, ShardingTable};
 use super::redundant;
 use super::subject::{Facts, Subject};
 use super::{Check, Finding, LINTS, Level, Lint, LintOptions, LintReport};
-use crate::driver::partition::{Finished, PartitionOptions, finished, planned};
-use crate::driver::strategy::{Strategy, cost, prioritize, strategies};
-use crate::propagate::{PropagateOptions, propagate};
+use crate::driver::context::PassContext;
+use crate::driver::pipeline::{Flow, Observer, PassRun, Pipeline, attempt_by, run};
+use crate::driver::strategy::{Strategy, cost, strategies};
 
 /// Looks at the function `func` of an annotated module whose calls are inlined.
 ///
@@ -89,50 +89,84 @@ impl Attempt {
 }
 
 impl Run<'_> {
+    /// Runs the compiler's own passes by a strategy as far as the rules and the choice ask for, with a look at what the
+    /// rules are about on the way.
     fn attempt(&self, strategy: Strategy) -> Result<Attempt, Vec<Diagnostic>> {
-        let Subject { base, func, options, .. } = self.subject;
-        let mut module = base.clone();
-        prioritize(&mut module, func, strategy);
-        propagate(&mut module, &PropagateOptions::default())?;
-        let is_on = |lint: &Lint| options.level(lint) != Level::Allow;
-        let mut found: Vec<Vec<Diagnostic>> = Vec::with_capacity(LINTS.len());
-        for lint in LINTS {
-            found.push(match lint.check {
-                Check::Propagated(check) if is_on(lint) => check(&self.at(&module)),
-                _ => Vec::new(),
-            });
-        }
-        let mut attempt =
-            Attempt { strategy, found, shardings: module.shardings.clone(), price: None, not_planned: None };
-        if !self.compared && !LINTS.iter().any(|lint| is_on(lint) && matches!(lint.check, Check::Planned(_)))
-        {
-            return Ok(attempt);
-        }
-        let how = PartitionOptions::default();
-        let plan = match planned(&mut module, func, how.clean.keep_bytes) {
-            Ok(plan) => plan,
-            Err(errors) => {
-                attempt.not_planned = Some(not_planned(&errors));
-                return Ok(attempt);
-            }
+        let func = self.subject.func;
+        let mut module = self.subject.base.clone();
+        // Rules look at programs that are refused for what their arguments and results are, too.
+        let pipeline = Pipeline::partition().without("note-annotations");
+        let steps = attempt_by(strategy, &pipeline.attempt);
+        let mut context = PassContext { in_pipeline: true, ..PassContext::default() };
+        let mut looks =
+            Looks { run: self, found: vec![Vec::new(); LINTS.len()], shardings: None, planned: false };
+        let ran = run(&steps, &mut module, &mut context, Some(strategy), &mut 0, &mut looks);
+        let Looks { found, shardings, planned, .. } = looks;
+        let (shardings, not_planned) = match (shardings, &ran) {
+            (None, Err(errors)) => return Err(errors.clone()),
+            (shardings, Err(errors)) if !planned => (shardings, Some(not_planned(errors))),
+            (shardings, _) => (shardings, None),
         };
-        for (lint, list) in LINTS.iter().zip(&mut attempt.found) {
-            if let Check::Planned(check) = lint.check
-                && is_on(lint)
-            {
-                *list = check(&self.at(&module), &plan);
-            }
-        }
-        if self.compared
-            && let Ok(Finished { cleaned, .. }) = finished(&mut module, func, &how)
-        {
-            attempt.price = Some(cost(&module, func, &cleaned));
-        }
-        Ok(attempt)
+        let is_compared = self.compared && matches!(ran, Ok((Flow::Continue, _)));
+        let price = is_compared.then(|| cost(&module, func, &context.handed.cleaned));
+        Ok(Attempt { strategy, found, shardings: shardings.unwrap_or_default(), price, not_planned })
+    }
+
+    fn is_on(&self, lint: &Lint) -> bool {
+        self.subject.options.level(lint) != Level::Allow
     }
 
     fn at<'m>(&'m self, module: &'m Module) -> Subject<'m> {
         Subject { module, ..self.subject }
+    }
+}
+
+/// Rules at work between the passes.
+struct Looks<'a> {
+    run: &'a Run<'a>,
+    /// By rule.
+    found: Vec<Vec<Diagnostic>>,
+    /// The sharding of each value after propagation.
+    shardings: Option<ShardingTable>,
+    planned: bool,
+}
+
+impl Observer for Looks<'_> {
+    fn after(
+        &mut self,
+        pass: &PassRun<'_>,
+        module: &mut Module,
+        context: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        let run = self.run;
+        let subject = run.at(module);
+        match (pass.step.pass.name, &context.handed.plan) {
+            ("propagate", _) => {
+                for (lint, list) in LINTS.iter().zip(&mut self.found) {
+                    if let Check::Propagated(check) = lint.check
+                        && run.is_on(lint)
+                    {
+                        *list = check(&subject);
+                    }
+                }
+                self.shardings = Some(module.shardings.clone());
+                let wants_plan =
+                    LINTS.iter().any(|lint| run.is_on(lint) && matches!(lint.check, Check::Planned(_)));
+                Ok(if run.compared || wants_plan { Flow::Continue } else { Flow::Stop })
+            }
+            ("plan", Some(plan)) => {
+                for (lint, list) in LINTS.iter().zip(&mut self.found) {
+                    if let Check::Planned(check) = lint.check
+                        && run.is_on(lint)
+                    {
+                        *list = check(&subject, plan);
+                    }
+                }
+                self.planned = true;
+                Ok(if run.compared { Flow::Continue } else { Flow::Stop })
+            }
+            _ => Ok(Flow::Continue),
+        }
     }
 }
 

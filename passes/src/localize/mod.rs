@@ -32,9 +32,9 @@ mod sizes;
 use std::collections::{HashMap, HashSet};
 
 use shardc_ir::{
-    Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, Module, OpId, OpKind, QuantTensor,
-    RegionId, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding, TensorType, Type,
-    TypeId, ValueId,
+    Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
+    QuantTensor, RegionId, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding,
+    TensorType, Type, TypeId, ValueId,
 };
 
 use self::coords::Coords;
@@ -52,7 +52,12 @@ pub(crate) const MARK: &str = shardc_ir::discardable::GSPMD_SHARDING;
 /// # Errors
 /// The module is not as the planner leaves it (internal), an element type has no identity that a mask needs (`SH0410`), or
 /// padding makes a tensor too large (`SH0414`).
-pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(), Vec<Diagnostic>> {
+pub fn localize(
+    module: &mut Module,
+    func: FuncId,
+    mode: SpmdMode,
+    planned: Option<MeshId>,
+) -> Result<(), Vec<Diagnostic>> {
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     // All types at once and before any operation is rewritten: operations need the global sizes of their operands, whose
     // values are local by then.
@@ -76,7 +81,7 @@ pub fn localize(module: &mut Module, func: FuncId, mode: SpmdMode) -> Result<(),
         }
     }
     // A program without values is for the devices of its first mesh.
-    let mesh = planned_mesh(module, body).or_else(|| module.meshes.keys().next());
+    let mesh = planned.or_else(|| planned_mesh(module, body)).or_else(|| module.meshes.keys().next());
     let mesh = mesh.map(|id| module.meshes[id].clone()).unwrap_or_default();
     on_one_mesh(module, &mesh, &values).map_err(|error| vec![*error])?;
     let devices = mesh.num_devices() as i64;

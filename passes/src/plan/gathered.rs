@@ -13,6 +13,7 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 
 /// What the annotations of a program ask for. Known before planning, which makes reshards of constraints.
+#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     /// The operation that each region belongs to.
     parents: SecondaryMap<RegionId, PackedOption<OpId>>,

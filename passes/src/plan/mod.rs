@@ -87,6 +87,7 @@ pub fn plan(module: &mut Module, func: FuncId) -> Result<Vec<Diagnostic>, Vec<Di
 }
 
 /// A gather that no annotation asks for: the operation cannot be done in parts.
+#[derive(Clone, Debug)]
 pub(crate) struct Gather {
     /// The operation.
     pub(crate) op: OpId,
@@ -95,6 +96,7 @@ pub(crate) struct Gather {
 }
 
 /// What planning has to tell.
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) gathers: Vec<Gather>,
     /// Reshards between the steps of operations that are done in several.

@@ -16,7 +16,7 @@ use shardc_ir::{
     Attr, Build, Builder, FuncId, Module, OpId, OpKind, PackedOption, ShardingId, TensorSharding, ValueId,
     Visibility,
 };
-use shardc_passes::{driver::pipeline, transforms::inline::inline_calls};
+use shardc_passes::{driver::passes::PassContext, transforms::inline::inline_calls};
 use shardc_runtime::HostArray;
 
 use super::{Answer, Devices, Outcome};
@@ -76,8 +76,8 @@ impl Test {
         };
         let copy = if file.components().any(|part| part.as_os_str().to_string_lossy().contains(BATCHING)) {
             let mut module = Compiler::read(first.as_bytes()).map_err(|e| error(&e))?;
-            let pass = pipeline::find(BATCHING_PASS).ok_or_else(|| failed("the pass is gone"))?;
-            pass.run(&mut module, &pipeline::PassContext::default())
+            let pass = shardc_shardy::find(BATCHING_PASS).ok_or_else(|| failed("the pass is gone"))?;
+            pass.run(&mut module, &mut PassContext::default())
                 .map_err(|errors| error(&Error::from(errors)))?;
             // What the pass leaves is the transformed program; the text as it is stands for the original.
             let transformed = functions_of(&shardc_stablehlo::print(&module, &Default::default()));

@@ -4,7 +4,7 @@
 
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;
-use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext};
+use shardc_passes::driver::passes::{PASSES, Pass, PassContext};
 use shardc_shardy::find;
 use shardc_stablehlo::parse;
 
@@ -96,8 +96,8 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
     trace.pass("verify");
     for (n, (pass, options)) in steps.iter().enumerate() {
         let mode = if text.len().is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition };
-        let context = PassContext { mode, options: options.clone() };
-        if let Err(errors) = pass.run(&mut module, &context) {
+        let mut context = PassContext::new(mode, options.clone());
+        if let Err(errors) = pass.run(&mut module, &mut context) {
             // What it checks is what shardc made; here it is handed anything.
             if pass.name == "verify-collectives" {
                 trace.refused = Some(format!("{} {}", pass.name, errors.first().map_or("", |e| e.code)));

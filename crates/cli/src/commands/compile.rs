@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui) -> Result<ExitCode> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let report = compile_in_child(&program, &request)
         .map_err(|error| devices_error(&error, &job.output.interface.mesh))?;
-    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
+    job.finish(&mut outputs, &args.how, ui)?;
     if let Some(path) = &args.json {
         outputs.put(path, format!("{}\n", serde_json::to_string_pretty(&report)?))?;
     }

@@ -7,12 +7,14 @@ use serde_json::json;
 use shardc::{Compiler, Diagnostic, Error, Module};
 use shardc_ir::SpmdMode;
 use shardc_passes::driver::pass_options::PassOptions;
-use shardc_passes::driver::pipeline::{PASSES, Pass, PassContext};
+use shardc_passes::driver::passes::{PASSES, Pass, PassContext};
+use shardc_passes::driver::pipeline::{self, Step};
 use shardc_shardy::find;
 use shardc_stablehlo::{PrintForm, PrintOptions, Strictness};
 
-use crate::args::{Emit, Expect, OptArgs};
+use crate::args::{Emit, Expect, ObserveArgs, OptArgs};
 use crate::failure::usage;
+use crate::observe::Watch;
 use crate::output::Outputs;
 use crate::source::Source;
 use crate::ui::Ui;
@@ -34,8 +36,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let passes =
-        args.passes.iter().map(|text| step(text, args.spmd_mode.into())).collect::<Result<Vec<_>>>()?;
+    let passes = args.passes.iter().map(|text| step(text)).collect::<Result<Vec<_>>>()?;
     let Some(input) = &args.input else {
         return Err(usage("which program? `shardc opt FILE --passes PASSES`, or - for the standard input"));
     };
@@ -45,7 +46,9 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     if args.verify_diagnostics.is_some() && matches!(args.emit, Emit::Bytecode) {
         return Err(usage("programs with expected errors are printed as text: leave out --emit bytecode"));
     }
-    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", input)])?;
+    let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
+    let named: Vec<_> = [("--output", args.output.as_path())].into_iter().chain(timings).collect();
+    let mut outputs = Outputs::plan(&named, &[("the input", input)])?;
     let source = Source::read(input)?;
     let programs = match std::str::from_utf8(&source.bytes) {
         Ok(text) if args.split_input_file => shardc_stablehlo::parse_split(text)
@@ -63,13 +66,18 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
         locations: args.mlir_print_debuginfo,
         ..PrintOptions::default()
     };
+    let mut progress = ui.progress();
+    // Passes come in any order here: what one left is looked at before the next.
+    let observe = ObserveArgs { verify_each: true, ..args.observe.clone() };
+    let mut watch = Watch::new(&observe, Some(&args.stop), &mut progress)?;
     let mut texts: Vec<String> = Vec::new();
     let mut wrong: Vec<Diagnostic> = Vec::new();
     let mut failed = false;
     let mut said_once: Vec<&str> = Vec::new();
     for (range, module) in programs {
         let mut warnings = Vec::new();
-        let done = module.and_then(|module| through(module, &passes, &mut warnings));
+        let done = module
+            .and_then(|module| through(module, &passes, args.spmd_mode.into(), &mut watch, &mut warnings));
         warnings.retain(|warning| {
             let again = said_once.contains(&warning.code);
             said_once.extend(shardc_shardy::SAID_ONCE.contains(&warning.code).then_some(warning.code));
@@ -106,6 +114,11 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
             Err(error) => return Err(source.explain(&error)),
         }
     }
+    let timings = watch.timings();
+    let stages = progress.finish();
+    if let Some(path) = &args.observe.timings {
+        outputs.put(path, timings.document(&stages, ui))?;
+    }
     outputs.put(&args.output, texts.join("\n// -----\n"))?;
     outputs.commit()?;
     if !wrong.is_empty() {
@@ -115,7 +128,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 /// A pass as it is written, `name` or `name{option=value option=value}`.
-fn step(text: &str, mode: SpmdMode) -> Result<(&'static Pass, PassContext)> {
+fn step(text: &str) -> Result<Step> {
     let text = text.trim().trim_start_matches('-');
     let (name, options) = match text.split_once('{') {
         Some((name, rest)) => (name, rest.trim_end_matches('}')),
@@ -125,25 +138,21 @@ fn step(text: &str, mode: SpmdMode) -> Result<(&'static Pass, PassContext)> {
         .ok_or_else(|| usage(format!("no pass is called {name}; `shardc opt --passes list` shows them")))?;
     let options = PassOptions::parse(options, pass.options)
         .map_err(|what| usage(format!("the options of {name}: {what}")))?;
-    Ok((pass, PassContext { mode, options }))
+    Ok(Step { pass, options })
 }
 
-/// Runs the passes, with the verifier before and after each.
+/// Runs the passes, with the verifier before and after each; `--stop-after` ends them early.
 fn through(
     mut module: Module,
-    passes: &[(&Pass, PassContext)],
+    steps: &[Step],
+    mode: SpmdMode,
+    watch: &mut Watch<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Module, Error> {
     shardc_ir::verify(&module)?;
-    for (pass, context) in passes {
-        warnings.extend(pass.run(&mut module, context)?);
-        shardc_ir::verify(&module).map_err(|mut errors| {
-            for error in &mut errors {
-                error.notes.push((shardc_ir::Span::NONE, format!("after the pass {}", pass.name)));
-            }
-            errors
-        })?;
-    }
+    let mut context = PassContext::new(mode, PassOptions::default());
+    let (_, told) = pipeline::run(steps, &mut module, &mut context, None, &mut 0, watch)?;
+    warnings.extend(told);
     Ok(module)
 }
 

@@ -6,9 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 use shardc::Stage;
 use shardc_passes::cost::traffic::summarize;
+use shardc_stablehlo::{PrintForm, PrintOptions};
 
 use crate::args::{Emit, PartitionArgs};
-use crate::job;
+use crate::job::{self, Ran};
 use crate::output::Outputs;
 use crate::ui::Ui;
 use crate::ui::table::{Table, bytes};
@@ -17,14 +18,26 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
     let manifest = args.manifest.as_deref().map(|path| ("--manifest", path));
     let named = args.how.outputs(&[Some(("--output", &args.output)), manifest]);
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let mut job = job::partition(&args.input, &args.how, ui)?;
+    let mut job = match job::partition_until(&args.input, &args.how, Some(&args.stop), ui)? {
+        Ran::Whole(job) => job,
+        Ran::Stopped(module, times) => {
+            if let Some(path) = &args.how.observe.timings {
+                outputs.put(path, times)?;
+            }
+            let form =
+                if matches!(args.emit, Emit::Generic) { PrintForm::Generic } else { PrintForm::Pretty };
+            let options = PrintOptions { form, ..PrintOptions::default() };
+            outputs.put(&args.output, shardc_stablehlo::print(&module, &options))?;
+            return outputs.commit().map(|()| ExitCode::SUCCESS);
+        }
+    };
     job.progress.stage(Stage::Print.as_str());
     let program = match args.emit {
         Emit::Pretty => job.output.text().into_bytes(),
         Emit::Generic => job.output.generic_text().into_bytes(),
         Emit::Bytecode => job.output.bytecode().map_err(|e| job.source.explain(&e))?,
     };
-    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
+    job.finish(&mut outputs, &args.how, ui)?;
     outputs.put(&args.output, program)?;
     if let Some(path) = &args.manifest {
         outputs.put(path, format!("{}\n", job.output.manifest().to_json()))?;

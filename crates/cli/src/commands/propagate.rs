@@ -3,18 +3,23 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::Compiler;
+use shardc::{Compiler, Stage};
 use shardc_passes::propagate::DebugOptions;
 use shardc_passes::rules::RuleSet;
+use shardc_stablehlo::PrintOptions;
 
 use crate::args::{Emit, PropagateArgs, Rules};
 use crate::job;
+use crate::observe::Watch;
 use crate::output::Outputs;
+use crate::reproducer;
 use crate::source::Source;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
-    let mut outputs = Outputs::plan(&[("--output", &args.output)], &[args.input.named()])?;
+    let timings = args.observe.timings.as_deref().map(|path| ("--timings", path));
+    let named: Vec<_> = [("--output", args.output.as_path())].into_iter().chain(timings).collect();
+    let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
     let debug =
         DebugOptions { origins: args.debug_sharding_origins, edges: args.debug_propagation_edge_sharding };
     let rules = match args.rules {
@@ -23,10 +28,26 @@ pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
     };
     let compiler = job::compiler(&args.input.annotations, None)?.debug(debug).rule_set(rules);
     let source = Source::read(&args.input.input)?;
-    let propagated = Compiler::read(&source.bytes)
-        .and_then(|module| compiler.propagate(module))
-        .and_then(|propagated| if args.emit_gspmd { propagated.into_gspmd() } else { Ok(propagated) })
-        .map_err(|e| source.explain(&e))?;
+    let mut progress = ui.progress();
+    let mut watch = Watch::new(&args.observe, Some(&args.stop), &mut progress)?;
+    watch.stage(Stage::Read);
+    let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    let propagated = compiler
+        .propagate_observed(original, &mut watch)
+        .map_err(|e| source.explain(&reproducer::write(e, &source, &watch)))?;
+    let (times, stopped) = (watch.timings(), watch.stopped);
+    let stages = progress.finish();
+    if let Some(path) = &args.observe.timings {
+        outputs.put(path, times.document(&stages, ui))?;
+    }
+    let Some(mut propagated) = propagated else {
+        let module = stopped.unwrap_or_default();
+        outputs.put(&args.output, shardc_stablehlo::print(&module, &PrintOptions::default()))?;
+        return outputs.commit().map(|()| ExitCode::SUCCESS);
+    };
+    if args.emit_gspmd {
+        propagated = propagated.into_gspmd().map_err(|e| source.explain(&e))?;
+    }
     ui.warn(&source, &propagated.warnings);
     let program = match args.emit {
         Emit::Pretty => propagated.text().into_bytes(),

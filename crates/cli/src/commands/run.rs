@@ -40,7 +40,7 @@ pub(crate) fn run(args: &RunArgs, ui: &Ui) -> Result<ExitCode> {
     let program = program.with_limits(limits);
     job.progress.stage("run");
     let outputs = program.run(&client, &inputs).map_err(|e| job.source.explain(&e))?;
-    job.progress.finish(&mut files, args.how.timings.as_deref())?;
+    job.finish(&mut files, &args.how, ui)?;
     if let Some(path) = &args.outputs {
         files.put(path, serialized(&outputs)?)?;
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let limits = limits(&args.device);
     let checks = exec::verify_within(&client, &job.original, &job.output, args.device.seed, limits)
         .map_err(|e| job.source.explain(&e))?;
-    job.progress.finish(&mut outputs, args.how.timings.as_deref())?;
+    job.finish(&mut outputs, &args.how, ui)?;
     outputs.commit()?;
     let wrong = checks.iter().filter(|c| !c.ok()).count();
     ui.result(|| text(&checks, devices, ui), || json(&checks, devices))?;

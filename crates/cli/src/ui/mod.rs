@@ -245,7 +245,7 @@ impl Terminal {
 }
 
 /// Writes to the standard error. Where that is closed or full, there is nobody left to be told.
-fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }

@@ -1,13 +1,10 @@
 //! Stages of long work: a spinner on a terminal, silence otherwise, and how long each took.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-
-use crate::output::Outputs;
+use serde_json::{Value, json};
 
 /// The stages so far.
 pub(crate) struct Progress {
@@ -46,18 +43,14 @@ impl Progress {
         }
     }
 
-    /// All is done; the times go where the user wants them.
-    pub(crate) fn finish(mut self, outputs: &mut Outputs, timings: Option<&Path>) -> Result<()> {
+    /// All is done: the seconds of each stage. A stage may come round more than once.
+    pub(crate) fn finish(&mut self) -> Value {
         self.pause();
-        if let Some(path) = timings {
-            // A stage may come round more than once.
-            let mut times: BTreeMap<&str, f64> = BTreeMap::new();
-            for (name, time) in &self.stages {
-                *times.entry(name).or_default() += time.as_secs_f64();
-            }
-            outputs.put(path, format!("{}\n", serde_json::to_string(&times)?))?;
+        let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, time) in &self.stages {
+            *times.entry(name).or_default() += time.as_secs_f64();
         }
-        Ok(())
+        json!(times)
     }
 }
 

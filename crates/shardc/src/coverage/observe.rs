@@ -71,7 +71,7 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
         results.iter().any(|&v| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty()));
     merge_reductions(module, body);
     lower_reshards(module, body)?;
-    localize(module, entry, SpmdMode::Replica)?;
+    localize(module, entry, SpmdMode::Replica, None)?;
     let permutes = count(module, |kind| matches!(kind, OpKind::CollectivePermute(_)));
     let others = count(module, |kind| kind.collective().is_some()) - permutes;
     // What became of an operation that others stand for is seen from what they do together.

@@ -40,7 +40,9 @@ mod select;
 mod summary;
 mod text;
 
-use shardc_ir::{AxisRef, FuncId, Module, RegionId, TensorSharding, ValueId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, RegionId, TensorSharding, ValueId};
+use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
 use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
@@ -78,20 +80,26 @@ impl Compiler {
     /// propagated but not partitioned is explained without its collectives; a note says so.
     pub fn explain(&self, source: &[u8], name: &str, question: &Question) -> Result<Report, Error> {
         let raw = Self::read(source)?;
-        let (mut propagated, sites) = self.import_tracing(raw.clone())?;
-        let partitioned = self.partition_imported(propagated.clone(), &mut |_| {});
+        let (imported, sites) = self.import_tracing(raw.clone())?;
+        let entry = imported.entry;
+        let mut traces = Traces::default();
+        let partitioned = self.tracing().partition_imported(imported, &mut traces);
+        let partitioned = partitioned.and_then(|output| output.ok_or_else(|| raw.no_entry().into()));
         let strategy = partitioned.as_ref().map_or(Strategy::default(), |output| output.strategy);
-        let provenance = Self::trace(&mut propagated, strategy)?;
+        let Some((_, propagated, provenance)) = traces.0.into_iter().find(|trace| trace.0 == strategy) else {
+            // Nothing was propagated.
+            return Err(partitioned.err().unwrap_or_else(|| raw.no_entry().into()));
+        };
         let text = if crate::is_bytecode(source) { "" } else { std::str::from_utf8(source).unwrap_or("") };
-        let module = &propagated.module;
-        let Some(body) = module.funcs[propagated.entry].body else { return Err(module.no_entry().into()) };
+        let module = &propagated;
+        let Some(body) = module.funcs[entry].body else { return Err(module.no_entry().into()) };
         let explainer = Explainer {
             module,
-            func: propagated.entry,
+            func: entry,
             body,
             raw: &raw,
             provenance: &provenance,
-            names: Names::new(module, propagated.entry, text, sites),
+            names: Names::new(module, entry, text, sites),
         };
         let mut report = Report { version: 1, source: name.to_owned(), ..Report::default() };
         if strategy == Strategy::BatchFirst {
@@ -103,6 +111,25 @@ impl Compiler {
         }
         explainer.answer(question, partitioned.as_ref(), &mut report)?;
         Ok(report)
+    }
+}
+
+/// The program after propagation, by strategy, with where every axis comes from.
+#[derive(Default)]
+struct Traces(Vec<(Strategy, Module, Box<Provenance>)>);
+
+impl Observer for Traces {
+    fn after(
+        &mut self,
+        run: &PassRun<'_>,
+        module: &mut Module,
+        context: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        if let ("propagate", Some(strategy)) = (run.step.pass.name, run.strategy) {
+            let provenance = context.propagated().provenance.clone().unwrap_or_default();
+            self.0.push((strategy, module.clone(), provenance));
+        }
+        Ok(Flow::Continue)
     }
 }
 
@@ -130,9 +157,7 @@ impl Explainer<'_> {
                 let output = partitioned.map_err(|e| match e {
                     Error::Diagnostics(list) => Error::Diagnostics(list.clone()),
                     #[cfg(feature = "runtime")]
-                    Error::Runtime(error) => {
-                        shardc_ir::Diagnostic::internal("SH0821", error.to_string()).into()
-                    }
+                    Error::Runtime(error) => Diagnostic::internal("SH0821", error.to_string()).into(),
                 })?;
                 report.collectives = self.one_collective(output, *number)?;
             }

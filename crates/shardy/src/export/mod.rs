@@ -15,7 +15,7 @@ mod sub_axes;
 mod unflatten;
 mod unreduced;
 
-use shardc_passes::driver::pipeline::Pass;
+use shardc_passes::driver::passes::Pass;
 use shardc_passes::propagate;
 use shardc_passes::rules;
 

@@ -1,7 +1,7 @@
 //! Constants, one for each of their uses.
 
 use shardc_ir::{Attr, Module, OpKind, SPELLING_ATTR};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
 /// Copies what is computed from constants alone, and broadcasts of scalars, for each of their uses. Constants are

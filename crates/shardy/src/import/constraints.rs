@@ -1,7 +1,7 @@
 //! Constraints act on their operand.
 
 use shardc_ir::{Attr, Module};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate::{self, DebugOptions};
 use shardc_passes::rules::{SHARDING_RULE_ATTR, rule_of};
 

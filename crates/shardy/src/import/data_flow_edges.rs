@@ -1,7 +1,7 @@
 //! Data flow into and out of regions as operations.
 
 use shardc_ir::{Module, OpId, OpKind, ShardingId};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use shardc_ir::{FuncId, Module};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{callee_of, callees_first, calls_in};
 use shardc_passes::internal::check_calls;
 use shardc_passes::internal::check_size;

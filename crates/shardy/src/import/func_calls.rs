@@ -7,7 +7,7 @@ use shardc_ir::{
     ShardingId, TensorSharding, ValueId, ValueMap, clone_region,
 };
 use shardc_passes::driver::pass_options::PassOption;
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{
     EXECUTION_THREAD, callee_of, callees_first, calls_in, original_name,
 };

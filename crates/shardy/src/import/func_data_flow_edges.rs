@@ -1,7 +1,7 @@
 //! Data flow into and out of functions as operations.
 
 use shardc_ir::{Module, OpKind};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 
 use super::edges::Edges;
 

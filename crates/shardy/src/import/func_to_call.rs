@@ -1,7 +1,7 @@
 //! Shardings of results, from functions to their calls.
 
 use shardc_ir::{Mesh, MeshId, Module, PackedOption, ShardingId, TensorSharding};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::{callee_of, calls_in};
 
 /// A call whose results have no shardings gets those of the function's results. One that has a sharding on any result

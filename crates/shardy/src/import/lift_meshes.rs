@@ -5,7 +5,7 @@ use shardc_ir::discardable::SHARDING;
 use shardc_ir::{
     Attr, AttrDict, CollectiveSpec, Mesh, MeshId, MeshPlace, Module, OpId, OpKind, TensorSharding,
 };
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::map;
 use shardc_passes::internal::symbols::FreshNames;
 use shardc_passes::internal::{TextCursor as Cursor, TextError};

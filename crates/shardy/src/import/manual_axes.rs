@@ -1,7 +1,7 @@
 //! Manual axes at the boundary of manual computations.
 
 use shardc_ir::{Diagnostic, Module, Op, OpKind};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
 /// Names every manual axis in every sharding at the boundary, in the order of the mesh.

@@ -17,7 +17,7 @@ mod size_one_axes;
 
 use shardc_ir::OpKind;
 use shardc_passes::driver::pass_options::{DEBUG, debug_options};
-use shardc_passes::driver::pipeline::{Pass, Precondition};
+use shardc_passes::driver::passes::{Pass, Precondition};
 use shardc_passes::internal::symbols::drop_unused_funcs;
 
 use crate::pass::pass;

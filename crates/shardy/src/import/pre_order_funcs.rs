@@ -1,7 +1,7 @@
 //! Callers before those that they call.
 
 use shardc_ir::Module;
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::call_graph::callees_first;
 
 /// Puts functions with bodies at the end of the module, each before those that it calls.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::internal::check_groups;
 
 /// Joins groups that have a value in common, numbers them from 0 on in the order in which they appear, and drops what

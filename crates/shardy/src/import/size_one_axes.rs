@@ -1,7 +1,7 @@
 //! Axes of size one.
 
 use shardc_ir::Module;
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 use shardc_passes::propagate;
 
 /// Takes axes of size one out of shardings, if a mesh that is defined has any; meshes keep them.

@@ -41,7 +41,8 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs, python: &Path) -> Res
 fn shardc_seconds(shardc: &Path, file: &Path, dir: &Path) -> Result<Seconds> {
     let timings = dir.join("timings.json");
     let mut command = Command::new(shardc);
-    command.arg("partition").arg(file).arg("-o").arg(dir.join("out.mlir")).arg("--timings").arg(&timings);
+    command.args(["--format", "json", "partition"]).arg(file).arg("-o").arg(dir.join("out.mlir"));
+    command.arg("--timings").arg(&timings);
     process::output(&mut command)?;
     let text = fs::read_to_string(&timings).with_context(|| format!("reading {}", timings.display()))?;
     seconds(json_member(&text, "seconds")?)

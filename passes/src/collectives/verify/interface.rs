@@ -76,7 +76,8 @@ mod tests {
     use shardc_ir::{Module, ReductionKind};
 
     use super::*;
-    use crate::driver::partition::{PartitionOptions, partition};
+    use crate::driver::context::PassContext;
+    use crate::driver::partition::partition_propagated;
     use crate::propagate::{PropagateOptions, propagate};
 
     /// Ten rows on four devices, and a result of eight that takes the memory of one of the parameters.
@@ -98,7 +99,7 @@ mod tests {
         let mut module = shardc_stablehlo::parse(program).expect("a program");
         propagate(&mut module, &PropagateOptions::default()).expect("propagates");
         let entry = module.entry().expect("an entry");
-        let done = partition(&mut module, entry, &PartitionOptions::default()).expect("partitions");
+        let done = partition_propagated(&mut module, &PassContext::default()).expect("partitions");
         (module, entry, done.interface)
     }
 

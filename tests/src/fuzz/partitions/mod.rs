@@ -9,7 +9,8 @@ mod damage;
 use shardc::{CleanOptions, Compiler, Diagnostic};
 use shardc_ir::{FuncId, Module, SpmdMode};
 use shardc_passes::collectives::verify::verify_collectives;
-use shardc_passes::driver::pipeline::{PassContext, find};
+use shardc_passes::driver::pass_options::PassOptions;
+use shardc_passes::driver::passes::{PassContext, find};
 use shardc_passes::sharding::interface::Interface;
 
 use self::damage::DAMAGES;
@@ -126,7 +127,7 @@ fn planned(text: &str, mode: SpmdMode) -> Result<Broken, shardc::Error> {
     }
     for name in UNTIL_PENDING {
         if let Some(pass) = find(name) {
-            pass.run(&mut module, &PassContext { mode, ..PassContext::default() })?;
+            pass.run(&mut module, &mut PassContext::new(mode, PassOptions::default()))?;
         }
     }
     let entry = module.entry().ok_or_else(|| module.no_entry())?;
@@ -150,8 +151,8 @@ fn collectives(broken: &Broken) -> Result<(), Vec<Diagnostic>> {
     match (&broken.interface, find("verify-collectives")) {
         (Some(interface), _) => verify_collectives(&broken.module, broken.entry, Some(interface)),
         (None, Some(pass)) => {
-            let context = PassContext { mode: broken.mode, ..PassContext::default() };
-            pass.run(&mut broken.module.clone(), &context).map(|_| ())
+            let mut context = PassContext::new(broken.mode, PassOptions::default());
+            pass.run(&mut broken.module.clone(), &mut context).map(|_| ())
         }
         (None, None) => Ok(()),
     }

@@ -10,7 +10,7 @@ use shardc_ir::{
     Build, DimList, GatherSpec, Module, OpId, OpKind, RegionId, Rewriter, ScatterSpec, SliceSpec, UseCounts,
     ValueId,
 };
-use shardc_passes::driver::pipeline::PassResult;
+use shardc_passes::driver::passes::PassResult;
 
 /// Turns the first dimension of operand and indices into batching dimensions where an index says nothing else.
 pub(super) fn run(module: &mut Module) -> PassResult {

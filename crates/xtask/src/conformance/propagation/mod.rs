@@ -23,8 +23,8 @@ use anyhow::{Context, Result, bail};
 use shardc_filetest::files;
 use shardc_ir::{Diagnostic, Module};
 use shardc_passes::{
-    driver::partition::{PartitionOptions, partition},
     driver::strategy::bytes_sent,
+    driver::{context::PassContext, partition::partition_propagated},
     gspmd::{import_gspmd, is_annotated},
     propagate::{PropagateOptions, propagate},
     rules::RuleSet,
@@ -340,7 +340,9 @@ fn between(module: &Module, ours: &Found, theirs: &Found) -> (usize, BTreeMap<St
 
 /// What the partitioned program sends.
 fn sent(mut module: Module) -> Result<u64, Vec<Diagnostic>> {
-    let Some(entry) = module.entry() else { return Ok(0) };
-    partition(&mut module, entry, &PartitionOptions::default())?;
+    if module.entry().is_none() {
+        return Ok(0);
+    }
+    partition_propagated(&mut module, &PassContext::default())?;
     Ok(bytes_sent(&module))
 }

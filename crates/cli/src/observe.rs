@@ -1,0 +1,195 @@
+//! What can be seen between passes: how long each took, the module after it, whether that is valid; and where to end.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use shardc::{Diagnostic, Module, Stage};
+use shardc_ir::{Span, verify};
+use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
+use shardc_shardy::find;
+use shardc_stablehlo::PrintOptions;
+
+use crate::args::{ObserveArgs, StopArgs};
+use crate::failure::usage;
+use crate::ui::progress::Progress;
+use crate::ui::table::Table;
+use crate::ui::{Ui, complain};
+
+/// A run of a pass and how long it took.
+struct Timed {
+    step: String,
+    strategy: Option<&'static str>,
+    time: Duration,
+}
+
+/// Where to end.
+enum Stop {
+    Number(usize),
+    Pass(&'static str),
+}
+
+/// Looks on while passes run, as the options say.
+pub(crate) struct Watch<'a> {
+    progress: &'a mut Progress,
+    stage: Option<Stage>,
+    printed: Vec<&'static str>,
+    prints_all: bool,
+    verifies: bool,
+    stop: Option<Stop>,
+    began: Instant,
+    runs: Vec<Timed>,
+    /// The module where `--stop-after` ended the run.
+    pub(crate) stopped: Option<Module>,
+}
+
+impl<'a> Watch<'a> {
+    /// # Errors
+    /// Wrong usage: there is no such pass.
+    pub(crate) fn new(
+        args: &ObserveArgs,
+        stop: Option<&StopArgs>,
+        progress: &'a mut Progress,
+    ) -> Result<Watch<'a>> {
+        let known = |name: &str| {
+            find(name).map(|pass| pass.name).ok_or_else(|| {
+                usage(format!("no pass is called {name}; `shardc opt --passes list` shows them"))
+            })
+        };
+        let stop = match stop.and_then(|stop| stop.stop_after.as_deref()) {
+            None => None,
+            Some(text) => Some(match text.parse() {
+                Ok(0) => return Err(usage("--stop-after counts passes from 1")),
+                Ok(number) => Stop::Number(number),
+                Err(_) => Stop::Pass(known(text)?),
+            }),
+        };
+        let named = args.print_after.iter().filter(|name| *name != "all");
+        Ok(Watch {
+            progress,
+            stage: None,
+            printed: named.map(|name| known(name)).collect::<Result<_>>()?,
+            prints_all: args.print_after.iter().any(|name| name == "all"),
+            verifies: args.verify_each,
+            stop,
+            began: Instant::now(),
+            runs: Vec::new(),
+            stopped: None,
+        })
+    }
+
+    /// A stage begins.
+    pub(crate) fn stage(&mut self, stage: Stage) {
+        if self.stage != Some(stage) {
+            self.progress.stage(stage.as_str());
+            self.stage = Some(stage);
+        }
+    }
+
+    /// The pass that ran last, with its options and strategy, and how many ran before it.
+    pub(crate) fn last(&self) -> Option<(usize, String)> {
+        let last = self.runs.last()?;
+        let strategy = last.strategy.map(|s| format!(" (strategy {s})")).unwrap_or_default();
+        Some((self.runs.len(), format!("{}{strategy}", last.step)))
+    }
+
+    /// The passes that ran, as `shardc opt --passes` takes them.
+    pub(crate) fn pipeline(&self) -> String {
+        let steps: Vec<&str> = self.runs.iter().map(|run| run.step.as_str()).collect();
+        steps.join(",")
+    }
+
+    /// The time of each pass, with its share of all of them.
+    pub(crate) fn timings(&self) -> Timings {
+        let total: Duration = self.runs.iter().map(|run| run.time).sum();
+        let share = |time: Duration| match total.as_secs_f64() {
+            0.0 => 0.0,
+            total => time.as_secs_f64() / total,
+        };
+        let mut table = Table::new(&["pass", "strategy", ">milliseconds", ">share"]);
+        let mut passes = Vec::new();
+        for Timed { step, strategy, time } in &self.runs {
+            let milliseconds = format!("{:.3}", time.as_secs_f64() * 1e3);
+            let percent = format!("{:.1} %", share(*time) * 100.0);
+            table.row(vec![step.clone(), strategy.unwrap_or("").to_owned(), milliseconds, percent]);
+            passes.push(json!({
+                "pass": step, "strategy": strategy, "seconds": time.as_secs_f64(), "share": share(*time),
+            }));
+        }
+        let total_text = format!("{:.3}", total.as_secs_f64() * 1e3);
+        table.row(vec!["all passes".to_owned(), String::new(), total_text, String::new()]);
+        Timings { table, passes: json!(passes), seconds: total.as_secs_f64() }
+    }
+}
+
+/// How long the passes took.
+pub(crate) struct Timings {
+    table: Table,
+    passes: Value,
+    seconds: f64,
+}
+
+impl Timings {
+    /// The document that `--timings` writes: a table, or JSON with the stages around the passes.
+    pub(crate) fn document(&self, stages: &Value, ui: &Ui) -> String {
+        if ui.is_json() {
+            let document = json!({
+                "version": 1, "seconds": stages, "passes": self.passes, "seconds_in_passes": self.seconds,
+            });
+            return format!("{document}\n");
+        }
+        let mut out = self.table.to_text(None);
+        let mut around = Table::new(&["stage", ">milliseconds"]);
+        for (name, seconds) in stages.as_object().into_iter().flatten() {
+            around.row(vec![name.clone(), format!("{:.3}", seconds.as_f64().unwrap_or(0.0) * 1e3)]);
+        }
+        let _ = write!(out, "\n{}", around.to_text(None));
+        out
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn before(&mut self, run: &PassRun<'_>, _: &Module) {
+        self.stage(Stage::of(run));
+        let strategy = run.strategy.map(|strategy| strategy.as_str());
+        self.runs.push(Timed { step: run.step.text(), strategy, time: Duration::ZERO });
+        self.began = Instant::now();
+    }
+
+    fn after(
+        &mut self,
+        run: &PassRun<'_>,
+        module: &mut Module,
+        _: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        if let Some(last) = self.runs.last_mut() {
+            last.time = self.began.elapsed();
+        }
+        let name = run.step.pass.name;
+        if self.prints_all || self.printed.contains(&name) {
+            let strategy = run.strategy.map(|s| format!(" ({})", s.as_str())).unwrap_or_default();
+            let text = shardc_stablehlo::print(module, &PrintOptions::default());
+            complain(&format!("// -----// after {}{strategy} //----- //\n{text}\n", run.step.text()));
+        }
+        if self.verifies {
+            verify(module).map_err(|mut errors| {
+                for error in &mut errors {
+                    error.notes.push((Span::NONE, format!("after the pass {name}")));
+                }
+                errors
+            })?;
+        }
+        let ends = match self.stop {
+            None => false,
+            Some(Stop::Number(number)) => self.runs.len() == number,
+            Some(Stop::Pass(pass)) => pass == name,
+        };
+        if !ends {
+            return Ok(Flow::Continue);
+        }
+        self.stopped = Some(module.clone());
+        Ok(Flow::Stop)
+    }
+}

@@ -1,0 +1,128 @@
+//! The compiler and `shardc opt --passes` run the same passes: after each, the module says the same.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use shardc::{Compiler, Diagnostic, Module, SpmdMode};
+use shardc_ir::{ValueDef, verify};
+use shardc_passes::driver::context::PassContext;
+use shardc_passes::driver::pass_options::PassOptions;
+use shardc_passes::driver::passes::find;
+use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
+use shardc_stablehlo::{PrintOptions, parse, print};
+
+fn text(module: &Module) -> String {
+    print(module, &PrintOptions::default())
+}
+
+/// Runs each pass once more, by its name and options alone, on what the text of the module before it says.
+struct ByText {
+    name: String,
+    mode: SpmdMode,
+    /// The program before and after the passes that each attempt has in common.
+    imported: String,
+    before: String,
+    strategies: Vec<&'static str>,
+    steps: usize,
+}
+
+impl Observer for ByText {
+    fn before(&mut self, run: &PassRun<'_>, _: &Module) {
+        let Some(strategy) = run.strategy.map(|strategy| strategy.as_str()) else { return };
+        if self.strategies.is_empty() {
+            self.imported = self.before.clone();
+        }
+        if !self.strategies.contains(&strategy) {
+            self.strategies.push(strategy);
+            self.before = self.imported.clone();
+        }
+    }
+
+    fn after(
+        &mut self,
+        run: &PassRun<'_>,
+        module: &mut Module,
+        _: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        let step = run.step.text();
+        let (name, options) = step.split_once('{').unwrap_or((&step, ""));
+        let pass = find(name).expect("a pass of that name");
+        let options = PassOptions::parse(options.trim_end_matches('}'), pass.options).expect("its options");
+        let mut alone =
+            parse(&self.before).unwrap_or_else(|e| panic!("{}: before {step}: {e:#?}", self.name));
+        let done = pass.run(&mut alone, &mut PassContext::new(self.mode, options));
+        done.unwrap_or_else(|e| panic!("{}: {step}: {e:#?}", self.name));
+        let (ours, its) = (text(module), text(&alone));
+        let differs = ours.lines().zip(its.lines()).find(|(a, b)| a != b);
+        assert!(ours == its, "{}: after {step} ({:?}): {differs:#?}", self.name, run.strategy);
+        self.before = ours;
+        self.steps += 1;
+        Ok(Flow::Continue)
+    }
+}
+
+#[test]
+fn passes_by_name_give_what_the_compiler_gives() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let mut strategies = Vec::new();
+    for name in ["mlp_dp_tp_train.mlir", "llama_tiny_fsdp_tp_train.mlir", "llama_tiny_scan_remat_train.mlir"]
+    {
+        for mode in [SpmdMode::Replica, SpmdMode::Partition] {
+            let source = std::fs::read(programs.join(name)).expect("a program");
+            let module = Compiler::read(&source).expect("reads");
+            let before = text(&module);
+            let mut by_text = ByText {
+                name: name.to_owned(),
+                mode,
+                imported: String::new(),
+                before,
+                strategies: Vec::new(),
+                steps: 0,
+            };
+            let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
+            assert!(output.expect("partitions").is_some());
+            assert_eq!(by_text.steps, 5 + 15 * by_text.strategies.len());
+            strategies.extend(by_text.strategies);
+        }
+    }
+    assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");
+}
+
+/// Takes the operand of an operation from the module's own result, after a pass.
+struct Damages(&'static str);
+
+impl Observer for Damages {
+    fn after(
+        &mut self,
+        run: &PassRun<'_>,
+        module: &mut Module,
+        _: &PassContext,
+    ) -> Result<Flow, Vec<Diagnostic>> {
+        if run.step.pass.name == self.0 {
+            let body = module.entry().and_then(|entry| module.funcs[entry].body).expect("a body");
+            let op = module.walk(body).into_iter().find(|&op| !module.ops[op].operands.is_empty());
+            let op = op.expect("an operation with operands");
+            let own = module.ops[op].results[0];
+            assert!(matches!(module.values[own].def(), ValueDef::Result(..)));
+            module.ops[op].operands[0] = own;
+            verify(module)?;
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+#[test]
+fn what_an_observer_finds_wrong_ends_the_run() {
+    let source = br#"
+      sdy.mesh @mesh = <["x"=4]>
+      func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+        %0 = stablehlo.negate %a : tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }"#;
+    for pass in ["inline", "plan", "localize"] {
+        let module = Compiler::read(source).expect("reads");
+        let error = Compiler::new().partition_observed(module, &mut Damages(pass)).unwrap_err();
+        assert!(error.to_string().contains("SH02"), "{pass}: {error}");
+    }
+}

@@ -1,0 +1,105 @@
+//! What passes are told, and what they hand on to the passes after them.
+
+use shardc_ir::{Diagnostic, MeshId, SpmdMode};
+
+use super::pass_options::PassOptions;
+use crate::annotations::spec::{Annotation, MeshSpec};
+use crate::collectives::clean::{CleanOptions, CleanReport};
+use crate::plan::{Asked, Plan};
+use crate::propagate::{PropagateOptions, PropagateReport};
+use crate::rules::registry::RuleRegistry;
+use crate::sharding::interface::Interface;
+use crate::transforms::inline::CallSites;
+
+/// What a pass needs besides the module.
+#[derive(Clone, Debug, Default)]
+pub struct PassContext {
+    /// How devices see one another in the partitioned program.
+    pub mode: SpmdMode,
+    /// What this run of the pass was given, of [`Pass::options`](super::passes::Pass::options).
+    pub options: PassOptions,
+    /// How far collectives are cleaned up.
+    pub clean: CleanOptions,
+    /// What is said about the program besides its text.
+    pub import: ImportOptions,
+    /// How shardings are propagated.
+    pub propagate: PropagateOptions,
+    /// Whether gathers that nobody asked for are errors.
+    pub strict: bool,
+    /// The bytes from which on a gather is worth telling; `None` leaves it to the size of what the program sends.
+    pub warn_bytes: Option<u64>,
+    /// Whether a whole pipeline runs, so that each pass may rely on those before it.
+    pub(crate) in_pipeline: bool,
+    pub(crate) handed: Handed,
+}
+
+/// What is said about a program besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// The mesh, for a program that has none or in place of its own.
+    pub mesh: Option<MeshSpec>,
+    /// Shardings of arguments and results.
+    pub specs: Vec<Annotation>,
+    /// Rules of custom calls.
+    pub rules: RuleRegistry,
+    /// Whether it is kept through which calls each operation came ([`PassContext::call_sites`]).
+    pub trace_calls: bool,
+}
+
+/// What passes found out that the module does not carry. A pass that runs by itself finds it again where it can.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Handed {
+    /// What `import-gspmd` warns of.
+    pub(crate) imported: Vec<Diagnostic>,
+    /// Whether annotations came from GSPMD's.
+    pub(crate) is_gspmd: bool,
+    pub(crate) sites: Option<CallSites>,
+    pub(crate) propagated: PropagateReport,
+    /// What the annotations asked for, before planning.
+    pub(crate) before: Option<BeforePlan>,
+    pub(crate) plan: Option<Plan>,
+    /// The mesh that everything inside of the planned program is on.
+    pub(crate) mesh: Option<MeshId>,
+    /// Values that are whole on every device where no annotation asks for it.
+    pub(crate) gathered: Vec<Diagnostic>,
+    /// What else planning warns of.
+    pub(crate) notes: Vec<Diagnostic>,
+    pub(crate) interface: Option<Interface>,
+    pub(crate) cleaned: CleanReport,
+}
+
+/// What the propagated program says that planning takes away.
+#[derive(Clone, Debug)]
+pub(crate) struct BeforePlan {
+    pub(crate) asked: Asked,
+    /// Collectives of the program that devices come to unequally often.
+    pub(crate) partings: Vec<Diagnostic>,
+    /// The result that each parameter gives its memory to.
+    pub(crate) aliases: Vec<Option<usize>>,
+}
+
+impl PassContext {
+    /// The context of a pass that runs by itself.
+    #[must_use]
+    pub fn new(mode: SpmdMode, options: PassOptions) -> Self {
+        PassContext { mode, options, ..PassContext::default() }
+    }
+
+    /// What propagation said, once it has run.
+    #[must_use]
+    pub fn propagated(&self) -> &PropagateReport {
+        &self.handed.propagated
+    }
+
+    /// The calls that operations came through, where [`ImportOptions::trace_calls`] asks for them.
+    #[must_use]
+    pub fn call_sites(&self) -> Option<&CallSites> {
+        self.handed.sites.as_ref()
+    }
+
+    /// What reading the annotations warns of.
+    #[must_use]
+    pub fn import_warnings(&self) -> &[Diagnostic] {
+        &self.handed.imported
+    }
+}

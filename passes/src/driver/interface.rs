@@ -1,0 +1,185 @@
+//! How the program is fed: what goes in and comes out of a planned function, and what its memory is.
+
+use shardc_ir::{
+    AttrDict, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, RegionId, Shape, ShardingId, SpmdMode,
+    TensorSharding, TensorType, Type, TypeId,
+};
+
+use crate::annotations::names::{argument_name, result_name};
+use crate::report::byte_size::bytes_text;
+use crate::sharding::interface::{Interface, InterfaceTensor};
+
+/// Demands that what goes in and comes out is whole: no array that is fed or fetched is one addend of a sum.
+///
+/// # Errors
+/// SH0325 for each parameter and result that is pending along some axes.
+pub(super) fn refuse_pending_interface(
+    module: &Module,
+    func: FuncId,
+    body: RegionId,
+) -> Result<(), Vec<Diagnostic>> {
+    let f = &module.funcs[func];
+    let pending = |sharding: ShardingId| -> Option<String> {
+        let sharding = module.shardings.get(sharding);
+        let mesh = &module.meshes[sharding.mesh];
+        let axes = sharding.unreduced.iter().map(|&axis| format!("\"{}\"", mesh.axis_text(axis)));
+        let axes: Vec<String> = axes.collect();
+        (!axes.is_empty()).then(|| axes.join(", "))
+    };
+    let mut errors = Vec::new();
+    for (i, &arg) in module.regions[body].args.iter().enumerate() {
+        let Some(axes) = module.shardings.of(arg).and_then(pending) else { continue };
+        let message =
+            format!("argument {i} is unreduced along {axes}: each device would be fed an addend of it");
+        let hint = format!(
+            "annotate it without unreduced, or pass the addends in one more dimension that {axes} splits and sum over that"
+        );
+        errors.push(Diagnostic::unsupported("SH0325", message).at(f.arg_span(i)).hint(hint));
+    }
+    for (i, sharding) in f.res_shardings.iter().enumerate() {
+        let Some(axes) = sharding.expand().and_then(pending) else { continue };
+        let message =
+            format!("result {i} is unreduced along {axes}: each device would return an addend of it");
+        let hint = "annotate it without unreduced: the sum is then completed before it is returned";
+        errors.push(Diagnostic::unsupported("SH0325", message).at(f.res_span(i)).hint(hint));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// The result that each parameter gives its memory to, where it does.
+pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {
+    module.funcs[func].arg_attrs.iter().map(AttrDict::donated_to).collect()
+}
+
+/// Warnings of parameters that no longer give their memory to the result that the program says: a device then holds both.
+pub(super) fn lost_aliases(
+    module: &Module,
+    func: FuncId,
+    aliases: &[Option<usize>],
+    interface: &Interface,
+) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (i, (alias, input)) in aliases.iter().zip(&interface.inputs).enumerate() {
+        let (&Some(result), None) = (alias, input.donated_to) else { continue };
+        let Some(output) = interface.outputs.get(result) else { continue };
+        let local = TensorType { shape: input.local_shape.clone(), ..input.global.clone() };
+        let sharding = |tensor: &InterfaceTensor| tensor.sharding.display(interface.mesh_of(tensor));
+        if input.is_token || output.is_token {
+            continue;
+        }
+        let (why, hint) = if output.global.dtype != input.global.dtype {
+            let (theirs, own) = (output.global.dtype, input.global.dtype);
+            (
+                format!("of element type {theirs} where the parameter has {own}"),
+                "convert the one that is to have the other's element type, or do not donate the parameter",
+            )
+        } else if output.global.shape != input.global.shape {
+            (
+                format!("{} where the parameter is {}", output.global, input.global),
+                "donate the parameter to a result of its shape",
+            )
+        } else {
+            (
+                format!("sharded {} where the parameter is {}", sharding(output), sharding(input)),
+                "shard the two alike",
+            )
+        };
+        let bytes = local.num_bytes().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let message = format!(
+            "parameter {i} cannot give its memory to result {result}, {why}: {} more on each device",
+            bytes_text(bytes)
+        );
+        warnings.push(
+            Diagnostic::warning(Class::InvalidInput, "SH0317", message)
+                .at(module.funcs[func].arg_span(i))
+                .bytes(bytes)
+                .hint(hint),
+        );
+    }
+    warnings
+}
+
+/// The interface of a function that is planned on the mesh `planned`.
+pub(super) fn interface(
+    module: &Module,
+    func: FuncId,
+    mode: SpmdMode,
+    planned: Option<MeshId>,
+) -> Result<Interface, Vec<Diagnostic>> {
+    let f = &module.funcs[func];
+    let args = f.body.map(|b| module.regions[b].args.as_slice()).unwrap_or_default();
+    let sharded = args.iter().filter_map(|&arg| module.shardings.of(arg));
+    let sharded = sharded.chain(f.res_shardings.iter().filter_map(|id| id.expand()));
+    let first = || sharded.clone().next().map(|id| module.shardings.get(id).mesh);
+    let main = planned.or_else(first);
+    let token_mesh = main.or_else(|| module.meshes.keys().next());
+    let tensor = |ty: TypeId, sharding: Option<ShardingId>| -> Result<InterfaceTensor, Vec<Diagnostic>> {
+        if let (Type::Token, Some(mesh)) = (module.types.get(ty), token_mesh) {
+            return Ok(InterfaceTensor {
+                name: None,
+                is_token: true,
+                global: TensorType::new(&[], DType::I1),
+                local_shape: Shape::new(),
+                sharding: TensorSharding::replicated(mesh, 0),
+                mesh: None,
+                donated_to: None,
+            });
+        }
+        let (Some(global), Some(sharding)) = (module.types.stored(ty), sharding) else {
+            let message = format!("a parameter or result of type {}", module.types.display(ty));
+            return Err(vec![
+                Diagnostic::unsupported("SH0305", message)
+                    .at(f.span)
+                    .hint("pass tensors and tokens in and out of the entry function"),
+            ]);
+        };
+        let sharding = module.shardings.get(sharding).clone();
+        let local_shape = sharding.local_shape(&module.meshes[sharding.mesh], &global.shape);
+        Ok(InterfaceTensor {
+            name: None,
+            is_token: false,
+            global: global.clone(),
+            local_shape,
+            sharding,
+            mesh: None,
+            donated_to: None,
+        })
+    };
+    let mut inputs = Vec::with_capacity(args.len());
+    for (i, &arg) in args.iter().enumerate() {
+        let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
+        let attrs = f.arg_attrs.get(i);
+        input.name = argument_name(module, f, i);
+        input.donated_to = attrs.and_then(AttrDict::donated_to);
+        inputs.push(input);
+    }
+    let mut outputs = Vec::with_capacity(f.results.len());
+    for (i, &ty) in f.results.iter().enumerate() {
+        let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
+        output.name = result_name(f, i);
+        outputs.push(output);
+    }
+    for input in &mut inputs {
+        input.donated_to = input.donated_to.filter(|&r| {
+            outputs.get(r).is_some_and(|o| {
+                o.local_shape == input.local_shape
+                    && o.global.dtype == input.global.dtype
+                    && o.is_token == input.is_token
+            })
+        });
+    }
+    let mesh = match main {
+        Some(id) => module.meshes[id].clone(),
+        None => module.meshes.values().next().cloned().unwrap_or_default(),
+    };
+    let mut meshes: Vec<(Box<str>, Mesh)> = Vec::new();
+    for tensor in inputs.iter_mut().chain(&mut outputs).filter(|t| Some(t.sharding.mesh) != main) {
+        let (name, other): (Box<str>, _) =
+            (module.mesh_name(tensor.sharding.mesh).into(), &module.meshes[tensor.sharding.mesh]);
+        if !meshes.iter().any(|(known, _)| *known == name) {
+            meshes.push((name.clone(), other.clone()));
+        }
+        tensor.mesh = Some(name);
+    }
+    Ok(Interface { mode, mesh, meshes, inputs, outputs })
+}

@@ -1,0 +1,411 @@
+//! The passes by name, one at a time.
+
+use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, verify};
+
+use super::context::BeforePlan;
+pub use super::context::PassContext;
+use super::import;
+use super::interface::{aliases, interface, refuse_pending_interface};
+use super::pass_options::{DEBUG, PassOption, debug_options};
+pub use super::preconditions::Precondition;
+use super::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, PROPAGATED, not_planned};
+use super::replicated::all_replicated;
+use super::strategy::{Strategy, prioritize};
+use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums};
+use crate::collectives::verify::{verify_collectives, verify_pending, written_partings};
+use crate::gspmd::export_gspmd;
+use crate::localize::localize;
+use crate::manual::unroll_manual;
+use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh};
+use crate::propagate::propagate;
+use crate::reshard::lower_reshards;
+use crate::transforms::dce::sweep;
+use crate::transforms::decompose::expand;
+use crate::transforms::fold_pads::fold_pads;
+use crate::transforms::legalize_backend::{BackendOptions, legalize};
+use crate::transforms::merge_reductions::merge_reductions;
+use crate::transforms::unquantize::unquantize;
+
+/// What a pass gives: warnings, or the reasons why it could not do its work.
+pub type PassResult = Result<Vec<Diagnostic>, Vec<Diagnostic>>;
+
+/// A pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What it asks of the module that it is given, besides that it is verified; [`Pass::run`] looks.
+    pub needs: &'static [Precondition],
+    /// The options that it takes.
+    pub options: &'static [PassOption],
+    /// Does it, where what it needs holds; [`Pass::run`] looks at that first.
+    pub apply: fn(&mut Module, &mut PassContext) -> PassResult,
+}
+
+impl Pass {
+    /// Runs it on a verified module.
+    ///
+    /// # Errors
+    /// SH0391 where the module is not what the pass needs; else why it could not do its work. The module is then not to
+    /// be used any more.
+    pub fn run(&self, module: &mut Module, context: &mut PassContext) -> PassResult {
+        // In a pipeline those before it have seen to that.
+        if context.in_pipeline {
+            return (self.apply)(module, context);
+        }
+        let missing: Vec<Diagnostic> =
+            self.needs.iter().filter_map(|need| need.check(module, self.name).err()).take(1).collect();
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        if self.needs.iter().any(|need| [PROPAGATED.after, PLANNED.after].contains(&need.after)) {
+            restore_implied_shardings(module);
+        }
+        (self.apply)(module, context)
+    }
+}
+
+/// Every pass, in the order in which the compiler runs them; the last two it does not run.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "resolve-call-rules",
+        about: "write the rules of the front end on custom calls",
+        needs: &[],
+        options: &[],
+        apply: |module, context| context.import.rules.resolve(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "import-gspmd",
+        about: "read mhlo.sharding annotations into shardings by axes of a mesh",
+        needs: &[],
+        options: &[],
+        apply: import::import_gspmd,
+    },
+    Pass {
+        name: "annotate",
+        about: "give the program the mesh and the shardings of the options",
+        needs: &[],
+        options: &[],
+        apply: import::annotate_by_options,
+    },
+    Pass {
+        name: "inline",
+        about: "replace every call by the body of the function",
+        needs: &[],
+        options: &[],
+        apply: import::inline,
+    },
+    Pass {
+        name: "decompose",
+        about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
+        needs: &[],
+        options: &[],
+        apply: |module, context| each_body(module, context, expand),
+    },
+    Pass {
+        name: "prioritize",
+        about: "let the annotations of the batch speak before those of parameters",
+        needs: &[NO_CALLS],
+        options: &[STRATEGY],
+        apply: |module, context| {
+            let strategy = match context.options.value(STRATEGY) {
+                "batch-first" => Strategy::BatchFirst,
+                _ => Strategy::AsAnnotated,
+            };
+            prioritize(module, entry(module)?, strategy);
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "propagate",
+        about: "carry shardings from annotations to every value",
+        needs: &[NO_CALLS],
+        options: DEBUG,
+        apply: |module, context| {
+            let mut options = context.propagate.clone();
+            let debug = debug_options(&context.options);
+            options.debug.origins |= debug.origins;
+            options.debug.edges |= debug.edges;
+            context.handed.propagated = propagate(module, &options)?;
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "note-annotations",
+        about: "check that arguments and results are whole, and keep in mind what was asked for",
+        needs: &[NO_CALLS],
+        options: &[],
+        apply: |module, context| {
+            let func = entry(module)?;
+            let body = body_of(module, func)?;
+            refuse_pending_interface(module, func, body)?;
+            context.handed.before = Some(BeforePlan {
+                asked: Asked::new(module, body),
+                partings: written_partings(module, body),
+                aliases: aliases(module, func),
+            });
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "fold-pads",
+        about: "let convolutions and windows pad their input themselves",
+        needs: &[],
+        options: &[],
+        apply: |module, context| {
+            each_body(module, context, |m, body| {
+                fold_pads(m, body);
+            })
+        },
+    },
+    Pass {
+        name: "dce",
+        about: "remove operations whose results nobody uses",
+        needs: &[],
+        options: &[],
+        apply: |module, context| {
+            each_body(module, context, |m, body| {
+                sweep(m, body);
+            })
+        },
+    },
+    Pass {
+        name: "plan",
+        about: "choose how each operation is done, and insert explicit reshards",
+        needs: &[NO_CALLS, NO_COLLECTIVES, PROPAGATED],
+        options: &[],
+        apply: planned,
+    },
+    Pass {
+        name: "merge-reductions",
+        about: "add pending sums before they are completed",
+        needs: &[NO_CALLS, PLANNED],
+        options: &[],
+        apply: |module, _| {
+            if let Some(body) = module.funcs[entry(module)?].body {
+                merge_reductions(module, body);
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "defer-sums",
+        about: "complete sums that a loop only adds up after it",
+        needs: &[NO_CALLS, PLANNED],
+        options: &[],
+        apply: |module, context| {
+            if let Some(body) = module.funcs[entry(module)?].body {
+                context.handed.cleaned.deferred = defer_sums(module, body, context.clean.keep_bytes);
+                sweep(module, body);
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "lower-reshards",
+        about: "replace each reshard by the cheapest sequence of collectives",
+        needs: &[NO_CALLS, PLANNED],
+        options: &[],
+        apply: |module, context| {
+            let Some(body) = module.funcs[entry(module)?].body else { return Ok(Vec::new()) };
+            let warnings = lower_reshards(module, body)?;
+            context.handed.gathered.extend(warnings.iter().cloned());
+            Ok(warnings)
+        },
+    },
+    Pass {
+        name: "interface",
+        about: "read off a planned program which block of which array each device is fed",
+        needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
+        options: &[],
+        apply: |module, context| {
+            let func = entry(module)?;
+            let mesh = main_mesh(module, func, context);
+            context.handed.interface = Some(interface(module, func, context.mode, mesh)?);
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "localize",
+        about: "turn global shapes into local ones, with replica groups and offsets",
+        needs: &[NO_CALLS, PLANNED, NO_RESHARDS],
+        options: &[],
+        apply: |module, context| {
+            let func = entry(module)?;
+            let done = localize(module, func, context.mode, context.handed.mesh);
+            if context.in_pipeline {
+                return done.map(|()| Vec::new());
+            }
+            // Of a program that was planned, what comes out is right; of one that was only written so, the verifier tells.
+            done.and_then(|()| verify(module)).map_err(|errors| not_planned("localize", errors))?;
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "clean-collectives",
+        about: "merge, combine and drop collectives, and take them out of loops",
+        needs: &[],
+        options: &[],
+        apply: |module, context| {
+            let cleaned = clean_collectives(module, entry(module)?, &context.clean);
+            context.handed.cleaned = CleanReport { deferred: context.handed.cleaned.deferred, ..cleaned };
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "unquantize",
+        about: "write quantized numbers as the integers that are stored, and arithmetic on them as that on real numbers",
+        needs: &[],
+        options: &[],
+        apply: |module, _| unquantize(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "legalize-backend",
+        about: "take away what only a partitioner understands, and say how many devices run the program",
+        needs: &[],
+        options: &[],
+        apply: |module, context| {
+            let options = BackendOptions { spmd_mode: context.mode, num_devices: None };
+            legalize(module, &options).map_err(|error| vec![error])?;
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "verify-collectives",
+        about: "check that pending sums are completed once, and that devices meet in collectives as they should",
+        needs: &[],
+        options: &[],
+        apply: verify_all,
+    },
+    Pass {
+        name: "export-gspmd",
+        about: "write shardings as mhlo.sharding annotations, for XLA's older partitioner",
+        needs: &[],
+        options: &[],
+        apply: |module, _| export_gspmd(module).map(|()| Vec::new()),
+    },
+    Pass {
+        name: "unroll-manual",
+        about: "write manual computations out for one device, the reference of shardc verify",
+        needs: &[NO_CALLS],
+        options: &[],
+        apply: |module, _| unroll_manual(module, entry(module)?).map(|()| Vec::new()),
+    },
+];
+
+/// The pass called `name`. Names that it had before, and those of XLA's importers, stand for it as well.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Pass> {
+    let name = match name {
+        "expand" => "decompose",
+        "sweep" => "dce",
+        "xla-sdy-import-shardings"
+        | "xla-sdy-stablehlo-import-pipeline"
+        | "xla-sdy-round-trip-import-pipeline" => "import-gspmd",
+        "xla-sdy-stablehlo-export-pipeline" => "export-gspmd",
+        other => other,
+    };
+    PASSES.iter().find(|pass| pass.name == name)
+}
+
+/// Which annotations `prioritize` lets speak first.
+const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
+
+fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
+    module.entry().ok_or_else(|| vec![module.no_entry()])
+}
+
+fn body_of(module: &Module, func: FuncId) -> Result<RegionId, Vec<Diagnostic>> {
+    let missing = || vec![Diagnostic::invalid("SH0301", "the entry function has no body")];
+    module.funcs[func].body.ok_or_else(missing)
+}
+
+/// Works on every function, or, in a pipeline, where nothing is called any more, on the entry function alone.
+fn each_body(module: &mut Module, context: &PassContext, work: fn(&mut Module, RegionId)) -> PassResult {
+    let bodies: Vec<RegionId> = match context.in_pipeline {
+        true => module.entry().and_then(|entry| module.funcs[entry].body).into_iter().collect(),
+        false => module.bodies().collect(),
+    };
+    bodies.into_iter().for_each(|body| work(module, body));
+    Ok(Vec::new())
+}
+
+/// Gives values the shardings that the text of a program implies and does not spell out: what constraints, reshards and
+/// collectives make has the one that they name, and the arguments of a loop have those of its results.
+fn restore_implied_shardings(module: &mut Module) {
+    let Some(body) = module.entry().and_then(|entry| module.funcs[entry].body) else { return };
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        let made = match &data.kind {
+            OpKind::Reshard(to) | OpKind::ShardingConstraint(to) => *to,
+            OpKind::MeshCollective(collective) => collective.out,
+            OpKind::While => {
+                let results = data.results.clone();
+                for region in data.regions.clone() {
+                    let args = module.regions[region].args.clone();
+                    for (&argument, &result) in args.iter().zip(&results) {
+                        module.shardings.set(argument, module.shardings.of(result));
+                    }
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        if let &[result] = data.results.as_slice() {
+            module.shardings.set(result, Some(made));
+        }
+    }
+}
+
+/// The mesh that planning decided on; found again where planning was another run.
+fn main_mesh(module: &Module, func: FuncId, context: &PassContext) -> Option<MeshId> {
+    context.handed.mesh.or_else(|| planned_mesh(module, module.funcs[func].body?))
+}
+
+fn planned(module: &mut Module, context: &mut PassContext) -> PassResult {
+    let func = entry(module)?;
+    let body = body_of(module, func)?;
+    let plan = plan_and_tell(module, func, context.clean.keep_bytes)?;
+    let handed = &mut context.handed;
+    handed.mesh = planned_mesh(module, body);
+    let warnings: Vec<Diagnostic> = plan.gathers.iter().map(|gather| gather.warning.clone()).collect();
+    let all = warnings.iter().chain(&plan.notes).cloned().collect();
+    handed.gathered.extend(warnings);
+    if let Some(before) = &handed.before {
+        let silent = gathered(module, body, &before.asked, &plan);
+        handed.gathered.extend(silent.into_iter().map(|gather| gather.warning));
+        handed.notes.extend(plan.notes.iter().cloned().chain(all_replicated(module, body)));
+    }
+    handed.plan = Some(plan);
+    Ok(all)
+}
+
+/// Checks what can be checked of a program in this state: pending sums while it has shardings, else the collectives.
+fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
+    let entry = entry(module)?;
+    let interface = context.handed.interface.as_ref();
+    if context.in_pipeline {
+        let checked = match interface {
+            None => verify_pending(module, body_of(module, entry)?),
+            Some(_) => verify_collectives(module, entry, interface),
+        };
+        // Where the program itself has collectives that devices come to unequally often, those are told.
+        let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);
+        return checked.map(|()| Vec::new()).map_err(|errors| {
+            let its_own = !partings.is_empty() && errors.iter().all(|error| error.code == "SH0462");
+            if its_own { partings.to_vec() } else { errors }
+        });
+    }
+    let checked = match module.funcs[entry].body {
+        Some(body) if !module.mesh_names.is_empty() => verify_pending(module, body),
+        _ => verify_collectives(module, entry, None),
+    };
+    // Who made the module is not known here: perhaps whoever wrote the text.
+    checked.map(|()| Vec::new()).map_err(|mut errors| {
+        errors.iter_mut().for_each(|error| error.class = Class::InvalidInput);
+        errors
+    })
+}

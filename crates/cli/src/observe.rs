@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 use shardc::{Diagnostic, Module, Stage};
-use shardc_ir::{Span, verify};
+use shardc_ir::{Class, Span, verify};
 use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
 use shardc_shardy::find;
@@ -38,6 +38,8 @@ pub(crate) struct Watch<'a> {
     printed: Vec<&'static str>,
     prints_all: bool,
     verifies: bool,
+    /// Whether the passes run in the user's order: what they leave invalid is not the compiler's mistake then.
+    pub(crate) in_any_order: bool,
     stop: Option<Stop>,
     began: Instant,
     runs: Vec<Timed>,
@@ -73,6 +75,7 @@ impl<'a> Watch<'a> {
             printed: named.map(|name| known(name)).collect::<Result<_>>()?,
             prints_all: args.print_after.iter().any(|name| name == "all"),
             verifies: args.verify_each,
+            in_any_order: false,
             stop,
             began: Instant::now(),
             runs: Vec::new(),
@@ -177,6 +180,9 @@ impl Observer for Watch<'_> {
             verify(module).map_err(|mut errors| {
                 for error in &mut errors {
                     error.notes.push((Span::NONE, format!("after the pass {name}")));
+                    if !self.in_any_order {
+                        error.class = Class::Internal;
+                    }
                 }
                 errors
             })?;

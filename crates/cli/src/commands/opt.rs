@@ -70,6 +70,7 @@ pub(crate) fn run(args: &OptArgs, ui: &Ui) -> Result<ExitCode> {
     // Passes come in any order here: what one left is looked at before the next.
     let observe = ObserveArgs { verify_each: true, ..args.observe.clone() };
     let mut watch = Watch::new(&observe, Some(&args.stop), &mut progress)?;
+    watch.in_any_order = true;
     let mut texts: Vec<String> = Vec::new();
     let mut wrong: Vec<Diagnostic> = Vec::new();
     let mut failed = false;

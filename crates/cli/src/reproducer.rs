@@ -19,7 +19,7 @@ const FILES: usize = 100;
 pub(crate) fn write(error: Error, source: &Source, watch: &Watch<'_>) -> Error {
     let mut diagnostics = match error {
         Error::Diagnostics(diagnostics) => diagnostics,
-        other => return other,
+        other @ Error::Runtime(_) => return other,
     };
     if let Some(internal) = diagnostics.iter_mut().find(|d| d.class == Class::Internal) {
         let text = match shardc::is_bytecode(&source.bytes) {

@@ -40,7 +40,7 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 //--- slice.mlir
 // The only mesh that the program names is that of the collective.
 // COLLECTIVES: error[SH0391]: the pass plan needs a program without collectives between shardings, but sdy.all_slice stands in it
-// COLLECTIVES: = help: run the pass expand before plan
+// COLLECTIVES: = help: run the pass decompose before plan
 // SLICE: mhlo.num_replicas = 8 : i32
 // SLICE: stablehlo.dynamic_slice
 sdy.mesh @mesh_4_2 = <["x"=4, "y"=2]>

@@ -466,7 +466,7 @@ fn imported(
 
 /// Where nobody can have ended a run early.
 fn stopped() -> Diagnostic {
-    Diagnostic::internal("SH0822", "the pipeline ended early")
+    Diagnostic::internal("SH0829", "the pipeline ended early")
 }
 
 fn generic_text(module: &Module) -> String {

@@ -108,7 +108,7 @@ pub fn partition_propagated(
     let steps = Pipeline::partition().without("propagate").attempt;
     match attempt(&steps, Strategy::default(), module, func, context, &mut 0, &mut ())? {
         Outcome::Done(done) => Ok(*done),
-        Outcome::Stopped => Err(vec![Diagnostic::internal("SH0822", "the pipeline ended early")]),
+        Outcome::Stopped => Err(vec![Diagnostic::internal("SH0829", "the pipeline ended early")]),
     }
 }
 

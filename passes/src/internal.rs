@@ -5,8 +5,8 @@ pub use crate::gspmd::text::{Cursor as TextCursor, TextError};
 pub use crate::propagate::projection::{FactorSharding, Projection, TensorFactors};
 pub use crate::propagate::{check_groups, whole_axes};
 pub use crate::transforms::clone_functions::give_own_callee;
-pub use crate::transforms::cse::merge_same;
-pub use crate::transforms::dce::sweep_where;
+pub use crate::transforms::cse::cse;
+pub use crate::transforms::dce::dce_where;
 pub use crate::transforms::inline::check_calls;
 
 /// Who calls whom.

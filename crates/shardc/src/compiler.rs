@@ -115,7 +115,7 @@ impl Compiler {
 
     /// The bytes that equal warnings about cost have together for [`Output::worth_telling`] to tell them, and for
     /// [`Compiler::strict`] to refuse them; with 0 all are. By default 64 KiB, or one hundredth of what each device sends
-    /// in one run of the program, if that is less ([`worth_telling`]).
+    /// in one run of the program, if that is less ([`worth_telling`](shardc_passes::report::warnings::worth_telling)).
     ///
     /// ```
     /// use shardc::Compiler;
@@ -163,7 +163,7 @@ impl Compiler {
     }
 
     /// The mesh, `"data=4,model=2"`: for a program that has none, or in place of the one that it has
-    /// ([`replace_mesh`]). Annotations of GSPMD are read onto it; where they do not fit it, its axes take the place of
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). Annotations of GSPMD are read onto it; where they do not fit it, its axes take the place of
     /// those that their tiles have, in order.
     ///
     /// # Errors

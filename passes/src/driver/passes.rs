@@ -19,8 +19,8 @@ use crate::manual::unroll_manual;
 use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh};
 use crate::propagate::propagate;
 use crate::reshard::lower_reshards;
-use crate::transforms::dce::sweep;
-use crate::transforms::decompose::expand;
+use crate::transforms::dce::dce;
+use crate::transforms::decompose::decompose;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::legalize_backend::{BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
@@ -102,7 +102,7 @@ pub const PASSES: &[Pass] = &[
         about: "write scans as loops, asynchronous operations as those that they start, batch normalization as sums, old and dynamic operations as newer and static ones",
         needs: &[],
         options: &[],
-        apply: |module, context| each_body(module, context, expand),
+        apply: |module, context| each_body(module, context, decompose),
     },
     Pass {
         name: "prioritize",
@@ -167,7 +167,7 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             each_body(module, context, |m, body| {
-                sweep(m, body);
+                dce(m, body);
             })
         },
     },
@@ -186,7 +186,7 @@ pub const PASSES: &[Pass] = &[
         apply: |module, _| {
             if let Some(body) = module.funcs[entry(module)?].body {
                 merge_reductions(module, body);
-                sweep(module, body);
+                dce(module, body);
             }
             Ok(Vec::new())
         },
@@ -199,7 +199,7 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             if let Some(body) = module.funcs[entry(module)?].body {
                 context.handed.cleaned.deferred = defer_sums(module, body, context.clean.keep_bytes);
-                sweep(module, body);
+                dce(module, body);
             }
             Ok(Vec::new())
         },

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::analysis::call_graph::{callee_of, original_name};
 use crate::analysis::symbols::FreshNames;
 use crate::transforms::clone_functions::give_own_callee;
-use crate::transforms::cse::merge_same;
+use crate::transforms::cse::cse;
 
 /// What was copied from what.
 #[derive(Debug, Default)]
@@ -293,7 +293,7 @@ pub(super) fn merge(module: &mut Module, body: RegionId, copies: &Copies) {
     for original in copies.original.values().filter_map(|o| o.expand()) {
         is_original[original] = true;
     }
-    merge_same(module, body, |module, _, op| -> Option<Key> {
+    cse(module, body, |module, _, op| -> Option<Key> {
         let data = &module.ops[op];
         let original = copies.original[op].expand().or(is_original[op].then_some(op))?;
         let &result = data.results.first()?;

@@ -7,7 +7,7 @@
 //! Operations that move values between regions or functions (`while`, `case`, `if`, calls, terminators, manual
 //! computations) and those without operands have no rule: what they do is not a relation of dimensions. Nor have those
 //! that are only other ways to say a loop or a call (`scan`, `async_start`, `composite`): the compiler works on what they stand
-//! for (see [`expand`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
+//! for (see [`decompose`](crate::transforms::decompose) and [`inline`](crate::transforms::inline)).
 
 mod broadcast;
 mod builder;

@@ -10,7 +10,7 @@ use shardc_ir::{Module, OpId, RegionId, Rewriter};
 /// see to it that the first stands where the others are used.
 ///
 /// Regions are visited with an operation before those nested in it, so what is kept comes before its uses.
-pub fn merge_same<K: Hash + Eq>(
+pub fn cse<K: Hash + Eq>(
     module: &mut Module,
     body: RegionId,
     mut key: impl FnMut(&Module, RegionId, OpId) -> Option<K>,

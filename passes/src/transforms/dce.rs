@@ -3,13 +3,13 @@
 use shardc_ir::{Module, Op, OpId, RegionId, SecondaryMap, UseCounts};
 
 /// Removes, under `region`, every operation without effect whose results are not used.
-pub fn sweep(module: &mut Module, region: RegionId) {
-    sweep_where(module, region, Module::is_pure);
+pub fn dce(module: &mut Module, region: RegionId) {
+    dce_where(module, region, Module::is_pure);
 }
 
 /// Removes, under `region`, every operation that `can_go` and whose results are not used, with what is in its regions.
 /// Tells whether there was any.
-pub fn sweep_where(module: &mut Module, region: RegionId, can_go: impl Fn(&Module, &Op) -> bool) -> bool {
+pub fn dce_where(module: &mut Module, region: RegionId, can_go: impl Fn(&Module, &Op) -> bool) -> bool {
     let order = module.walk(region);
     let mut uses = UseCounts::of(module, &order);
     let mut dead: SecondaryMap<OpId, bool> = SecondaryMap::new();

@@ -1,5 +1,5 @@
 // Every other element of a dimension whose blocks are even is at hand.
-// RUN: shardc opt %s --passes propagate,plan,localize,sweep | FileCheck %s
+// RUN: shardc opt %s --passes propagate,plan,localize,dce | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>
 

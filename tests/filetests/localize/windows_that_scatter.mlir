@@ -1,6 +1,6 @@
 // The gradient of a pool whose windows reach over the borders of blocks: each device does all windows that touch its block,
 // and keeps the block.
-// RUN: shardc opt %s --passes propagate,plan,localize,sweep | FileCheck %s
+// RUN: shardc opt %s --passes propagate,plan,localize,dce | FileCheck %s
 
 sdy.mesh @mesh = <["x"=4]>
 

@@ -3,7 +3,7 @@
 // RUN: not shardc opt %t/main.mlir --passes plan 2>&1 | FileCheck %s --check-prefix=CALLS
 // RUN: not shardc opt %t/slice.mlir --passes propagate,plan 2>&1 | FileCheck %s --check-prefix=COLLECTIVES
 // RUN: not shardc opt %t/main.mlir --passes inline,localize 2>&1 | FileCheck %s --check-prefix=CONSTRAINTS
-// RUN: not shardc opt %t/main.mlir --passes inline,expand,propagate,plan,localize 2>&1 | FileCheck %s --check-prefix=RESHARDS
+// RUN: not shardc opt %t/main.mlir --passes inline,decompose,propagate,plan,localize 2>&1 | FileCheck %s --check-prefix=RESHARDS
 // RUN: not shardc opt %t/products.mlir --passes localize 2>&1 | FileCheck %s --check-prefix=PRODUCTS
 // RUN: not shardc opt %t/manual.mlir --passes sdy-add-data-flow-edges,sdy-add-data-flow-edges 2>&1 | FileCheck %s --check-prefix=EDGES
 // RUN: shardc opt %t/slice.mlir --passes localize | FileCheck %s --check-prefix=SLICE

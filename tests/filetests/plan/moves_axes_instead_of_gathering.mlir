@@ -1,6 +1,6 @@
 // An operation that needs a dimension whole works on parts along another one, which an all-to-all brings about. What it
 // makes is used as it is by the next one of the kind.
-// RUN: shardc opt %s --split-input-file --passes propagate,plan,sweep -o %t.mlir 2> %t.err
+// RUN: shardc opt %s --split-input-file --passes propagate,plan,dce -o %t.mlir 2> %t.err
 // RUN: FileCheck %s < %t.mlir
 // RUN: FileCheck %s --check-prefix=WARN --allow-empty < %t.err
 // WARN-NOT: {{.}}

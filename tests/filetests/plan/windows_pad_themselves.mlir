@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes fold-pads,sweep | FileCheck %s
+// RUN: shardc opt %s --passes fold-pads,dce | FileCheck %s
 //
 // Zeros around the input of a convolution, also ones that were converted, become its own padding; so does a window's
 // initial value. A window of largest values cannot pad with zeros.

@@ -1,5 +1,5 @@
 // A sharding that is there beyond the results is looked at too.
-// RUN: not shardc opt --passes sweep %s -o %t.mlir 2>&1 | FileCheck %s
+// RUN: not shardc opt --passes dce %s -o %t.mlir 2>&1 | FileCheck %s
 
 // CHECK: error[SH0212]: the sharding 1 of sdy.manual_computation is not valid
 sdy.mesh @mesh = <["a"=2]>

@@ -93,7 +93,7 @@ mod tests {
             let text = String::from_utf8_lossy(rest);
             text.starts_with("// passes: ") && text.contains("plan") && text.contains("line 2")
         };
-        let input = b"// passes: sweep,plan,inline\nline 1\nline 2\n";
+        let input = b"// passes: dce,plan,inline\nline 1\nline 2\n";
         assert_eq!(reduced(input, deadline, &mut stays), b"// passes: plan\nline 2\n");
     }
 

@@ -8,8 +8,8 @@ use shardc_passes::localize::localize;
 use shardc_passes::plan::plan;
 use shardc_passes::propagate::{PropagateOptions, propagate};
 use shardc_passes::reshard::lower_reshards;
-use shardc_passes::transforms::dce::sweep;
-use shardc_passes::transforms::decompose::expand;
+use shardc_passes::transforms::dce::dce;
+use shardc_passes::transforms::decompose::decompose;
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_passes::transforms::merge_reductions::merge_reductions;
 
@@ -41,8 +41,8 @@ fn partition(module: &mut Module, op: OpId, split: &Split, devices: i64) -> Resu
     // Functions that are gone have left their numbers to others.
     let entry = module.entry().ok_or_else(|| vec![module.no_entry()])?;
     let Some(body) = module.funcs[entry].body else { return Ok(How::default()) };
-    expand(module, body);
-    sweep(module, body);
+    decompose(module, body);
+    dce(module, body);
     propagate(module, &PropagateOptions::default())?;
     let (steps, name) = (module.ops.len(), module.ops[op].kind.name().to_owned());
     let gathers = plan(module, entry)?;

@@ -7,7 +7,7 @@ use shardc_passes::annotations::names::argument_name;
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
-use shardc_passes::transforms::decompose::{expand, is_needed};
+use shardc_passes::transforms::decompose::{decompose, is_needed};
 use shardc_passes::transforms::inline::inline_calls;
 use shardc_runtime::mismatch::{self, Mismatch, Problem};
 use shardc_runtime::{
@@ -84,7 +84,7 @@ impl Program {
             }
         }
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
-            expand(plain.to_mut(), body);
+            decompose(plain.to_mut(), body);
         }
         let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1) };
         let code = backend::code(&plain, &options)?;

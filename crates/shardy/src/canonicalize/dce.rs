@@ -1,11 +1,11 @@
 //! What nothing uses and has no effect goes.
 
 use shardc_ir::{Attr, Effect, Module, Op, OpKind, RegionId};
-use shardc_passes::internal::sweep_where;
+use shardc_passes::internal::dce_where;
 
 /// Removes operations without effect and without uses under a function body; tells whether there were any.
-pub(super) fn sweep(module: &mut Module, body: RegionId) -> bool {
-    sweep_where(module, body, is_without_effect)
+pub(super) fn dce(module: &mut Module, body: RegionId) -> bool {
+    dce_where(module, body, is_without_effect)
 }
 
 /// Whether MLIR takes an operation to have no effect. Constraints and collectives stay, whoever uses them.

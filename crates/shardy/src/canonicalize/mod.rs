@@ -112,8 +112,8 @@ fn round(module: &mut Module, body: RegionId, patterns: Patterns) -> bool {
     if changed {
         insertions.apply(module, body, &ValueMap::new(), |op| gone[op]);
     }
-    let swept = dce::sweep(module, body);
-    changed || swept
+    let is_cleaned = dce::dce(module, body);
+    changed || is_cleaned
 }
 
 impl Round<'_> {

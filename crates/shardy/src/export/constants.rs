@@ -2,7 +2,7 @@
 //! the same sharding and stand in the same region.
 
 use shardc_ir::{AttrDict, Dense, DimList, Module, OpId, OpKind, RegionId, ShardingId, TypeId, ValueId};
-use shardc_passes::internal::merge_same;
+use shardc_passes::internal::cse;
 
 /// What makes two of them one.
 #[derive(PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ enum What {
 
 /// Merges constants and broadcasts of scalars under a function body.
 pub(super) fn merge(module: &mut Module, body: RegionId) {
-    merge_same(module, body, key);
+    cse(module, body, key);
 }
 
 fn key(module: &Module, region: RegionId, op: OpId) -> Option<Key> {

@@ -23,7 +23,7 @@ pub(crate) use self::defer::defer_sums;
 use super::devices;
 use crate::cost;
 use crate::localize::shield_loops;
-use crate::transforms::dce::sweep_where;
+use crate::transforms::dce::dce_where;
 
 /// How far clean-up goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     let Some(body) = module.funcs[func].body else { return report };
     let before = count(module, body);
     let is_needless = |module: &Module, op: &Op| module.is_pure(op) || op.kind.collective().is_some();
-    sweep_where(module, body, is_needless);
+    dce_where(module, body, is_needless);
     report.dead = before - count(module, body);
     report.merged = deduplicate::merge(module, body, options);
     report.hoisted = hoist::hoist(module, body, options);
@@ -112,7 +112,7 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
         report.repeated = rematerialize::repeat(module, func, body, memory);
     }
     report.combined = combine::combine(module, body, options);
-    sweep_where(module, body, is_needless);
+    dce_where(module, body, is_needless);
     if let Some((SpmdMode::Partition, _)) = devices(module) {
         // New expressions of constants may stand before loops.
         shield_loops(module, body);

@@ -15,7 +15,7 @@ use shardc_ir::{
 };
 
 use crate::cost::memory::need;
-use crate::transforms::dce::sweep;
+use crate::transforms::dce::dce;
 
 /// Repeats all-gathers of the function until a device needs at most `memory` bytes, or nothing more can be done. Returns
 /// how many were repeated.
@@ -38,7 +38,7 @@ pub(super) fn repeat(module: &mut Module, func: FuncId, body: RegionId, memory: 
         }
         repeated += chosen.len();
         gather_again(module, body, &chosen, &mut channel);
-        sweep(module, body);
+        dce(module, body);
     }
 }
 

@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::transforms::tensor_build::TensorBuild;
 
 /// Appends what a batch normalization stands for; returns what stands for its results. `None` where it stays.
-pub(super) fn expand(
+pub(super) fn decompose(
     rw: &mut Rewriter<'_>,
     op: OpId,
     kind: BatchNormKind,

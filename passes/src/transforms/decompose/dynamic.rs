@@ -16,7 +16,7 @@ use crate::transforms::tensor_build::TensorBuild;
 const LOOKS: u32 = 64;
 
 /// Appends the form of an operation of which attributes say all; returns its result. `None` where it stays.
-pub(super) fn expand(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
+pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, kind: &DynamicOp) -> Option<ValueId> {
     let module = &*rw.module;
     let operands = module.ops[op].operands.clone();
     let &result = module.ops[op].results.first()?;

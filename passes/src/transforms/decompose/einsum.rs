@@ -30,7 +30,7 @@ impl Term {
 }
 
 /// Appends what the letters say; returns the result. `None` where it stays.
-pub(super) fn expand(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option<ValueId> {
+pub(super) fn decompose(rw: &mut Rewriter<'_>, op: OpId, config: &str) -> Option<ValueId> {
     let module = &*rw.module;
     let data = &module.ops[op];
     let (operands, &result) = (data.operands.clone(), data.results.first()?);

@@ -23,7 +23,7 @@ use smallvec::{SmallVec, smallvec};
 /// Rewrites everything under the function body `body`, a region before the operations that follow it. A scan over
 /// quantized elements or of unknown length, a future that is used by more than one `async_done`, and what depends on sizes
 /// that are known only at run time, stay.
-pub fn expand(module: &mut Module, body: RegionId) {
+pub fn decompose(module: &mut Module, body: RegionId) {
     if !is_needed(module, body) {
         return;
     }
@@ -152,11 +152,11 @@ fn put_into_tuple(module: &Module, op: OpId, index: u32) -> Option<ValueId> {
 /// Inserts what an operation by itself stands for; returns new values, one for each of its results. `None` if it stays.
 fn other_form(rw: &mut Rewriter<'_>, op: OpId) -> Option<SmallVec<[ValueId; 3]>> {
     let value = match rw.module.ops[op].kind.clone() {
-        OpKind::BatchNorm(kind, spec) => return batch_norm::expand(rw, op, kind, spec),
+        OpKind::BatchNorm(kind, spec) => return batch_norm::decompose(rw, op, kind, spec),
         OpKind::Broadcast { sizes } => deprecated::broadcast(rw, op, &sizes),
-        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => einsum::expand(rw, op, &config),
+        OpKind::Einsum { config } | OpKind::UnaryEinsum { config } => einsum::decompose(rw, op, &config),
         OpKind::TorchIndexSelect { dim, batch_dims } => deprecated::index_select(rw, op, dim, batch_dims),
-        OpKind::Dynamic(kind) => dynamic::expand(rw, op, &kind),
+        OpKind::Dynamic(kind) => dynamic::decompose(rw, op, &kind),
         OpKind::GetDimensionSize { dim } => dynamic::dimension_size(rw, op, dim),
         _ => None,
     };

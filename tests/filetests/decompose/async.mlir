@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes expand | FileCheck %s
+// RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // When an operation that is started is done is for the back end to choose.
 

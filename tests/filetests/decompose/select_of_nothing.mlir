@@ -1,5 +1,5 @@
 // A slice of one element does not fit a dimension that has none: the selection stays as it is.
-// RUN: shardc opt --passes expand %s -o - | FileCheck %s
+// RUN: shardc opt --passes decompose %s -o - | FileCheck %s
 
 // CHECK: "stablehlo.torch_index_select"
 // CHECK-NOT: stablehlo.gather

@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes expand | FileCheck %s
+// RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // Where the result has a static type, its shape is known whatever the operand is.
 // CHECK-LABEL: func.func @shapes

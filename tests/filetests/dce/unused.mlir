@@ -1,5 +1,5 @@
 // Operations whose results nobody uses go, and then those that only they used.
-// RUN: shardc opt %s --passes sweep | FileCheck %s
+// RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: func.func @main(%arg0: tensor<4xf32>)
 // CHECK-NEXT: %0 = stablehlo.negate %arg0

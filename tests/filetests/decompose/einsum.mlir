@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes expand | FileCheck %s
+// RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // CHECK-LABEL: func.func @product
 // CHECK: %[[DOT:.*]] = stablehlo.dot_general %arg0, %arg1, batching_dims = [0] x [2], contracting_dims = [2] x [0] : {{.*}} -> tensor<2x3x5xf32>

@@ -1,5 +1,5 @@
 // What a gather cannot say stays as it is: dimensions that there are not, indices that are no integers.
-// RUN: shardc opt --passes expand %s -o - | FileCheck %s --implicit-check-not=stablehlo.gather
+// RUN: shardc opt --passes decompose %s -o - | FileCheck %s --implicit-check-not=stablehlo.gather
 
 func.func @main(%a: tensor<24xf32>, %i: tensor<i32>, %j: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
   // CHECK: "stablehlo.torch_index_select"(%arg0, %arg1)

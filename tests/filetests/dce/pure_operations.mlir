@@ -1,5 +1,5 @@
 // What has no effect and ends goes where nobody uses it: whatever computes, and what does so by regions that have no effect.
-// RUN: shardc opt %s --passes sweep | FileCheck %s
+// RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: func.func @main(
 // CHECK-NEXT: return %arg0

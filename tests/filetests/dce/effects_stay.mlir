@@ -1,5 +1,5 @@
 // What has an effect, by itself or in a region, and what may never end stays though nobody uses it.
-// RUN: shardc opt %s --passes sweep | FileCheck %s
+// RUN: shardc opt %s --passes dce | FileCheck %s
 
 // CHECK: stablehlo.reduce
 // CHECK: stablehlo.custom_call @log

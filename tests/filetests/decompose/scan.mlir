@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes expand | FileCheck %s
+// RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // A scan is the loop that it stands for.
 

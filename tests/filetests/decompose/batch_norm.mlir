@@ -1,4 +1,4 @@
-// RUN: shardc opt %s --passes expand | FileCheck %s
+// RUN: shardc opt %s --passes decompose | FileCheck %s
 
 // Sums for each feature, in 32 bits at least; the rest is done element by element.
 

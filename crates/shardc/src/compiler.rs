@@ -163,8 +163,8 @@ impl Compiler {
     }
 
     /// The mesh, `"data=4,model=2"`: for a program that has none, or in place of the one that it has
-    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). Annotations of GSPMD are read onto it; where they do not fit it, its axes take the place of
-    /// those that their tiles have, in order.
+    /// ([`replace_mesh`](shardc_passes::annotations::remesh::replace_mesh)). Annotations of GSPMD are read onto it; where they
+    /// do not fit it, its axes take the place of those that their tiles have, in order.
     ///
     /// # Errors
     /// The text is not a mesh.

@@ -153,7 +153,7 @@ impl TensorFactors {
         out
     }
 
-    /// Returns the sharding of the tensor that these factor shardings make: the inverse of [`TensorFactors::new`].
+    /// Returns the sharding of the tensor that these factor shardings make: the inverse of `TensorFactors::new`.
     pub fn sharding(
         &self,
         mesh: &Mesh,

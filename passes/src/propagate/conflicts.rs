@@ -124,6 +124,8 @@ pub(super) fn find(
         .iter()
         .map(|r| ((r.rule, Boundary::No, None), SmallVec::<[u32; 8]>::from_slice(&[r.value, r.result])));
     for ((rule, boundary, node), slots) in nodes.chain(returns) {
+        // A barrier has the rule of any identity, and its direction is not in the rule: without it in the key it
+        // would be taken for the others.
         let class = node.map_or(0, |node| match node.class {
             OpClass::Fixed(direction) => 1 + direction as u32,
             _ => 0,

@@ -177,6 +177,7 @@ impl Splitter<'_> {
             }
             let Some(def) = self.module.def_op(value) else { continue };
             let def = &self.module.ops[def];
+            // Of all results: a reader of another one keeps the original where it is.
             let uses: u32 = def.results.iter().map(|&result| self.uses[result]).sum();
             // Calls are always copied: each call has a function of its own afterwards.
             if uses != 1 || matches!(def.kind, OpKind::Call { .. }) {
@@ -203,6 +204,7 @@ impl Splitter<'_> {
         let mut stack = vec![(value, false)];
         while let Some((value, operands_done)) = stack.pop() {
             let Some(def) = self.module.def_op(value) else { continue };
+            // A value that is reached twice (`a + a`) is copied once; the map knows it the second time.
             if self.module.rank(value) == 0 || map.get(value) != value {
                 continue;
             }
@@ -247,6 +249,8 @@ impl Splitter<'_> {
             let groups: Vec<OpId> =
                 results.iter().filter_map(|v| self.groups.get(v)).flatten().copied().collect();
             let used: u32 = results.iter().map(|&v| self.uses[v]).sum();
+            // A sharding group reads the value, but does not keep it alive: each copy has group operations of its
+            // own.
             if used as usize > groups.len() {
                 continue;
             }

@@ -30,6 +30,7 @@ pub(super) fn apply(
     bodies: &[RegionId],
     flow: Flow,
 ) -> Vec<(ValueId, AnnotationSource)> {
+    // Listed before anything moves: the constraints that `manual` adds are not visited.
     let ops: Vec<OpId> = bodies.iter().flat_map(|&body| module.walk_inner_first(body)).collect();
     if !ops.iter().any(|&op| is_constraint(module, op)) {
         return Vec::new();
@@ -132,6 +133,8 @@ impl Layout {
         };
         // The last one comes closest.
         self.moves += 1;
+        // Between what makes the value, `(at, 0)`, and the operation behind that, `(at + 1, 0)`. Counted down, so
+        // that of two that move behind one value the later sorts first, as `Insertions` puts them.
         self.place[op] = (at, u32::MAX - self.moves);
         self.insertions.move_to(&mut InsertionPoint::behind(module, value), op);
         self.region[op] = region.into();
@@ -187,6 +190,8 @@ impl Applier {
             let result = module.ops[new].results[0];
             self.layout.move_after(module, new, input);
             self.stand_in(module, input, new, result, sharding);
+            // `stand_in` has entered `input` in `changed`; were this the first entry, it would hide all that
+            // `at_start` knows.
             self.uses.changed.entry(input).or_default().push((new, 0));
         }
     }

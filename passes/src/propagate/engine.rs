@@ -45,6 +45,8 @@ impl<'m> Engine<'m> {
             .meshes
             .iter()
             .map(|(id, mesh)| {
+                // `IndexMap` compares without order, but an axis is its index: `["x"=2,"y"=2]` and `["y"=2,"x"=2]`
+                // are two meshes here, whatever their names say.
                 let same = |(other, _): &(MeshId, &Mesh)| {
                     let other = &module.meshes[*other];
                     other.axes == mesh.axes
@@ -72,6 +74,8 @@ impl<'m> Engine<'m> {
     pub(super) fn run(&mut self, strategy: PropagationStrategy, profile: &dyn Fn(&Node) -> Profile) {
         self.func_results(strategy);
         let graph = self.graph;
+        // Everything is on the list at first, also what an earlier level has seen: a node that has nothing to do at
+        // this level costs one comparison with `settled`.
         self.waiting.fill(true);
         self.stack.clear();
         // Reversed, so that the first operation is on top.
@@ -83,12 +87,15 @@ impl<'m> Engine<'m> {
                 self.visit(node, strategy, directions);
             }
         }
+        // Once more, since no node stands for the results: what arrived at a returned value on the way is on its
+        // result only now.
         self.func_results(strategy);
     }
 
     fn visit(&mut self, index: u32, strategy: PropagationStrategy, profile: Profile) {
         let graph = self.graph;
         let node = &graph.nodes[index as usize];
+        // Never NONE, which stands for "not settled": the codes of profiles end below 20.
         let code = profile.code() * 2 + strategy as u32;
         // Most nodes of a large program are settled at most levels; this costs no look-up.
         if self.settled[index as usize] == code {
@@ -104,6 +111,8 @@ impl<'m> Engine<'m> {
         if let Some(last) = key.last_mut()
             && node.boundary != Boundary::No
         {
+            // The owner is the last tensor of a node of flow. Replaced before the look-up, so that the remembered
+            // outcome is of what the node sees and not of the slot.
             *last = manual::seen_by_node(self.module, node.boundary, *last);
         }
         // Nothing flows where nothing is known.
@@ -113,6 +122,8 @@ impl<'m> Engine<'m> {
         self.report.visits += 1;
         let outcome = self.outcome(&key, strategy, profile);
         if outcome.is_empty() {
+            // Only after a visit without outcome: one that changes a tensor has its own entry reset by `set`, since
+            // it reads or writes that slot.
             self.settled[index as usize] = code;
             return;
         }
@@ -139,6 +150,8 @@ impl<'m> Engine<'m> {
         if let Some(&group) = graph.groups.get(&slot) {
             for &other in graph.group_members[group as usize].iter().filter(|&&other| other != slot) {
                 self.record_group(slot, other, sharding);
+                // Overwriting drops nothing: members start with one sharding (`groups::join`), or with none that has
+                // axes, and change together.
                 self.set(other, sharding, by);
             }
         }
@@ -148,6 +161,8 @@ impl<'m> Engine<'m> {
         self.report.updates += 1;
         self.shardings[slot as usize] = sharding;
         for &node in self.graph.notify(slot) {
+            // `by` is reset too, but not put back on the list: it has seen these shardings, and the next level asks
+            // it again.
             self.settled[node as usize] = NONE;
             if by.is_some() && by != Some(node) && !std::mem::replace(&mut self.waiting[node as usize], true)
             {
@@ -193,6 +208,8 @@ impl<'m> Engine<'m> {
             for (tensor, sharding) in outcome {
                 changed = true;
                 if tensor == 0 {
+                    // Wakes nothing. Before the loop all nodes are on the list anyway, and what changes after it is
+                    // seen at the next level.
                     self.update(pair.value, sharding, None);
                 } else {
                     // No node reads a result of the function, so none is woken.
@@ -251,6 +268,7 @@ impl<'m> Engine<'m> {
                 new.push((i as u32, sharding));
             }
         }
+        // `old` borrows the table of shardings, which interning may grow.
         drop(old);
         new.into_iter().map(|(i, s)| (i, self.module.shardings.intern(s).index() as u32)).collect()
     }

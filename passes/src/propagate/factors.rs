@@ -77,6 +77,8 @@ impl Context<'_> {
         if wanted.iter().all(|axes| axes.is_empty()) {
             return changed;
         }
+        // One axis may be wanted by two factors: in `[i,k] x [k,j]` with `i` and `j` both on "x" the result can have
+        // it once. Whoever is earlier in this order gets it.
         let order = self.order(projection, &wanted);
         let operands = projection.num_operands;
         // Results first: operands of an elementwise operation ask them for what they got.
@@ -124,6 +126,7 @@ impl Context<'_> {
             }
         }
         let mut order: SmallVec<[usize; 6]> = (0..self.factors.len()).collect();
+        // The index is part of the key, so that the order is total and an unstable sort is deterministic.
         order.sort_unstable_by_key(|&f| {
             let shards = if self.elementwise { self.mesh.axes_size(&wanted[f]) } else { 0 };
             (-source[f].0, -shards, source[f].1, f)
@@ -223,6 +226,8 @@ fn compatible_axes(projection: &Projection, f: usize, direction: Direction) -> A
         Direction::Backward => (projection.results(), projection.operands()),
     };
     let mut axes = Axes::new();
+    // `false` once two tensors differ: after `["x","y"]` and `["x","z"]` the list is `["x"]`, and a third tensor with
+    // `["x","w"]` must not make it longer again.
     let mut grow = true;
     let of = |tensors: &'_ [TensorFactors], axes: &mut Axes, grow: &mut bool| {
         for sharding in tensors.iter().filter_map(|t| t.factors[f].as_ref()) {

@@ -368,6 +368,8 @@ fn evenly_split(
     only_whole_axes: bool,
 ) -> TensorSharding {
     let mesh = &module.meshes[found.mesh];
+    // Eight rows over `["x"=2, "y"=3]` keep "x". Six over `["x"=4]` keep half of it, `"x":(1)2`; with
+    // `only_whole_axes`, where the dimension is open, nothing.
     let mut out = found.clone();
     // Nothing divides a size that is not known; what to do about it is for planning to say.
     if shape.contains(&DYNAMIC) {
@@ -383,6 +385,7 @@ fn evenly_split(
             let written = given.filter(|g| !only_whole_axes && dim.axes.starts_with(&g.axes));
             let even = dividing(mesh, dim, n);
             let axes = written.filter(|g| g.axes.len() > even.len()).map_or(even, |g| g.axes.clone());
+            // A priority belongs to axes that the user wrote, which these no longer are.
             (dim.axes, dim.priority) = (axes, None);
         }
         if only_whole_axes {

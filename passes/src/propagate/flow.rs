@@ -109,6 +109,8 @@ impl Parents {
                 let region = self.region(op)?;
                 let parent = &module.ops[self.parent(region)?];
                 let returns = match parent.kind {
+                    // The first region of a `while` is its condition: what that returns is a predicate, and flows
+                    // nowhere.
                     OpKind::While => parent.regions.get(1) == Some(&region),
                     ref kind => owns_results(kind),
                 };

@@ -345,6 +345,7 @@ fn solve(
     }
     // Only now, so that programs whose pairs agree are as Shardy has them.
     for &strategy in options.strategies {
+        // Ends, since axes are only ever added to a slot.
         while engine.aliases(strategy) {
             run_level(&mut engine, options, LEVELS - 1);
         }

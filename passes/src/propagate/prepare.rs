@@ -113,6 +113,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
         let Some((name, &size)) = mesh.axes.get_index(usize::from(axis.axis)) else {
             return Err("a sharding has an axis that its mesh does not have".to_owned());
         };
+        // Arithmetic of sub-axes is in `u32` from here on (`sharding::sub_axes`), and divides by sizes.
         if size <= 0 || size > i64::from(u32::MAX) {
             return Err(format!("axis \"{name}\" has size {size}"));
         }

@@ -36,6 +36,8 @@ pub(super) fn begin(engine: &mut Engine<'_>) -> Vec<Level> {
             // Closed and with its axes taken: so nobody else can take either before the dimension's turn comes.
             first.replicated.extend(std::mem::take(dim).axes);
             match levels.iter_mut().find(|level| level.priority == priority) {
+                // Two dimensions of one value with one priority: slots come in order, so that it can only be the
+                // last.
                 Some(level) if level.waiting.last() == Some(&(slot as u32, id)) => {}
                 Some(level) => level.waiting.push((slot as u32, id)),
                 None => levels.push(Level { priority, waiting: vec![(slot as u32, id)] }),
@@ -77,6 +79,8 @@ impl Level {
             }
             let given = engine.module.shardings.get(given);
             let now = engine.module.shardings.get(ShardingId::new(now as usize));
+            // From `given`: in `now` the waiting dimensions have lost their priority, and those that waited for less
+            // may have grown.
             let is_due = |dim: &DimSharding| dim.priority.unwrap_or(0) == self.priority;
             let axes: AxisList =
                 given.dims.iter().filter(|d| is_due(d)).flat_map(|d| d.axes.iter().copied()).collect();

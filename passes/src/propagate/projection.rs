@@ -137,6 +137,9 @@ impl TensorFactors {
                     out.factors[f] = Some(factor);
                     break;
                 }
+                // A dimension of 6 with factors 3 and 2 that an axis of 2 splits: `deal` gives the 3 nothing, since 2
+                // does not divide it, and the axis is overflow. With an axis of 3 the factor is full and the 2 gets
+                // what follows.
                 let left = deal(&mut rest, factors[f].size, &mut factor.axes);
                 if left > 1 && rest.first.is_some() {
                     overflowed = true;
@@ -162,8 +165,11 @@ impl TensorFactors {
         mapping: &TensorMapping,
     ) -> TensorSharding {
         let dims = mapping.dims.iter().map(|dim| {
+            // A priority has done its work by the time that its dimension changes: until then the dimension is closed
+            // and empty (`priority`).
             let mut out = DimSharding { axes: AxisList::new(), open: true, priority: None };
             for &f in dim {
+                // `new` left out the factors after an overflow.
                 let Some(factor) = &self.factors[usize::from(f)] else { break };
                 out.open &= !factor.closed;
                 let split = append(mesh, &mut out.axes, &factor.axes);

@@ -72,6 +72,7 @@ impl OpClass {
         let single = || (0..data.operands.len()).all(|i| module.rank(data.operands[i]) == 0 || uses(i) == 1);
         match &data.kind {
             OpKind::PropagationBarrier { direction } => OpClass::Fixed(*direction),
+            // The table says of all custom calls that nothing is known; these two are copies.
             OpKind::CustomCall(spec) if matches!(&*spec.target, "MoveToDevice" | "MoveToHost") => {
                 OpClass::PassThrough { single: single() }
             }
@@ -108,6 +109,7 @@ impl Profile {
     pub(super) fn code(self) -> u32 {
         match self {
             Profile::All(direction) => direction as u32,
+            // There are four directions, so that the two forms cannot meet: 0 to 3, and 4 to 19.
             Profile::ByKind(a, b) => 4 + a as u32 * 4 + b as u32,
         }
     }

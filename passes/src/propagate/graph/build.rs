@@ -73,6 +73,7 @@ impl<'m> Build<'m> {
         }
         let data = &self.module.ops[op];
         let values = data.operands.iter().chain(&data.results);
+        // A value without slot has 0 in the map, which wraps to NONE.
         let tensors: SmallVec<[u32; 8]> = values.map(|&v| self.graph.slot_of[v].wrapping_sub(1)).collect();
         let class = OpClass::of(self.module, op, |i| self.uses[data.operands[i]] as usize);
         self.node_of_op[op] = self.node(op, rule, &tensors, class, Boundary::No) + 1;
@@ -125,6 +126,7 @@ impl<'m> Build<'m> {
         }
         let elementwise = is_elementwise(module, op);
         let known = has_rule(&data.kind, self.rules.set);
+        // Attributes may hold a rule of the program's own (`sdy.sharding_rule`).
         if known && elementwise && data.results.len() == 1 && data.attrs.is_empty() {
             // Most operations of a program are of this kind; their rule is known without making it.
             let ty = module.values[data.results[0]].ty;
@@ -158,6 +160,8 @@ impl<'m> Build<'m> {
         let Some(ret) = module.terminator(body) else { return };
         for i in 0..module.funcs[func].results.len() {
             let result = self.graph.values.len() as u32;
+            // One slot for each result, also for one that takes no part: a result is found by its distance from the
+            // first.
             self.graph.values.push(None);
             let Some(&value) = module.ops[ret].operands.get(i) else { continue };
             let Some(tensor) = module.stored(value).filter(|t| t.is_static()) else { continue };
@@ -189,6 +193,7 @@ impl<'m> Build<'m> {
     /// Values that are in one group, directly or through values that are in two groups, share a sharding.
     pub(super) fn groups(&mut self, ops: &[OpId]) {
         let mut leader: FxHashMap<i64, i64> = FxHashMap::default();
+        // Without path compression: programs have few groups, and chains of groups that share values are short.
         fn find(leader: &FxHashMap<i64, i64>, mut id: i64) -> i64 {
             while let Some(&up) = leader.get(&id).filter(|&&up| up != id) {
                 id = up;
@@ -206,6 +211,8 @@ impl<'m> Build<'m> {
             leader.entry(*id).or_insert(*id);
             let group = *of_slot.entry(slot).or_insert(*id);
             let (a, b) = (find(&leader, group), find(&leader, *id));
+            // The smallest number leads, and `BTreeMap` sorts by it below: the order of groups does not depend on the
+            // hash map's.
             leader.insert(a.max(b), a.min(b));
             members.push((*id, slot));
         }

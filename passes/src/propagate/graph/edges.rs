@@ -29,6 +29,8 @@ impl Edges {
             match &data.kind {
                 OpKind::DataFlowEdge(_) => {
                     if let (&[owner], &[result]) = (data.operands.as_slice(), data.results.as_slice())
+                        // An edge takes all uses of its owner; one with another reader beside it is no edge, as in
+                        // `ShardingAccess::new`.
                         && uses[owner] == 1
                     {
                         of[owner] = PackedOption::from(result);
@@ -85,6 +87,7 @@ impl Build<'_> {
                 args(&mut values, region);
             }
         }
+        // Two passes: an argument of a region may share the slot of an edge's result that comes behind it.
         let holders: Vec<Option<ValueId>> =
             values.iter().map(|&v| edges.holder(module, self.parents, v)).collect();
         for (&value, &holder) in values.iter().zip(&holders) {

@@ -38,6 +38,8 @@ impl Build<'_> {
             let Some(&op) = self.module.regions[region].ops.get(at) else { continue };
             self.op(op);
             let data = &self.module.ops[op];
+            // Pushed with the place behind `op`: its flow is added when the regions, which lie above it on the stack,
+            // are through.
             let pending = owns_results(&data.kind).then_some(op);
             stack.push((region, at + 1, pending));
             if let Some(&inner) = data.regions.first().filter(|_| owns_args(&data.kind)) {

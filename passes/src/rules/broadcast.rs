@@ -13,6 +13,8 @@ pub(super) fn broadcast_in_dim(module: &Module, op: OpId, dims: &[u32]) -> Optio
     for (dim, &n) in output.iter().enumerate() {
         let mut from = dims.iter().position(|&d| d as usize == dim);
         if let Some(repeated) = from.filter(|&i| size(input, i) == 1 && n != 1) {
+            // Of size one and the operand's own: were the two dimensions one factor, a split result would ask for a
+            // split of one element.
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, repeated, factor);
             from = None;
@@ -46,6 +48,7 @@ pub(super) fn broadcasting(module: &Module, op: OpId, spec: &BroadcastingSpec) -
                 Some(dims) if shape.len() < output.len() => dims.iter().position(|&d| d as usize == dim),
                 _ => (dim + shape.len()).checked_sub(output.len()),
             };
+            // A dimension that repeats gets its factor of one from `finish`.
             if let Some(from) = from.filter(|&from| size(shape, from) == n) {
                 rule.operand(operand, from, factor);
             }

@@ -99,6 +99,8 @@ impl RuleBuilder {
             let factor = if n == m {
                 self.factor(n, FactorKind::PassThrough)
             } else {
+                // The input's size, as in Shardy: `slice` of 8 to 6 rows over 4 devices takes blocks of 2 on both
+                // sides, and the last device has none of the result.
                 self.blocked(n, mismatch, blocked)
             };
             self.operands(dim, factor).results(dim, factor);

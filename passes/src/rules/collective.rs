@@ -16,6 +16,7 @@ pub(super) fn replicated_dims(module: &Module, op: OpId, dims: &[usize]) -> Opti
         }
     }
     for (i, &dim) in dims.iter().enumerate() {
+        // An `all_to_all` may split and join the same dimension.
         if dims[..i].contains(&dim) {
             continue;
         }

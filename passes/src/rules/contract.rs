@@ -61,6 +61,9 @@ pub(super) fn convolution(
         let (l, r, o) = (l as usize, r as usize, o as usize);
         let (windows, window) = (size(out, o), size(rhs, r));
         let mut left = size(lhs, l);
+        // The gradient of a convolution's kernel is a convolution whose window is nearly the whole image (222
+        // positions) and that has few windows (3): what can be split usefully lies within the window, and partial
+        // sums follow.
         let by_window = windows < window;
         for within in [by_window, !by_window] {
             let n = left.min(if within { window } else { windows });
@@ -72,6 +75,7 @@ pub(super) fn convolution(
                     let factor = rule.factor(n, FactorKind::Permutation);
                     rule.operand(0, l, factor).result(0, o, factor);
                 }
+                // Rounded down: windows may overlap, so that the two sizes need not multiply up to the dimension's.
                 left /= n;
             }
         }

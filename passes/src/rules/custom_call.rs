@@ -168,6 +168,8 @@ fn batch(module: &Module, op: OpId, count: usize) -> Option<ShardingRule> {
     let result = |i: usize| result_shape(module, op, i).unwrap_or(&[]);
     let (operands, results) = (0..data.operands.len(), 0..data.results.len());
     let mut shapes = operands.clone().map(operand).chain(results.clone().map(result));
+    // The batch is that of the first tensor with enough dimensions; a scalar or a flag beside the matrices is no
+    // reason to give up.
     let sizes = shapes.find(|shape| shape.len() >= count)?.get(..count)?.to_vec();
     let has = |shape: &[i64]| shape.len() >= count && shape[..count] == sizes[..];
     let mut rule = RuleBuilder::new(module, op);
@@ -264,6 +266,8 @@ fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let is_state = module
         .ops
         .values()
+        // Over all operations, since a rule is made without a table of uses. The call is rare: XLA makes it where
+        // 64-bit integers are emulated.
         .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
     if !is_state {
         return pointwise(module, op);

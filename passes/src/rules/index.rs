@@ -39,6 +39,8 @@ impl Indexing<'_> {
         let mut batch_dim = 0;
         for (slice_dim, &n) in self.slices.iter().enumerate() {
             if self.offset.contains(&(slice_dim as u32)) {
+                // Offset dimensions stand for the indexed dimensions that are neither collapsed nor batching, in
+                // order (StableHLO specification, `gather` and `scatter`).
                 while self.collapsed.contains(&(dim as u32)) || self.indexed_batching.contains(&(dim as u32))
                 {
                     dim += 1;
@@ -70,6 +72,8 @@ impl Indexing<'_> {
         for &dim in self.collapsed {
             let n = size(self.indexed, dim as usize);
             let kind = match (scatter, n) {
+                // Each device writes the updates that hit its part and drops the others, so that no sum over devices
+                // is needed; a gather has to add what the devices found.
                 (true, _) => FactorKind::PassThrough,
                 (false, 1) => FactorKind::NeedReplication,
                 (false, _) => FactorKind::Reduction,

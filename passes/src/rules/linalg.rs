@@ -9,6 +9,8 @@ use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 pub(super) fn sort(module: &Module, op: OpId, along: i64) -> Option<ShardingRule> {
     let shape = operand_shape(module, op, 0)?;
     let along = usize::try_from(if along < 0 { along + shape.len() as i64 } else { along }).ok()?;
+    // With another dimension to split, an axis on the sorted one can be moved there by an all-to-all, so that it may
+    // as well be carried; with none, carrying it would only spread what has to be gathered.
     let alone = shape.iter().enumerate().all(|(dim, &n)| dim == along || n == 1);
     let mut rule = RuleBuilder::new(module, op);
     for (dim, &n) in shape.iter().enumerate() {

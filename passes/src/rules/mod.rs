@@ -195,6 +195,8 @@ pub fn drop_written_rules(module: &mut Module, body: RegionId) {
 fn custom_rule(module: &Module, op: OpId, attrs: &AttrDict) -> Option<ShardingRule> {
     let rule = parse_rule(attrs.sharding_rule()?).ok()?;
     let shell = RuleBuilder::new(module, op).finish();
+    // The verifier has refused a rule that does not fit; this is for modules that were built or changed without it,
+    // whose mappings would be indexed out of range.
     let fits = rule.operands.len() == shell.operands.len()
         && rule.results.len() == shell.results.len()
         && rule.tensors().zip(shell.tensors()).all(|(a, b)| a.dims.len() == b.dims.len());

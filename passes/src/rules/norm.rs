@@ -24,6 +24,8 @@ pub(super) fn batch_norm(
                 rule.operand(i, if whole { dim } else { 0 }, factor);
             }
             for i in 0..data.results.len() {
+                // The first result has the operand's shape; mean and variance, or the gradients of scale and offset,
+                // have the feature alone.
                 rule.result(i, if i == 0 { dim } else { 0 }, factor);
             }
         } else {

@@ -125,6 +125,8 @@ impl CustomCall<'_> {
         let operands = data.operands.iter().enumerate().map(|(index, &v)| (Side::Operand, index, v));
         let results = data.results.iter().enumerate().map(|(index, &v)| (Side::Result, index, v));
         let shape = self.result(0);
+        // Results first: the first of them is what the others are compared with, and a call without a tensor there is
+        // named by it.
         for (side, index, value) in results.chain(operands) {
             let own = self.module.stored(value).map(|t| t.shape.as_slice());
             let is_scalar = side == Side::Operand && own.is_some_and(<[i64]>::is_empty);
@@ -203,6 +205,7 @@ impl RuleRegistry {
             Box::new(error)
         };
         let rule = match rule(&CustomCall { module, op, spec }) {
+            // `custom` keeps `drop_written_rules` from removing it and marks it as the program's own.
             Ok(CallRule::Known(rule)) => ShardingRule { custom: true, ..*rule },
             Ok(CallRule::Unknown) => return Ok(None),
             Err(error) => {

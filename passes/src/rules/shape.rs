@@ -126,6 +126,7 @@ pub(super) fn concatenate(
 /// the products agree again, each side gets factors of its own.
 pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let (input, output) = (operand_type(module, op, 0)?, result_type(module, op, 0)?);
+    // The products of the walk stay below this number, so that none overflows.
     let elements = input.num_elements()?;
     if elements == 0 || output.num_elements() != Some(elements) {
         return None;
@@ -134,6 +135,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
     let mut from = Side::new(&input.shape);
     let mut to = Side::new(&output.shape);
     while !from.done() || !to.done() {
+        // A one is closed at once: as a step of the walk it would have the common divisor 1 with the other side's
+        // dimension, and `[1, 8] -> [8]` would lose the 8 that both have.
         if from.at_one() {
             let factor = rule.factor(1, FactorKind::PassThrough);
             rule.operand(0, from.dim, factor);
@@ -157,6 +160,8 @@ pub(super) fn reshape(module: &Module, op: OpId) -> Option<ShardingRule> {
                 from.factors *= gcd;
                 to.factors *= gcd;
             }
+            // `[2, 3, 4] -> [3, 2, 4]`: 2 and 3 have nothing in common, so each side takes all of its dimension. The
+            // products agree again at 6, and the 4 is a common factor.
             std::cmp::Ordering::Equal => {
                 let factor = rule.factor(from.left(), FactorKind::PassThrough);
                 rule.operand(0, from.dim, factor);

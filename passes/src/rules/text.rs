@@ -222,6 +222,8 @@ impl Reader<'_> {
                     self.expect(",", "expected ',' or '}'")?;
                 }
                 let symbol = self.symbol()?.ok_or_else(|| self.error("expected a factor"))?;
+                // The mappings were read before this and name factors by the number of their symbol, so that the sizes
+                // have to come in that order.
                 if symbol != self.symbols.len() {
                     return Err(self.error("factors must be in order"));
                 }
@@ -231,6 +233,7 @@ impl Reader<'_> {
                 rule.factors.push(Factor { size, kind: FactorKind::PassThrough, blocked: false });
             }
         }
+        // After the sizes, which come behind the mappings in the text; from here on a mapping may index `factors`.
         let known = |f: &FactorIndex| usize::from(*f) < rule.factors.len();
         if rule.tensors().flat_map(|t| &t.dims).flatten().all(known) {
             Ok(())

@@ -75,6 +75,7 @@ impl ShardingAccess {
         }
         match module.values[owner].def() {
             ValueDef::Result(op, i) => result_sharding(module, op, i as usize),
+            // Cloned, since `manual::inside` interns and so needs the module.
             ValueDef::Arg(region, i) => match self.parent(region).map(|op| module.ops[op].kind.clone()) {
                 None => module.shardings.of(owner),
                 Some(OpKind::ManualComputation(spec)) => manual::inside(module, &spec, i as usize),
@@ -108,6 +109,7 @@ impl ShardingAccess {
         match op.kind {
             OpKind::While => op.results.get(i as usize).copied(),
             OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Some(value),
+            // The region reads its operands where they are; an operand may be an argument of another region in turn.
             OpKind::AsyncStart => self.owner(module, *op.operands.get(i as usize)?),
             _ => None,
         }
@@ -146,6 +148,8 @@ pub fn result_sharding(module: &mut Module, op: OpId, i: usize) -> Option<Shardi
             if let Some(id) = module.shardings.of(value) {
                 return Some(id);
             }
+            // `#sdy.sharding_per_value` lists all results or none: a result without a sharding beside one that has
+            // one is read back as open.
             let mesh = results.iter().find_map(|&v| module.shardings.sharding_of(v))?.mesh;
             let open = TensorSharding::open(mesh, module.rank(value));
             Some(module.shardings.intern(open))

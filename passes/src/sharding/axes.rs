@@ -77,6 +77,7 @@ pub(crate) fn size_of(parts: &[Part]) -> i64 {
 pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     let mut cuts: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); mesh.axes.len()];
     for part in lists.iter().flatten() {
+        // Every part gives both its ends, so that no part of another list can straddle one.
         for cut in [part.pre, part.end()] {
             let cuts = &mut cuts[usize::from(part.axis)];
             if !cuts.contains(&cut) {
@@ -97,6 +98,7 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
             let mut rest = part;
             for &cut in &cuts[usize::from(part.axis)] {
                 if cut > rest.pre && cut < rest.end() {
+                    // Divides: `rest.pre` is itself a cut, and each cut divides all that come after it.
                     let (major, minor) = rest.split(cut / rest.pre);
                     out.push(major);
                     rest = minor;

@@ -35,6 +35,8 @@ impl Mapper<'_, '_> {
         let sharding = module.shardings.get(id).clone();
         let new = (self.change)(module, &sharding);
         let new = module.shardings.intern(new);
+        // Keyed by the handle that was there before: a result that is replaced twice, as `open_siblings` could make
+        // it, would be changed by what the change made of it.
         self.known.insert(id, new);
         new
     }
@@ -81,6 +83,8 @@ impl Mapper<'_, '_> {
                 }
                 Some(OpKind::MeshCollective(spec)) => {
                     spec.out = self.one(module, spec.out);
+                    // The operation names its mesh beside its sharding; a change that moves shardings to another mesh
+                    // must not part the two.
                     spec.mesh = module.shardings.get(spec.out).mesh;
                 }
                 Some(OpKind::ManualComputation(spec)) => {

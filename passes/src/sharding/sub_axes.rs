@@ -53,6 +53,8 @@ pub(crate) fn is_prefix(a: AxisRef, b: AxisRef) -> bool {
 /// cut at all of them.
 fn fit(a: AxisRef, b: AxisRef) -> bool {
     let (true, Some(x), Some(y)) = (a.axis == b.axis, a.sub, b.sub) else { return true };
+    // Of an axis of 6, `(1)2` and `(1)3` do not fit, and neither do `(1)2` and `(3)2`, which do not even overlap: no
+    // list of parts has a boundary at both 2 and 3. `(1)4` and `(2)6` of an axis of 12 do: it is cut at 2 and 4.
     let (low, high) = (x.pre.min(y.pre), x.pre.max(y.pre));
     let (low_end, high_end) = (end(x).min(end(y)), end(x).max(end(y)));
     if low_end > high {
@@ -70,6 +72,8 @@ pub(crate) fn prefix_without(a: AxisRef, b: AxisRef) -> Option<AxisRef> {
     if !overlaps(a, b) {
         return Some(a);
     }
+    // They overlap, so that `b` begins inside of `a` or before it; `fit` says that the quotient is whole. What of `a`
+    // comes behind `b` is not a prefix, and is lost.
     (pre(a) < pre(b)).then(|| part(a, pre(a), pre(b) / pre(a)))
 }
 
@@ -91,6 +95,8 @@ pub fn minus(mesh: &Mesh, axis: AxisRef, others: &[AxisRef]) -> Axes {
             if pre(axis) < pre(other) {
                 next.push(part(axis, pre(axis), pre(other) / pre(axis)));
             }
+            // Up to two pieces stay, the one before `other` and the one behind it; both divide where the parts fit
+            // ([`fit`]), which a verified sharding's parts do.
             let full = mesh.full_size(axis) as u32;
             let (stop, from) = (axis.sub.map_or(full, end), other.sub.map_or(full, end));
             if from < stop {
@@ -109,6 +115,7 @@ pub fn push_merged(mesh: &Mesh, axes: &mut Axes, axis: AxisRef) {
         && last.axis == axis.axis
         && end(a) == b.pre
     {
+        // At most the size of the axis, which is in `u32`.
         let size = a.size * b.size;
         *last = if i64::from(size) == mesh.full_size(axis) {
             AxisRef { axis: axis.axis, sub: None }

@@ -54,6 +54,7 @@ fn accuracy(text: &str) -> Option<String> {
             if value < 0.0 {
                 return Some(format!("has a negative tolerance, {name} = {value}"));
             }
+            // Zero is how `atol = 0, rtol = 0, ulps = 0` are printed for the modes that have no tolerance.
             if value > 0.0 {
                 tolerance = tolerance.or(Some((name, value)));
             }

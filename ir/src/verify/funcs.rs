@@ -183,6 +183,8 @@ fn check_recursion(report: &mut Report<'_>) {
                 continue;
             };
             match state[callee.index()] {
+                // Done functions are not entered again: each body is walked once, also where calls form a ladder (`f`
+                // calls `g` twice, `g` calls `h` twice, ...).
                 VisitState::Done => {}
                 VisitState::Open => {
                     let message =

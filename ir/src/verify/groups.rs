@@ -71,7 +71,7 @@ pub(super) type Fault = (String, Option<&'static str>);
 const OUT_OF_RANGE: Option<&str> =
     Some("ids count from 0; with use_global_device_ids they count replicas times partitions");
 
-/// Ids seen so far; grows only up to the largest id that can be.
+/// Returns an id that is in the list twice.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
     ids.sort_unstable();
     ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])

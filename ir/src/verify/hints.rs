@@ -19,6 +19,8 @@ pub(super) fn hint(module: &Module, op: &Op, message: &str) -> Option<String> {
         K::BroadcastInDim { dims } => {
             let (&operand, &result) = (op.operands.first()?, op.results.first()?);
             let fitting = fitting_dims(module.shape(operand), module.shape(result))?;
+            // Advice that repeats what is written would be worse than none: then something else is wrong, an element
+            // type.
             (fitting != dims[..]).then(|| format!("`dims = {fitting:?}` would fit"))
         }
         K::DotGeneral(spec) if message.starts_with("contracting") => {
@@ -90,6 +92,7 @@ fn fitting_contraction(spec: &DotSpec, lhs: &[i64], rhs: &[i64]) -> Option<(usiz
     let pairs = free(&spec.lhs_batch, lhs.len())
         .flat_map(|l| free(&spec.rhs_batch, rhs.len()).map(move |r| (l, r)))
         .filter(|&(l, r)| lhs[l] == rhs[r] && lhs[l] != DYNAMIC);
+    // The pair that is written does not fit, or nobody would ask; it can still have equal sizes.
     let mut pairs = pairs.filter(|&(l, r)| {
         spec.lhs_contract.first() != Some(&(l as u32)) || spec.rhs_contract.first() != Some(&(r as u32))
     });

@@ -86,6 +86,7 @@ fn function<'m>(module: &'m Module, name: &Attr) -> Result<Option<&'m Func>, Str
     };
     match module.func_names.get(name) {
         Some(&id) => Ok(Some(&module.funcs[id])),
+        // What the module keeps as text is not parsed, and may hold the function.
         None if module.kept.is_empty() => Err(format!("names @{name}, which is no function of the module")),
         None => Ok(None),
     }

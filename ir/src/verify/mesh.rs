@@ -15,6 +15,7 @@ pub(super) fn check(report: &mut Report<'_>, order: &[OpId]) -> bool {
     let faults: Vec<Option<String>> = (0..module.shardings.len())
         .map(|i| {
             let sharding = module.shardings.get(ShardingId::new(i));
+            // Said of the mesh once, and not of each sharding on it.
             if !mesh_ok[sharding.mesh.index()] {
                 return None;
             }
@@ -160,6 +161,8 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
             None => (1, size),
             Some(sub) => {
                 let (pre, part) = (i64::from(sub.pre), i64::from(sub.size));
+                // Two `u32` may multiply beyond `i64`. What saturates divides no size: sizes are at most
+                // `MAX_DEVICES`.
                 let minor = pre.saturating_mul(part);
                 if pre < 1 || part < 2 || size % minor != 0 {
                     return Err(format!(
@@ -176,6 +179,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
         };
         parts.push((axis, from, to));
     }
+    // Sorted by where they begin, parts that overlap are neighbours: one pass instead of all pairs.
     parts.sort_unstable_by_key(|&(axis, from, to)| (axis.axis, from, to));
     for pair in parts.windows(2) {
         let [(a, a_from, a_to), (b, b_from, b_to)] = [pair[0], pair[1]];
@@ -191,6 +195,7 @@ pub(super) fn check_axes(mesh: &Mesh, axes: impl Iterator<Item = AxisRef>) -> Re
                 format!("{a_text} and {b_text} overlap")
             });
         }
+        // `(1)2` and `(3)2` of an axis of 6: they share nothing, but no way to split the axis has both.
         if b_from % a_to != 0 {
             return Err(format!("{a_text} and {b_text} are not parts of one split of the axis"));
         }

@@ -96,9 +96,11 @@ const MAX_ERRORS: usize = 1000;
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     let mut report = Report { module, errors: Vec::new() };
     handles::check(&mut report);
+    // Each step relies on those before it: `structure` follows handles, and all that comes behind it walks the program.
     if report.errors.is_empty()
         && let Some(program) = structure::check(&mut report)
     {
+        // Before all that computes with sizes, which would overflow on `tensor<9223372036854775807x2xf32>`.
         types::check_sizes(&mut report, &program.order);
         if !report.errors.is_empty() {
             return Err(report.errors);

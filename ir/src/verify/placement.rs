@@ -90,6 +90,8 @@ fn manual_value(
     let mut shape = Shape::new();
     for (&n, dim) in global.shape.iter().zip(&sharding.dims) {
         let is_manual = |axis: &AxisRef| spec.manual_axes.iter().any(|m| m.axis == axis.axis);
+        // The body has the shape that the manual axes leave, in which the free ones split: were a free axis more
+        // major, a device's part of the body's value would be no block of the whole.
         let manual = dim.axes.iter().take_while(|a| is_manual(a)).count();
         if dim.axes.iter().skip(manual).any(is_manual) {
             return Err("a manual axis follows one that is not manual".to_owned());

@@ -35,6 +35,7 @@ fn symbol(scan: &mut Scan<'_>) -> Option<usize> {
     let letter = scan.rest().bytes().next().filter(|b| (b'i'..=b'z').contains(b))?;
     scan.skip(1);
     if letter == b'z' && scan.eat_here("_").is_some() {
+        // `z_1` follows `z`, which is 17, and so is 18.
         return scan.digits()?.parse::<usize>().ok()?.checked_add(usize::from(b'z' - b'i'));
     }
     Some(usize::from(letter - b'i'))

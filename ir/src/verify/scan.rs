@@ -65,6 +65,7 @@ impl<'a> Scan<'a> {
         let rest = self.rest();
         let mut before = ' ';
         let end = rest.find(|c: char| {
+            // A sign begins a number or its exponent: in `1e-5-2` the second one is no part of it.
             let sign = matches!(c, '-' | '+') && matches!(before, ' ' | 'e' | 'E');
             before = c;
             !(sign || c == '.' || c.is_ascii_alphanumeric())

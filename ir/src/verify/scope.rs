@@ -16,6 +16,7 @@ pub(super) fn check(report: &mut Report<'_>, program: &Program) {
     for scope in &program.scopes {
         let mut axes = Bound::new();
         if let Some(op) = scope.manual {
+            // Only here: the body of a function has no scope around it, and its `parent` of 0 is another function's.
             axes.clone_from(&bound[scope.parent as usize]);
             axes.extend(manual_axes(report, op));
             axes.sort_unstable();
@@ -48,6 +49,7 @@ fn manual_axes(report: &Report<'_>, op: OpId) -> Bound {
     let Some(mesh) = meshes.into_iter().find(|&m| !module.meshes[m].axes.is_empty()) else {
         return Bound::new();
     };
+    // By whole axes, since a manual axis is manual with all its parts.
     spec.manual_axes.iter().map(|a| (mesh, AxisRef { axis: a.axis, sub: None })).collect()
 }
 

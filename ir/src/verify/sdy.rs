@@ -122,6 +122,7 @@ fn pending(
         }
         return Ok(());
     };
+    // Axes are numbers of one mesh, so that those of two cannot be compared.
     if from.mesh != to.mesh {
         return Ok(());
     }
@@ -179,6 +180,8 @@ fn beyond(mesh: &Mesh, axes: &AxisList, others: &AxisList) -> bool {
     axes.iter().any(|&axis| {
         let (mut at, end) = range(mesh, axis);
         // The parts of one axis do not overlap, so that walking along them covers it or does not.
+        // Ends: each step goes to the end of a part that begins at `at` or before it and ends behind it. An axis of
+        // size one has nothing to cover.
         while at < end {
             let next = others
                 .iter()

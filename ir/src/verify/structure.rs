@@ -5,7 +5,7 @@ use cranelift_entity::EntityRef;
 use super::Report;
 use crate::{OpId, OpKind, RegionId, ValueDef, ValueId};
 
-/// A region on the way.
+/// A region that the walk is in.
 struct Frame {
     region: RegionId,
     /// What may be read here carries this mark; a body that sees nothing of what is around it has its own.
@@ -90,6 +90,8 @@ impl Walk<'_, '_> {
                 self.leave(region);
                 continue;
             };
+            // The stack comes back to an operation after each of its regions; `first` says that none has been
+            // entered.
             let (first, last) = (frame.sub == 0, frame.at + 1 == ops.len());
             if first {
                 if self.op_seen[id.index()] {
@@ -121,6 +123,7 @@ impl Walk<'_, '_> {
                 self.enter(&mut stack, region, mark);
             } else {
                 for &result in &op.results {
+                    // After the regions: what an operation makes cannot be read inside of it.
                     self.visible[result.index()] = frame.mark;
                 }
                 frame.at += 1;
@@ -167,6 +170,8 @@ impl Walk<'_, '_> {
     fn operation(&mut self, id: OpId, mark: u32, last: bool) {
         let op = &self.report.module.ops[id];
         for (i, value) in op.operands.iter().enumerate() {
+            // One comparison in place of a walk up the regions: what is in scope carries the mark of the innermost
+            // isolated body, and `leave` takes it off. So the whole check is linear.
             if self.visible[value.index()] != mark {
                 self.report.hinted(
                     "SH0204",

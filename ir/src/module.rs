@@ -263,6 +263,7 @@ impl Module {
     pub fn retain_funcs(&mut self, keep: impl Fn(FuncId, &Func) -> bool) -> Vec<Func> {
         let mut refused = Vec::new();
         // How many stay of the functions above each.
+        // One entry more than functions: something can stand behind the last of them.
         let mut stay_above = vec![0];
         self.func_names.clear();
         for (id, func) in std::mem::take(&mut self.funcs) {
@@ -289,6 +290,8 @@ impl Module {
         if let Some(&id) = self.func_names.get("main") {
             return Some(id);
         }
+        // The program has a `main` that shardc cannot work on. Any other function would be the wrong program, and
+        // compile without a word.
         if self.kept_symbol("main").is_some() {
             return None;
         }
@@ -468,6 +471,8 @@ impl Module {
             return None;
         }
         let int = |bytes: &[u8]| -> i64 {
+            // Little-endian, so that the last byte has the sign, which fills what the narrow type lacks: `0xff` of an
+            // `i8` is -1, of a `ui8` 255.
             let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
             let mut word = if negative { [0xff; 8] } else { [0; 8] };
             for (to, &from) in word.iter_mut().zip(bytes) {
@@ -498,6 +503,7 @@ impl Module {
         while let Some((region, at)) = stack.pop() {
             let Some(&op) = self.regions[region].ops.get(at) else { continue };
             out.push(op);
+            // On an explicit stack: nesting is as deep as the input makes it, and a recursion could run out of stack.
             stack.push((region, at + 1));
             stack.extend(self.ops[op].regions.iter().rev().map(|&r| (r, 0)));
         }
@@ -570,6 +576,8 @@ impl Uses {
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
+        // Compressed rows, as for a sparse matrix: count, running sums, fill. Two allocations in place of one per
+        // value.
         let mut next = first.clone();
         let mut list = vec![(OpId::new(0), 0); first.last().copied().unwrap_or(0) as usize];
         for &op in ops {

@@ -158,6 +158,8 @@ impl TensorSharding {
         global
             .iter()
             .zip(&self.dims)
+            // Every device has blocks of one size, also where some hold padding alone: 5 rows over 4 devices are
+            // blocks of 2, and the last has none of the 5.
             .map(|(&n, d)| if n == DYNAMIC { n } else { div_ceil(n, mesh.axes_size(&d.axes)) })
             .collect()
     }
@@ -237,6 +239,7 @@ fn push_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
 /// What each of `k` devices holds of `n` elements; never overflows, also for a mesh that is not valid.
 pub(crate) fn div_ceil(n: i64, k: i64) -> i64 {
     let k = k.max(1);
+    // `(n + k - 1) / k` overflows near `i64::MAX`.
     n / k + i64::from(n % k > 0)
 }
 
@@ -250,6 +253,8 @@ pub struct ShardingTable {
 impl ShardingTable {
     /// The handle of `sharding`.
     pub fn intern(&mut self, sharding: TensorSharding) -> ShardingId {
+        // Never taken out again, so that a handle stays good; equal shardings have equal handles, and passes compare
+        // handles.
         ShardingId::new(self.pool.insert_full(sharding).0)
     }
 

@@ -42,6 +42,8 @@ pub(crate) fn bound(tensor: &TensorType, d: usize) -> Option<i64> {
 
 /// Returns the encoding of the type that two operands of one shape share: the smaller bound of each dimension.
 pub(crate) fn joined(op: &str, a: &TensorType, b: &TensorType, shape: &[i64]) -> Res<Option<Encoding>> {
+    // Equal encodings alone are not enough: `?` with the bound 8 joined with 5 has the size 5, and the bound has to
+    // go.
     if a.encoding == b.encoding && !shape.iter().zip(&a.shape).any(|(n, m)| n != m) {
         return Ok(a.encoding.clone());
     }

@@ -27,6 +27,7 @@ pub fn check_result_types(module: &Module, op: OpId) -> Result<(), InferError> {
             Type::Tensor(_) | Type::Token | Type::Tuple(_) | Type::Other(_) => {}
         }
     }
+    // Anything that begins so and was not read as a tensor has an element type that shapes and sizes say nothing of.
     if let Some(ty) = foreign
         && computes(&data.kind)
     {

@@ -14,6 +14,8 @@ use crate::{
 fn broadcast_size(a: i64, b: i64) -> Option<i64> {
     match (a, b) {
         (1, n) | (n, 1) => Some(n),
+        // A `?` that meets 4 is 4 or 1 when the program runs, so the result is 4. After the case of a one, which
+        // gives `?`.
         (DYNAMIC, n) | (n, DYNAMIC) => Some(n),
         (a, b) => (a == b).then_some(a),
     }
@@ -48,6 +50,7 @@ fn aligned(cx: &Ctx<'_>, operands: std::ops::Range<usize>) -> Res<(Shape, Option
             }
         }
     }
+    // A size that became known in another operand needs no bound; I17 refuses both at once.
     for (limit, &size) in limits.iter_mut().zip(&shape) {
         if size != DYNAMIC {
             *limit = DYNAMIC;

@@ -104,6 +104,8 @@ pub(crate) fn pad(cx: &Ctx<'_>, result: &TensorType) -> Res<()> {
     let (Some(low), Some(high)) = (cx.constant(2), cx.constant(3)) else { return Ok(()) };
     for (d, (&n, &m)) in operand.shape.iter().zip(&result.shape).enumerate() {
         let want = on_size(n, |n| {
+            // No elements have no gaps between them. Saturating, since the sizes are constants of the program and may
+            // be anything; what saturates fits no result (`limits::MAX_BYTES`).
             let between = (n - 1).max(0).saturating_mul(interior[d]);
             n.saturating_add(between).saturating_add(low[d]).saturating_add(high[d])
         });
@@ -176,6 +178,8 @@ pub(crate) fn set_dimension_size(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
         return Err(Fail::Unknown);
     }
     if shape[dim] != DYNAMIC {
+        // A size that was known is the bound of what it may be now: the operation can only make a dimension smaller
+        // (StableHLO specification, `set_dimension_size`).
         limits[dim] = shape[dim];
     }
     shape[dim] = DYNAMIC;

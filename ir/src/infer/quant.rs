@@ -268,6 +268,7 @@ fn add(cx: &Ctx<'_>, a: TypeId, b: TypeId, c: TypeId) -> Res<()> {
 /// Fails unless an operation that computes nothing keeps scales and zero points.
 fn same_scale(cx: &Ctx<'_>, a: TypeId, c: TypeId) -> Res<()> {
     let (Some(from), Some(to)) = (element(cx.module, a), element(cx.module, c)) else { return Ok(()) };
+    // `element_fits` has refused that where the types have to be alike.
     if from.axis().is_some() != to.axis().is_some() {
         return Ok(());
     }
@@ -406,6 +407,7 @@ fn reduction(cx: &Ctx<'_>, region: usize, operands: &[TypeId]) -> Res<()> {
     let yields: SmallVec<[TypeId; 2]> = yields.collect();
     for (i, &ty) in operands.iter().enumerate() {
         let (Some(from), false) = (element(cx.module, ty), yields.is_empty()) else { continue };
+        // Operands are inputs, then initial values: both halves are combined by the same body.
         let to = yields[i % yields.len()];
         let fits = element(cx.module, to).is_some_and(|to| promotes(from, to));
         ensure!(

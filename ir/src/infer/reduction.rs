@@ -38,12 +38,15 @@ pub(crate) fn reduced(cx: &Ctx<'_>, n: usize, i: usize, slice: &[i64]) -> Res<DT
     let (input, init) = (cx.tensor(i)?, cx.tensor(n + i)?);
     let mut sizes = slice.iter();
     ensure!(
+        // `sizes` goes on from where it stopped: the dimensions of the initial value are to be a subsequence of the
+        // slice's.
         init.shape.iter().all(|&size| sizes.any(|&n| size_fits(n, size))),
         "operand {} of {}, an initial value, has to be a scalar or of dimensions of {}, it is {init}",
         n + i,
         cx.name(),
         shape_text(slice)
     );
+    // Asked for its errors: the body's type has to hold the initial value as well as the inputs.
     cx.accumulated(0, i, init.dtype)?;
     cx.accumulated(0, i, input.dtype)
 }

@@ -114,6 +114,7 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
             }
         }
     }
+    // The very type, with its bounds.
     if cx.operands.len() == 1 {
         return Ok(smallvec![Ty::Same(cx.ty(0)?)]);
     }
@@ -134,6 +135,7 @@ pub(crate) fn pad(cx: &Ctx<'_>, spec: &PadSpec) -> Res<Types> {
         let (low, high, interior) = (spec.low[d], spec.high[d], spec.interior[d]);
         ensure!(interior >= 0, "interior padding {interior} of dimension {d} is negative");
         let size = operand.shape[d];
+        // The bound stands for the size, so that padding which no admissible size survives is refused.
         let known = if size == DYNAMIC { bound(operand, d) } else { Some(size) };
         let Some(known) = known else {
             shape.push(size);

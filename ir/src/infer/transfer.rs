@@ -72,6 +72,7 @@ pub(crate) fn outfeed(cx: &Ctx<'_>) -> Res<Types> {
 const CHANNELS: [&str; 4] = ["no type", "device to device", "device to host", "host to device"];
 
 fn channel(cx: &Ctx<'_>, spec: &TransferSpec, with_host: i64) -> Res<()> {
+    // The numbers of `CHANNELS`; StableHLO's specification gives `send` 2 and `recv` 3 where the host takes part.
     let want = if spec.is_host_transfer == Some(true) { with_host } else { 1 };
     let word = |ty: i64| usize::try_from(ty).ok().and_then(|i| CHANNELS.get(i)).copied().unwrap_or("no type");
     ensure!(
@@ -155,6 +156,7 @@ pub(crate) fn async_start(cx: &Ctx<'_>, results: &[TypeId]) -> Res<()> {
     };
     let want = module.types.display(first);
     ensure!(
+        // By text: futures are types that this IR does not take apart, and both sides print alike.
         promised(cx, result) == Some(&want),
         "async_start gives {}, it should be !stablehlo.future<{want}>",
         module.types.display(result)

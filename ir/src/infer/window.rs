@@ -187,6 +187,7 @@ pub(crate) fn convolution(cx: &Ctx<'_>, spec: &ConvSpec) -> Res<Types> {
         "convolution of {input} with {kernel}: input features ({in_feature} in each of {features} groups) differ"
     );
     let out_feature = at(kernel, spec.kernel.output_feature);
+    // Both, though one of them is 1: either kind of group takes its share of the output features.
     for groups in [features, batches] {
         super::shape::divided(cx, out_feature, groups, spec.kernel.output_feature as usize)?;
     }

@@ -12,6 +12,7 @@ pub fn clone_op(module: &mut Module, op: OpId, map: &mut ValueMap) -> OpId {
     let operands: SmallVec<[ValueId; 3]> = old.operands.iter().map(|&v| map.get(v)).collect();
     let types: SmallVec<[_; 2]> = old.results.iter().map(|&v| module.values[v].ty).collect();
     let regions: SmallVec<[RegionId; 1]> =
+        // Before the results are entered: what is in a region cannot read the results of the operation around it.
         old.regions.iter().map(|&region| clone_region(module, region, map)).collect();
     let new = module.add_op(old.kind, &operands, &types, &regions);
     let data = &mut module.ops[new];

@@ -20,6 +20,8 @@ impl UseCounts {
     pub fn of(module: &Module, ops: &[OpId]) -> UseCounts {
         let mut counts = SecondaryMap::with_capacity(module.values.len());
         if let Some(last) = module.values.len().checked_sub(1) {
+            // Writing the last entry makes room for all at once; `SecondaryMap` would grow by the highest value read
+            // so far.
             counts[ValueId::new(last)] = 0;
         }
         let mut counts = UseCounts(counts);

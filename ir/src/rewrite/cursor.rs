@@ -84,6 +84,7 @@ impl<'m> Rewriter<'m> {
     /// Goes to the front of a region, which is left when [`Rewriter::next_op`] comes to its end.
     pub fn enter(&mut self, region: RegionId) {
         debug_assert!(self.frames.iter().all(|frame| frame.region != region), "a region is entered twice");
+        // The frame holds the only list, so that nobody sees one in which an operation stands twice or not at all.
         let ops = std::mem::take(&mut self.module.regions[region].ops.0);
         self.frames.push(Frame { region, ops, write: 0, read: 0, current: None });
     }
@@ -122,6 +123,7 @@ impl<'m> Rewriter<'m> {
         let Some(mut frame) = self.frames.pop() else { return };
         frame.put_current();
         let Frame { region, mut ops, write, read, .. } = frame;
+        // The gap holds what was read and not put back, or copies that `resize` filled in; neither is of the program.
         ops.drain(write..read);
         self.module.set_ops(region, ops);
         // What is inserted now belongs to the operation around the region.

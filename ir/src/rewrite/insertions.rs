@@ -62,6 +62,7 @@ impl Insertions {
             InsertionPoint::After(previous, i) => (self.after.entry(*previous).or_default(), i),
             InsertionPoint::Start(region, i) => (self.start.entry(*region).or_default(), i),
         };
+        // `usize::MAX` is "behind all", whatever is there by then.
         *i = list.len().min(*i);
         list.insert(*i, op);
         *i += 1;
@@ -122,6 +123,7 @@ impl Insertions {
         while let Some(region) = regions.pop() {
             let old = std::mem::take(&mut module.regions[region].ops.0);
             let mut out = Vec::with_capacity(old.len());
+            // Reversed, here and in `new`: the stack gives back what was pushed last.
             let stays = old.into_iter().rev().filter(|op| !self.moved.contains(op));
             stack.extend(stays.map(|op| Step::Around(op, false)));
             stack.extend(new(self.start.remove(&region)));
@@ -132,6 +134,8 @@ impl Insertions {
                         if !is_new {
                             values.rewrite(&mut module.ops[op].operands);
                         }
+                        // Of what is new as well: a list may name places in the regions of an operation that is
+                        // itself inserted.
                         regions.extend(&module.ops[op].regions);
                         out.push(op);
                     }

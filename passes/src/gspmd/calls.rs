@@ -114,6 +114,8 @@ impl Import<'_> {
             let message = format!("@{target} has no mhlo.sharding");
             return Err(Box::new(Diagnostic::invalid("SH0347", message).at(span)));
         };
+        // The call has one sharding, of the side that it names: on the way in the local one, with its manual
+        // subgroups; on the way out the whole one. The other side's is found from the value.
         let enters = target == "SPMDFullToShardShape";
         let (leaf, open) = self.of_call(op, text)?;
         let value = if enters { operand } else { result };
@@ -249,6 +251,8 @@ impl Import<'_> {
                 elsewhere = true;
             }
         }
+        // As a wish, since Shardy's call is about the function's result alone: a closed constraint would bind the
+        // readers inside too.
         if elsewhere {
             let mut open = sharding;
             for dim in &mut open.dims {

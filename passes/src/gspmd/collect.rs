@@ -115,6 +115,8 @@ impl Reader {
     }
 
     fn text(&mut self, text: &str, span: Span, place: &dyn Fn() -> String) {
+        // A program of a thousand layers has the same few texts: each is parsed once, and a wrong one is reported at
+        // its first place.
         if self.texts.contains_key(text) || self.wrong.contains(text) {
             return;
         }

@@ -26,6 +26,7 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
         return if manual.is_empty() { LeafKind::Replicated } else { LeafKind::Manual }.into();
     }
     let open = sharding.dims.iter().all(|d| d.open && d.axes.is_empty());
+    // A scalar has no dimension to be open, and would be `unknown` without having been left open by anybody.
     if open && !sharding.dims.is_empty() && sharding.unreduced.is_empty() && manual.is_empty() {
         return LeafKind::Unknown.into();
     }
@@ -61,6 +62,8 @@ pub fn to_hlo(mesh: &Mesh, sharding: &TensorSharding, manual: &[AxisRef]) -> Hlo
                 .into_iter()
                 .filter_map(|p| ids.get(usize::try_from(p).ok()?).copied())
                 .collect();
+            // As an iota where the order of the mesh's devices is regular: 4096 devices would be written out one by
+            // one otherwise.
             match list_digits(&[list.len() as i64], list.clone(), 0).as_deref() {
                 Some([digits]) => to_devices(digits),
                 _ => Devices::List(list),
@@ -183,6 +186,8 @@ impl Export<'_> {
                 let mut inside = context.clone();
                 inside.extend(spec.manual_axes.iter().copied());
                 let body = data.regions.first().copied();
+                // The body is gone through where it stood and then spliced, so that values of its arguments are
+                // replaced before it moves.
                 self.enter(op, context, &inside);
                 let mut returned = SmallVec::new();
                 if let Some(body) = body {

@@ -150,6 +150,7 @@ impl Devices {
     #[must_use]
     pub fn transposed(reshape: &[i64], perm: &[usize]) -> Self {
         // XLA's canonical form: dimensions of size one are dropped, and dimensions that stay neighbours are merged.
+        // `[1,4,2]T(0,1,2)` is `[8]`, and `[2,2,2]T(2,0,1)` is `[4,2]T(1,0)`: 0 and 1 stay neighbours.
         let kept: Vec<usize> =
             perm.iter().copied().filter(|&d| reshape.get(d).is_some_and(|&n| n != 1)).collect();
         let mut runs: Vec<(usize, i64)> = Vec::new();
@@ -231,6 +232,7 @@ impl Tiling {
             };
         }
         let mut order: Vec<usize> = (0..self.subgroups.len()).filter(|&i| self.dims[rank + i] != 1).collect();
+        // Stable: subgroups of one kind are merged in the order in which they are written.
         order.sort_by_key(|&i| self.subgroups[i]);
         let mut subgroups: SmallVec<[Subgroup; 2]> = SmallVec::new();
         let mut dims: Vec<i64> = self.dims[..rank].to_vec();
@@ -245,6 +247,8 @@ impl Tiling {
             }
         }
         let perm: Vec<usize> = (0..rank).chain(order.iter().map(|i| rank + i)).collect();
+        // Only replicated ones are sorted: devices that hold the same tile are a set, so that two orders of them are
+        // one sharding.
         let sorted = subgroups.last() == Some(&Subgroup::Replicated);
         let devices = self.reordered(&perm, sorted.then(|| dims.last().copied().unwrap_or(1)));
         let out = Tiling { dims, devices, subgroups };

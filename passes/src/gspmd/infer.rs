@@ -12,7 +12,7 @@ use shardc_ir::Mesh;
 use super::hlo::Tiling;
 use super::tiles::{Order, digits, parts_of};
 
-/// So many places of tile assignments are looked at to find an order of devices.
+/// How many places of tile assignments are looked at, at most, to find an order of devices.
 const MAX_STEPS: usize = 1 << 28;
 
 /// The axes of a mesh, and the order of its devices.
@@ -98,6 +98,7 @@ fn candidates<'t>(tilings: &'t [&'t Tiling]) -> impl Iterator<Item = &'t Tiling>
 fn conflict(tilings: &[&Tiling]) -> TilingConflict {
     let fits = |n: usize| fit(&tilings[..n]).is_some();
     // By bisection: with more assignments it does not begin to fit again.
+    // One assignment always has a mesh: some order of its devices makes it an iota.
     let (mut low, mut high) = (1, tilings.len());
     while high - low > 1 {
         let middle = usize::midpoint(low, high);

@@ -211,6 +211,7 @@ fn tiling(
     devices: Devices,
     subgroups: SmallVec<[Subgroup; 2]>,
 ) -> Result<LeafKind, TextError> {
+    // `sizes` has bounded both products by `MAX_DEVICES`.
     let (tiles, count): (i64, i64) = (dims.iter().product(), devices.count());
     if tiles != count {
         let message = format!("there are {tiles} tiles for {count} devices");

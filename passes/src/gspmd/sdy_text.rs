@@ -66,6 +66,7 @@ pub(super) fn add_meshes(module: &mut Module) -> bool {
             }
         }
     }
+    // Collected first, since reading a text adds meshes to the module that the loop above borrows.
     for text in texts {
         // What is wrong with it is said where it is read.
         let _ = per_value(module, &text);
@@ -221,6 +222,7 @@ fn axes_of(mesh: &Mesh) -> Vec<(Box<str>, i64)> {
 pub(super) fn manual_axes(module: &Module, mesh: MeshId, text: &str) -> Result<AxisList, TextError> {
     let mut cursor = Cursor::new(text);
     let c = &mut cursor;
+    // `#sdy<manual_axes{"a"}>` is how MLIR prints the attribute in its pretty form; both end with one `>`.
     let wrapped = c.eat("#sdy<manual_axes") || c.eat("#sdy.manual_axes<");
     let axes: Vec<AxisRef> = axis_list(c, &axes_of(&module.meshes[mesh]))?.to_vec();
     if wrapped {
@@ -243,6 +245,7 @@ pub(super) fn integer(text: &str) -> Result<i64, TextError> {
 
 /// `unspecified_dims=[0,1]`, perhaps with other words around.
 pub(super) fn unspecified_dims(text: &str) -> Result<Vec<i64>, TextError> {
+    // `backend_config` is free text of the front end: words that are not known say nothing.
     let Some((_, rest)) = text.split_once("unspecified_dims") else { return Ok(Vec::new()) };
     let mut cursor = Cursor::new(rest);
     cursor.expect("=")?;

@@ -69,6 +69,7 @@ impl<'a> Cursor<'a> {
         loop {
             match bytes.get(self.pos) {
                 Some(b) if b.is_ascii_whitespace() => self.pos += 1,
+                // XLA prints `/*index=5*/` into long tuples.
                 Some(b'/') if bytes.get(self.pos + 1) == Some(&b'*') => {
                     let end = self.text.get(self.pos + 2..).and_then(|rest| rest.find("*/"));
                     match end {
@@ -173,6 +174,7 @@ impl<'a> Cursor<'a> {
 
     /// `"x"`, `'x'` or `\22x\22`.
     pub fn string(&mut self, what: &str) -> Result<&'a str, TextError> {
+        // A text that went through another printer of MLIR has its quotes escaped, once as `\22`, once as `\"`.
         let quote = ["\"", "'", "\\22", "\\\""].into_iter().find(|quote| self.peek(quote));
         let Some(quote) = quote else { return Err(self.expected(what)) };
         let start = self.pos + quote.len();

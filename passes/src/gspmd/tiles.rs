@@ -61,6 +61,8 @@ fn push(digits: &mut Vec<Digit>, digit: Digit) {
 pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Option<Digits> {
     let strides = row_major(reshape);
     // A stack from major to minor: on top what is left of the digit that is being cut.
+    // `[8]<=[2,4]T(1,0)` is 0,4,1,5,2,6,3,7: a digit of 2 with stride 4 runs fastest, and above it one of 4 with
+    // stride 1.
     let mut rest: Vec<Digit> = perm
         .iter()
         .map(|&d| Some(Digit { size: *reshape.get(d)?, stride: *strides.get(d)? }))
@@ -77,6 +79,8 @@ pub(crate) fn iota_digits(dims: &[i64], reshape: &[i64], perm: &[usize]) -> Opti
             if left % digit.size == 0 {
                 minor_first.push(digit);
                 left /= digit.size;
+            // The dimension ends inside of a digit, and takes its minor part; the major part goes back for the next
+            // dimension.
             } else if digit.size % left == 0 {
                 minor_first.push(Digit { size: left, stride: digit.stride });
                 rest.push(Digit { size: digit.size / left, stride: digit.stride * left });
@@ -112,6 +116,7 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
     }
     let first: usize =
         order.iter().zip(&strides).map(|(o, &s)| o.first().map_or(0, |i| i * s as usize)).sum();
+    // Digits count from 0, so that the first device of all is at position 0.
     if list.get(first) != Some(&0) {
         return None;
     }
@@ -132,6 +137,8 @@ pub(crate) fn list_digits(dims: &[i64], mut list: Vec<i64>, subgroups: usize) ->
                 next += 1;
             }
             // The run ends where a digit ends; the dimension has to be a whole number of them.
+            // A run that reaches the end is all that is left of the dimension; if that is no whole number of steps,
+            // the check below refuses it.
             let run = if done * next >= size { size / done } else { next };
             if size % (done * run) != 0 || stride <= 0 {
                 return None;
@@ -233,6 +240,8 @@ pub(crate) fn parts_of(mesh: &Mesh, digit: Digit) -> Option<Parts> {
             continue;
         }
         let (from, to) = (low.max(stride), high.min(end));
+        // An axis of 6 cannot be cut at 4, and a digit that goes on beyond the axis must have had its upper part
+        // taken by the axis before.
         if end % to != 0 || to % from != 0 || from % stride != 0 || high != to {
             return None;
         }

@@ -27,6 +27,7 @@ pub(super) struct Placed {
 impl MeshPlacement {
     pub(super) fn new(module: &Module, mesh: MeshId) -> MeshPlacement {
         let order = match &module.meshes[mesh].device_ids {
+            // `home` took these devices from an assignment or compared them with all, so that they are a permutation.
             Some(devices) => Order::of(devices).unwrap_or(Order::IOTA),
             None => Order::IOTA,
         };
@@ -151,6 +152,7 @@ impl MeshPlacement {
 
 /// Returns the mesh of the module with these axes and devices; adds it where there is none.
 pub(super) fn add_mesh(module: &mut Module, mesh: Mesh) -> MeshId {
+    // Not `==`, which looks at the attributes of the mesh operation too: a mesh from a text has none.
     let same = |other: &Mesh| other.axes.iter().eq(&mesh.axes) && other.device_ids == mesh.device_ids;
     match module.mesh_names.values().find(|&&id| same(&module.meshes[id])) {
         Some(&id) => id,

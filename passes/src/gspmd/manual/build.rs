@@ -118,6 +118,7 @@ impl Former<'_, '_> {
             return Ok(None);
         }
         let home = self.import.home.mesh;
+        // Where neither borders nor operations name axes, XLA's `{manual}` stands for all of them.
         let everything = || self.import.rw.module.meshes[home].all_axes();
         let axes = part
             .axes
@@ -162,6 +163,8 @@ impl Former<'_, '_> {
             inner.extend(&self.import.rw.module.ops[op].results);
         }
         let mesh = spec.in_shardings.first().map_or(home, |&id| self.import.rw.module.shardings.get(id).mesh);
+        // With a free axis left, propagation may still split inside along it what came in without a word; with none,
+        // nothing can.
         let free = manual.len() + self.context.len() < self.import.rw.module.meshes[mesh].axes.len();
         let mut members: Vec<OpId> = Vec::with_capacity(part.members.len());
         for &op in part.members.iter().chain(&part.exits) {
@@ -173,6 +176,8 @@ impl Former<'_, '_> {
                 if let Some(def) = self.import.rw.module.def_op(value)
                     && matches!(self.import.rw.module.ops[def].kind, OpKind::Constant(_))
                 {
+                    // A constant is as good inside, and saves an argument; the one outside may have a sharding, which
+                    // means nothing here.
                     members.push(clone_op(self.import.rw.module, def, &mut map));
                     let copy = map.get(value);
                     self.import.rw.module.shardings.set(copy, None);

@@ -49,6 +49,8 @@ pub(super) fn callers_first(module: &Module) -> Vec<FuncId> {
             }
         }
     }
+    // The depth-first order in which functions are finished, backwards: a topological order, since calls do not
+    // recurse (I10).
     done.reverse();
     done
 }
@@ -131,6 +133,8 @@ impl Sets {
 
     fn root(&mut self, mut set: usize) -> usize {
         while self.0[set] != set {
+            // Path halving, and the smaller number leads: parts are numbered in program order, so that the result
+            // does not depend on the order of joins.
             self.0[set] = self.0[self.0[set]];
             set = self.0[set];
         }
@@ -153,6 +157,7 @@ pub(super) fn inputs(module: &Module, op: OpId) -> Vec<ValueId> {
         return out;
     }
     let nested: Vec<OpId> = data.regions.iter().flat_map(|&region| module.walk(region)).collect();
+    // All definitions first: an operation in a region may read what the regions around it define, at any depth.
     let mut inner: FxHashSet<ValueId> = FxHashSet::default();
     for &region in &data.regions {
         inner.extend(&module.regions[region].args);

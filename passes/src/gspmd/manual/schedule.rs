@@ -69,6 +69,8 @@ impl Former<'_, '_> {
                 }
             }
         }
+        // A node that never became ready waits for itself, through others. The last one is not counted, since it is
+        // put by hand.
         if out.len() + 1 != waits.len() {
             let op = parts.values().flat_map(|p| &p.entries).min_by_key(|op| position.get(op)).copied();
             return Err(self.cycle(op.unwrap_or(ops[last])));

@@ -41,6 +41,7 @@ pub(crate) fn evaluate(
             let from = operand(0)?;
             each(&|d| Some(1 - from[d]))
         }
+        // On truth values, arithmetic is not that of `i64`: `add` is "or" there, and `multiply` "and".
         OpKind::Binary(binary)
             if ty.dtype != DType::I1 || matches!(binary, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) =>
         {
@@ -128,6 +129,7 @@ fn combine(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
         BinaryOp::Add => Some(a.wrapping_add(b)),
         BinaryOp::Subtract => Some(a.wrapping_sub(b)),
         BinaryOp::Multiply => Some(a.wrapping_mul(b)),
+        // Nothing where the divisor is 0, of which the specification says nothing.
         BinaryOp::Divide => a.checked_div(b),
         BinaryOp::Remainder => a.checked_rem(b),
         BinaryOp::Maximum => Some(a.max(b)),

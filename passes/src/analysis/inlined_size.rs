@@ -30,6 +30,7 @@ pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnosti
             };
             calls += 1;
             let inlined = module.func_names.get(callee).map_or(1, |&callee| sizes[callee]);
+            // One at least: a function without operations still costs the visit of its call.
             size = size.saturating_add(inlined.max(1));
         }
         sizes[func] = size;

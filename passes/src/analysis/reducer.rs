@@ -22,6 +22,7 @@ pub fn reduction_of(module: &Module, region: RegionId, n: usize) -> Option<Reduc
         }
         let OpKind::Binary(binary) = op.kind else { return None };
         let (a, b) = (body.args[i], body.args[n + i]);
+        // In either order, since all that `from_op` knows commutes.
         let on_both = op.operands.as_slice() == [a, b] || op.operands.as_slice() == [b, a];
         if !on_both || found.is_some_and(|f| f != binary) {
             return None;
@@ -68,6 +69,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
             Some(SmallVec::from_elem(0, dtype.bytes()))
         }
         ReductionKind::Mul => encode(dtype, 1.0),
+        // A truth value is one byte of 0 or 1: 0xff is no element of `i1`.
         ReductionKind::And => Some(match dtype {
             DType::I1 => SmallVec::from_slice(&[1]),
             _ => SmallVec::from_elem(0xff, dtype.bytes()),
@@ -100,6 +102,7 @@ fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
         DTypeClass::Float => encode(dtype, if largest { f64::INFINITY } else { f64::NEG_INFINITY }),
         DTypeClass::Bool => Some(SmallVec::from_slice(&[u8::from(largest)])),
         DTypeClass::Unsigned => Some(SmallVec::from_elem(if largest { 0xff } else { 0 }, dtype.bytes())),
+        // An `i4` stands in a byte of its own, and its largest value is 0x07, not 0x7f.
         DTypeClass::Signed if dtype.bits() >= 8 => {
             let mut bytes = SmallVec::from_elem(if largest { 0xff } else { 0 }, dtype.bytes());
             if let Some(top) = bytes.last_mut() {

@@ -46,6 +46,8 @@ pub fn drop_unused_funcs(module: &mut Module, entry: Option<FuncId>) {
     let mut open: Vec<FuncId> = module.funcs.keys().collect();
     open.retain(|&id| module.funcs[id].visibility.is_public() || Some(id) == entry);
     loop {
+        // Drained, so that each name is looked up once for each function that says it, and not at every turn. The
+        // order of a hash set does not matter: the result is a set.
         open.extend(named.0.drain().filter_map(|name| module.func_names.get(&*name).copied()));
         let Some(func) = open.pop() else { break };
         if used.insert(func) {

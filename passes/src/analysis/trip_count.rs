@@ -61,6 +61,7 @@ pub(crate) fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     };
     let (counter, direction, bound) = match bound(right) {
         Some(bound) => (argument(module, cond, left)?, direction, bound),
+        // `10 > i` is `i < 10`.
         None => (argument(module, cond, right)?, mirrored(direction), bound(left)?),
     };
     let start = integer(module, *data.operands.get(counter)?)?;

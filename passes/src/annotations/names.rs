@@ -76,7 +76,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of a function.
+    /// Returns the names of a function's arguments and results.
     #[must_use]
     pub fn of(module: &Module, func: &Func) -> Names {
         Names {
@@ -86,7 +86,7 @@ impl Names {
         }
     }
 
-    /// Those of a partitioned program.
+    /// Returns the names of a partitioned program's arguments and results; the text's own are not known.
     #[must_use]
     pub fn of_interface(interface: &Interface) -> Names {
         Names {
@@ -124,6 +124,7 @@ impl Names {
     /// # Errors
     /// Fails as [`Names::find`] does.
     pub fn find_argument(&self, text: &str) -> Result<usize, Diagnostic> {
+        // Without the results, a name that an argument and a result share is not ambiguous.
         let only = Names { results: Vec::new(), ..self.clone() };
         match only.find(text)? {
             Named::Argument(n) => Ok(n),
@@ -137,6 +138,7 @@ impl Names {
     /// # Errors
     /// Fails as [`Names::find`] does.
     pub fn matching(&self, pattern: &str) -> Result<Vec<Named>, Diagnostic> {
+        // A name may have a `*` in it; then it means itself.
         if !pattern.contains('*') || self.all().any(|(_, name)| name == Some(pattern)) {
             return self.find(pattern).map(|named| vec![named]);
         }
@@ -244,6 +246,8 @@ fn glob(pattern: &str, text: &str) -> bool {
             None => return false,
         }
     }
+    // `rest` is what the leftmost matches of all other parts leave, the longest that any match leaves: so no
+    // backtracking is needed, and `a*a` does not match `a`.
     rest.ends_with(last)
 }
 
@@ -252,6 +256,8 @@ pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {
+        // Levenshtein's distance in one row: `diagonal` is the entry up and to the left, which the row has
+        // overwritten.
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, &y) in b.iter().enumerate() {

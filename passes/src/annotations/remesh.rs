@@ -40,6 +40,8 @@ pub(crate) fn replace(module: &mut Module, mesh: &Mesh, by: Match) -> Result<(),
     if old.axes.iter().eq(&new.axes) && old.device_ids == new.device_ids {
         return Ok(());
     }
+    // Other names alone are no reason to refuse a manual computation: sizes and devices are what its body is written
+    // for.
     if old.axes.values().ne(new.axes.values()) || old.device_ids != new.device_ids {
         written_for_devices(module, id)?;
     }
@@ -116,6 +118,7 @@ fn renumbered(module: &Module, id: MeshId, mesh: &Mesh, by: Match) -> Result<Mes
     let axes = order.iter().filter_map(|&place| mesh.axes.get_index(place));
     let mut new = Mesh::new(axes.map(|(name, &size)| (&**name, size)));
     new.attrs = old.attrs.clone();
+    // It would say the sizes of the mesh that is gone.
     new.attrs.remove(MESH_ATTR);
     if order.is_sorted() {
         new.device_ids.clone_from(&mesh.device_ids);

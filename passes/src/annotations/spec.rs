@@ -110,6 +110,7 @@ impl FromStr for MeshSpec {
             if !is_axis_name(name.text) {
                 return error(name, format!("'{}' is no name for a mesh axis", name.text));
             }
+            // Asked of the text, since a number beyond `i64` does not parse, and is too large rather than no number.
             let is_number = !size.text.is_empty() && size.text.bytes().all(|b| b.is_ascii_digit());
             let n = match size.text.parse::<i64>() {
                 Ok(n) if (1..=MAX_DEVICES).contains(&n) => n,
@@ -175,7 +176,7 @@ impl MeshSpec {
 pub enum ArgSelector {
     /// The one at a position.
     Position(Named),
-    /// Those with a name or a pattern ([`Names::matching`]).
+    /// Every argument or result with a name, or that a pattern matches ([`Names::matching`]).
     Pattern(String),
 }
 

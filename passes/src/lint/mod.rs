@@ -51,9 +51,9 @@ pub struct Lint {
 enum Check {
     /// Sees the program as annotated, with calls inlined.
     Annotated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// With a sharding on every value.
+    /// Sees the program as propagated, with a sharding on every value.
     Propagated(fn(&Subject<'_>) -> Vec<Diagnostic>),
-    /// With explicit reshards, and what planning has to tell.
+    /// Sees the program as planned, with explicit reshards, and what planning has to tell.
     Planned(fn(&Subject<'_>, &Plan) -> Vec<Diagnostic>),
     /// Sees the program as annotated; besides, constraints without effect are searched for (`redundant`).
     Redundancy(fn(&Subject<'_>) -> Vec<Diagnostic>),
@@ -170,9 +170,9 @@ pub enum Level {
 pub struct LintOptions {
     /// What is smaller than this is not worth a warning, where a rule is about bytes.
     pub min_bytes: u64,
-    /// So many findings of one rule are told apart; the rest is counted.
+    /// How many findings of one rule are told apart; the rest is counted.
     pub max_per_rule: usize,
-    /// So often is propagation run again, to find constraints without effect.
+    /// How often propagation is run again, at most, to find constraints without effect.
     pub max_trials: usize,
     levels: [Level; LINTS.len()],
 }

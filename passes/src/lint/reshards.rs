@@ -33,6 +33,8 @@ pub(super) fn by_constraints(subject: &Subject<'_>, _: &Plan) -> Vec<Diagnostic>
             let Some((from, target, ty)) = sides(subject, reshard) else { continue };
             let (mesh, planner) = (subject.mesh(from), &mut planners[from.mesh.as_u32() as usize]);
             let mut sent = |to: &TensorSharding| path_bytes(mesh, planner, from, to, ty);
+            // What remains beyond completing the sum where it is: a constraint on a pending product is not to blame
+            // for its all-reduce.
             let bytes = sent(target).saturating_sub(sent(&from.completed()));
             let Some(&operand) = module.ops[op].operands.first().filter(|_| bytes > 0) else { continue };
             let place = match module.user_loc(op) {
@@ -63,6 +65,8 @@ fn reshards_before(
     let shape = module.ops[constraint].results.first().map_or(&[][..], |&v| module.shape(v));
     let (mut found, mut todo) = (Vec::new(), vec![constraint]);
     for _ in 0..MAX_STEPS {
+        // A bound on steps in place of a set of visited operations: chains of elementwise operations are short, and a
+        // diamond costs a second look at most so often.
         let Some(op) = todo.pop() else { break };
         let data = &module.ops[op];
         if let OpKind::Reshard(_) = data.kind {

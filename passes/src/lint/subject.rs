@@ -24,6 +24,7 @@ impl Facts {
         for op in module.walk(body) {
             let data = &module.ops[op];
             if data.regions.is_empty()
+                // A random number has no operands either, and is not computed from constants.
                 && module.is_pure(data)
                 && data.operands.iter().all(|&v| facts.constants[v])
             {
@@ -156,6 +157,7 @@ pub(super) struct AnnotatedValue<'a> {
 /// Bytes of a tensor of which a device holds this many elements along each dimension.
 pub(super) fn bytes_of(ty: &TensorType, shape: &[i64]) -> u64 {
     let elements = shape.iter().fold(1u64, |all, &n| all.saturating_mul(u64::try_from(n).unwrap_or(0)));
+    // Bits first: four `i4` are two bytes.
     elements.saturating_mul(u64::from(ty.dtype.bits())).div_ceil(8)
 }
 

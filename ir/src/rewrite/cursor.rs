@@ -34,7 +34,7 @@ pub struct Rewriter<'m> {
 }
 
 /// A region that was entered. Its list has a gap: what stands before it has its place, what stands behind it is to come.
-/// So nothing is copied where nothing is inserted, and little where something is.
+/// Nothing is copied where nothing is inserted, and little where something is.
 #[derive(Debug)]
 struct Frame {
     region: RegionId,

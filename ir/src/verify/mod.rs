@@ -86,7 +86,7 @@ pub fn collective_fault(module: &Module, op: OpId) -> Option<String> {
     groups::fault(module, op).map(|(_, (message, _))| message)
 }
 
-/// At most so many errors are reported: one mistake of a pass can break every operation.
+/// How many errors are reported at most: one mistake of a pass can break every operation.
 const MAX_ERRORS: usize = 1000;
 
 /// Checks every invariant, in time linear in the size of the module.

@@ -261,7 +261,7 @@ fn collective(report: &Report<'_>, program: &Program, id: OpId, spec: &MeshColle
 /// What is known of the sharding of a value.
 enum Known {
     Sharding(ShardingId),
-    /// It has none.
+    /// The value has none.
     None,
     /// What is around its region says so.
     Elsewhere,

@@ -9,7 +9,7 @@ use crate::{DType, Module, OpId, OpKind, RegionId, RegionKind, TensorType, Type,
 /// The type that a region's argument or returned value has to have.
 #[derive(Clone, Copy)]
 enum Expect {
-    /// This type.
+    /// The very type.
     Type(TypeId),
     /// A tensor of this element type: a scalar, or of the shape of another value.
     Element(Element),

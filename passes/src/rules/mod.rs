@@ -55,7 +55,7 @@ pub enum RuleSet {
     /// All whose dimensions hang together.
     #[default]
     Whole,
-    /// Those that Shardy has rules for, so that exactly its shardings come out: nothing propagates through CHLO, for example.
+    /// Operations that Shardy has rules for, so that exactly its shardings come out: nothing propagates through CHLO, for example.
     Shardy,
 }
 

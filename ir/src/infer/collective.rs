@@ -7,6 +7,7 @@ use crate::{CollectiveSpec, DYNAMIC, Shape, TensorType};
 /// Returns the number of devices in each group of an all-gather or reduce-scatter; `None` where the operation does not say:
 /// no groups are written (all devices, however many), or they list replicas and all partitions of each take part.
 pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
+    // StableHLO's `cross_replica_and_partition`: a group of 2 replicas on 4 partitions is one of 8 devices.
     if spec.crosses_partitions() && !spec.use_global_device_ids {
         return None;
     }

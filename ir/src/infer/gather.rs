@@ -131,6 +131,7 @@ pub(crate) fn gather(cx: &Ctx<'_>, spec: &GatherSpec, sizes: Option<&[i64]>) -> 
         cx.name()
     );
     ensure!(
+        // Zero is let through too: the operand may have no elements along the dimension.
         absent.iter().all(|&d| sizes[d as usize] <= 1),
         "slice sizes {sizes:?} of {} are not one in the dimensions {absent:?} that the result lacks",
         cx.name()
@@ -172,6 +173,7 @@ pub(crate) fn scatter(cx: &Ctx<'_>, spec: &ScatterSpec) -> Res<Types> {
         let fits = update.rank() == limit.len()
             && (0..limit.len()).all(|d| {
                 let (size, limit) = (update.shape[d], limit[d]);
+                // Updates may be smaller than the window but not than the batch: each index has an update.
                 super::size_fits(size, limit) || (in_window[d] && size < limit)
             });
         ensure!(

@@ -15,6 +15,8 @@ pub(crate) fn dot_general(cx: &Ctx<'_>, spec: &DotSpec) -> Res<Types> {
     let batch = spec.lhs_batch.iter().map(|&d| lhs.shape[d as usize]);
     let free = |t: &TensorType, roles: &DimList| super::without(&t.shape, roles);
     let shape: Shape = batch.chain(free(lhs, &left)).chain(free(rhs, &right)).collect();
+    // Only what is given where nothing is written: the element type of a product is the program's choice
+    // (`accumulates`).
     let dtype = if rhs.dtype.bits() > lhs.dtype.bits() { rhs.dtype } else { lhs.dtype };
     Ok(tensor(&shape, dtype))
 }
@@ -73,6 +75,8 @@ pub(crate) fn fft(cx: &Ctx<'_>, kind: FftKind, length: &SizeList) -> Res<Types> 
             (fits, complex(operand.dtype))
         }
         FftKind::Irfft => {
+            // The mirror image of `Rfft`: the length of the result is the attribute's, since `n / 2 + 1` is the same
+            // for 6 and 7.
             let half = last / 2 + i64::from(last > 0);
             let fits = shape_fits(&shape[tail..rank - 1], &length[..length.len() - 1])
                 && size_fits(shape[rank - 1], half);

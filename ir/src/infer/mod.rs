@@ -61,6 +61,7 @@ pub fn infer_types(
                 InferError(format!("{} has an operand that is not a tensor of numbers", kind.name()))
             }
         })?;
+    // `infer` gives `?` for the dimension then, which is right for a check but is no type to build with.
     if matches!(kind, OpKind::AllGather { spec, .. } | OpKind::ReduceScatter { spec, .. } if collective::group_size(spec).is_none())
     {
         let name = kind.name();
@@ -143,6 +144,8 @@ impl<'m> Ctx<'m> {
         let ty = self.ty(i)?;
         match self.module.types.get(ty) {
             Type::Tensor(tensor) => Ok(tensor),
+            // Without stand-ins (`infer_types`) a quantized operand ends inference: what its elements become is for
+            // the program to say.
             Type::Quantized(_) => self.stand_ins.get(i).and_then(Option::as_ref).ok_or(Fail::Unknown),
             Type::Other(_) => Err(Fail::Unknown),
             Type::Token | Type::Tuple(_) => Err(Fail::Wrong(format!(
@@ -403,6 +406,8 @@ pub(crate) fn shape_text(shape: &[i64]) -> String {
 
 /// Fails unless dimension numbers are in range and different.
 pub(crate) fn distinct_dims(op: &str, what: &str, dims: &[u32], rank: usize) -> Res<()> {
+    // Of `rank` entries and not of `dims.len()`: a list of a million dimensions is refused at the first that is out
+    // of range or twice.
     let mut seen = mask(&[], rank);
     for &dim in dims {
         ensure!((dim as usize) < rank, "{what} {dims:?} of {op} are not all below the rank {rank}");

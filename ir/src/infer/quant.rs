@@ -343,6 +343,7 @@ fn broadcast(cx: &Ctx<'_>, dims: &DimList, a: TypeId, c: TypeId) -> Res<()> {
         types.display(c),
         dims.get(i)
     );
+    // A dimension of one with one scale becomes one of `n` with `n` scales, which all have to be that one.
     let repeats = from.shape[i] != 1 || params.first().is_none_or(|one| wide.iter().all(|p| p == one));
     ensure!(
         repeats,

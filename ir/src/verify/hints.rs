@@ -69,6 +69,8 @@ fn mismatch(module: &Module, op: &Op, i: usize, k: usize) -> Option<String> {
 fn fitting_dims(operand: &[i64], result: &[i64]) -> Option<Vec<u32>> {
     let mut dims = Vec::with_capacity(operand.len());
     for &size in operand {
+        // In ascending order only: dimensions that exchange their places are seldom meant, and two ways are no
+        // advice.
         let from = dims.last().map_or(0, |&d| d as usize + 1);
         let mut fits = result.iter().enumerate().skip(from).filter(|&(_, &n)| n == size && n != DYNAMIC);
         let (d, _) = fits.next()?;

@@ -208,6 +208,7 @@ impl Import<'_> {
             "xla.sdy.PropagationBarrier" => {
                 self.unary(op, target)?;
                 let text = attr(sdy_text::DIRECTION)?;
+                // Shardy writes the number of its enumeration; older texts have the word.
                 let numbered = |number| PropagationDirection::ALL.get(usize::try_from(number).ok()?).copied();
                 let direction = match sdy_text::integer(text) {
                     Ok(number) => numbered(number),

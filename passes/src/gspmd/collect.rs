@@ -199,6 +199,8 @@ pub(super) fn home(
     // What says how many devices there are where no tiles do.
     let count = partitions.or_else(|| devices_of_groups(module));
     let instead = match (given, &own) {
+        // The program's own mesh is imported onto and replaced afterwards, by name: its axes are what the shardings
+        // name.
         (Some(_), Some(_)) => Some(Match::Name),
         (Some(mesh), None) if fit_mesh(mesh, &list).is_err() => Some(Match::Place),
         (Some(mesh), None) if list.is_empty() && count.is_some_and(|n| n != mesh.num_devices() as i64) => {
@@ -270,5 +272,6 @@ fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
     let ids =
         ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
+    // The largest number says how many there are, since groups list every device (I14).
     ids.copied().max().filter(|&id| id < MAX_DEVICES).map(|id| id + 1)
 }

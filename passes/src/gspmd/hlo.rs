@@ -272,6 +272,8 @@ impl Tiling {
             && let Some(mut digits) = tiles::iota_digits(&self.dims, reshape, transpose)
         {
             let mut digits: Vec<Vec<Digit>> = perm.iter().map(|&d| std::mem::take(&mut digits[d])).collect();
+            // From the last dimension backwards, until as many devices are gathered as one tile has: their digits are
+            // sorted together.
             let mut rest = sorted.unwrap_or(1);
             let mut tail = Vec::new();
             while rest > 1

@@ -139,6 +139,8 @@ pub(super) fn sdy_error(name: &str, text: &str, error: &TextError, span: Span) -
 impl Import<'_> {
     /// Shardings of parameters and results that the module gives for its entry function.
     fn module_attrs(&mut self) {
+        // The attributes of the module become ones of the function, so that there is one way to read them; an
+        // attribute that stands on an argument itself counts more.
         let entry = self.rw.module.entry();
         let mut move_to = |name: &str, arguments: bool| {
             let Some(attr) = self.rw.module.attrs.remove(name) else { return };
@@ -380,6 +382,8 @@ impl Import<'_> {
         if old.is_none() && !sdy && !matches!(&data.kind, OpKind::CustomCall(call) if is_call(&call.target)) {
             return;
         }
+        // The attributes with Shardy's texts are kept for the readers below, while the operation already goes without
+        // them.
         let frontend = std::mem::take(&mut data.attrs);
         data.attrs = frontend.clone();
         sdy_text::drop_all(&mut data.attrs);
@@ -394,6 +398,7 @@ impl Import<'_> {
             OpKind::CustomCall(call) if is_call(&call.target) => call.target.clone(),
             OpKind::Opaque(spec) if &*spec.name == "mhlo.copy" => "Sharding".into(),
             _ => {
+                // What is inserted for the results, sharding groups, reads them, and so has to come behind.
                 self.rw.keep();
                 self.annotated(op, text.as_deref());
                 return;
@@ -463,6 +468,7 @@ impl Import<'_> {
         let mesh = &self.rw.module.meshes[placed.sharding.mesh];
         !placed.manual.is_empty()
             && placed.manual.len() == mesh.axes.len()
+            // As many axes as the mesh has, each of them whole: so all, since a sharding names an axis once.
             && placed.manual.iter().all(|axis| axis.sub.is_none())
     }
 }

@@ -19,6 +19,8 @@ pub(super) fn disagreeing(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
         let (mesh, other_mesh) = (subject.mesh(sharding), subject.mesh(other));
         let (given, taken) = (local_bytes(mesh, ty, sharding), local_bytes(other_mesh, result_ty, other));
+        // By shape and not by bytes: `[{"x"}, {}]` and `[{}, {"x"}]` of 8x8 elements over 2 devices are 4x8 and 8x4
+        // on each, and no buffer serves for both.
         let fits = sharding.local_shape(mesh, &ty.shape) == other.local_shape(other_mesh, &result_ty.shape);
         let loss = if fits {
             "a caller that feeds the result back in must reshard it".to_owned()

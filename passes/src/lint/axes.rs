@@ -79,6 +79,7 @@ fn used_axes(subject: &Subject<'_>) -> SecondaryMap<MeshId, Vec<bool>> {
         used[id] = vec![false; mesh.axes.len()];
     }
     let mut visit = |id: ShardingId| {
+        // By sharding and not by value: a large program has some hundred shardings for a million values.
         if !std::mem::replace(&mut seen[id], true) {
             let sharding = module.shardings.get(id);
             for axis in sharding.split_axes().chain(sharding.unreduced.iter().copied()) {

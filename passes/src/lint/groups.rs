@@ -28,6 +28,7 @@ pub(super) fn contradicting(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for &(op, id, value) in &members {
         let Some(given) = given(subject, value) else { continue };
+        // After all joins: a group that is joined later would have two first members.
         let (other_op, other) = *first.entry(find(&leader, id)).or_insert((op, given));
         let (one, two) = (module.shardings.get(other), module.shardings.get(given));
         if given == other || !contradict(one, two) {
@@ -70,6 +71,7 @@ fn contradict(a: &TensorSharding, b: &TensorSharding) -> bool {
         return a.mesh != b.mesh;
     }
     for (d, (x, y)) in a.dims.iter().zip(&b.dims).enumerate() {
+        // `{"x", ?}` and `{"x", "y"}` can both be had, by the longer; `{"x"}` closed and `{"x", "y"}` cannot.
         let (short, long) = if x.axes.len() <= y.axes.len() { (x, y) } else { (y, x) };
         if !long.axes.starts_with(&short.axes) || (!short.open && long.axes.len() > short.axes.len()) {
             return true;

@@ -26,6 +26,7 @@ pub(super) fn unsharded(subject: &Subject<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let (split_bytes, whole_bytes) = parameter_bytes(subject);
+    // By bytes: a program that splits its large weights and leaves many small biases whole shards its parameters.
     if split_bytes < whole_bytes {
         return all_whole(subject, &whole).into_iter().collect();
     }

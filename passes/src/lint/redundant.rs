@@ -138,6 +138,8 @@ impl<'a> Search<'a, '_> {
         }
         if places.len() > 1 {
             let (first, second) = places.split_at(places.len() / 2);
+            // Where the first half has no effect, the second has one, for both together had; so it is split without a
+            // trial.
             let without_first = self.narrow(first, false);
             self.narrow(second, without_first);
         }
@@ -148,6 +150,8 @@ impl<'a> Search<'a, '_> {
     fn is_same_without(&self, places: &[Vec<OpId>]) -> bool {
         let mut module = self.subject.base.clone();
         let gone: FxHashSet<OpId> =
+            // With those found before: two constraints may each be without effect while the other stands, and are not
+            // both to be told.
             places.iter().flatten().chain(self.redundant.iter().copied().flatten()).copied().collect();
         remove(&mut module, self.subject, &gone);
         prioritize(&mut module, self.subject.func, self.strategy);
@@ -158,6 +162,7 @@ impl<'a> Search<'a, '_> {
         self.values.iter().all(|&value| match (self.wanted.of(value), module.shardings.of(value)) {
             (Some(wanted), Some(got)) => *known
                 .entry((wanted, got))
+                // Handles of two tables: equal numbers mean nothing, and a program has few distinct pairs.
                 .or_insert_with(|| self.wanted.get(wanted).same_placement(module.shardings.get(got))),
             (wanted, got) => wanted == got,
         })

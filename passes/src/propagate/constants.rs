@@ -225,6 +225,8 @@ impl Splitter<'_> {
         }
         self.copies.any = true;
         self.copies.original[copy] = def.into();
+        // Before the original, so that every reader of the original comes behind the copy too, whichever of them it
+        // is for.
         let mut place = InsertionPoint::Before(def);
         self.before.insert(&mut place, copy);
         for &v in &self.module.ops[copy].operands {

@@ -53,6 +53,8 @@ impl DimensionClasses {
                     continue;
                 }
                 for (dim, factors) in mapping.dims.iter().enumerate() {
+                    // `reshape` of `[b * s, d]` to `[b, s, d]` joins the first dimension with "b" alone: joined with
+                    // both, batch and sequence would be one class.
                     let Some(&factor) = factors.first() else { continue };
                     let at = self.first[slot as usize] + dim as u32;
                     match &mut of_factor[usize::from(factor)] {

@@ -111,6 +111,8 @@ pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupCon
         let mut done: Vec<ValueId> = Vec::new();
         for &op in &conflict.ops {
             let Some(&value) = module.ops[op].operands.first() else { continue };
+            // `done` holds the results of constraints: a value that is in the group twice reads its own constraint by
+            // now.
             if done.contains(&value) {
                 continue;
             }
@@ -150,6 +152,7 @@ fn owner_of(module: &Module, body: RegionId) -> Option<shardc_ir::Span> {
 
 /// Puts a constraint right behind a value, which all others read in its place.
 fn constrain(module: &mut Module, parents: &Parents, value: ValueId, sharding: ShardingId) -> ValueId {
+    // Made anew for each value, since each constraint changes operands. Only groups that disagree come here.
     let uses = module.uses().of(value).to_vec();
     let ty = module.values[value].ty;
     let op = module.add_op(OpKind::ShardingConstraint(sharding), &[value], &[ty], &[]);

@@ -47,6 +47,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
     spec.manual_axes.sort_unstable();
     let meshes =
         || spec.in_shardings.iter().chain(&spec.out_shardings).map(|&id| module.shardings.get(id).mesh);
+    // A mesh without axes stands for "no mesh" where the front end had nothing to say of a value.
     let Some(mesh_id) = meshes().find(|&id| !module.meshes[id].axes.is_empty()) else { return };
     let (operands, results) = (module.ops[op].operands.clone(), module.ops[op].results.clone());
     let values =
@@ -62,6 +63,7 @@ fn name_manual_axes(module: &mut Module, op: OpId) {
             .chain(sharding.replicated.iter().copied())
             .chain(sharding.unreduced.iter().copied())
             .collect();
+        // Parts that the sharding uses are subtracted, so that an axis is split in two where it has to be.
         let unused: AxisList = spec.manual_axes.iter().flat_map(|&axis| minus(mesh, axis, &used)).collect();
         if unused.is_empty() {
             continue;

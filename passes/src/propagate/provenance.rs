@@ -327,6 +327,8 @@ fn common_part(a: AxisRef, b: AxisRef) -> AxisRef {
         (None, _) => b,
         (_, None) => a,
         (Some(x), Some(y)) => {
+            // They overlap, so that `from < to`; parts that are in one sharding or were propagated from one another
+            // divide each other.
             let (from, to) = (x.pre.max(y.pre), (x.pre * x.size).min(y.pre * y.size));
             part(a, from, to / from)
         }
@@ -370,6 +372,7 @@ pub(super) type Ids<'a> = &'a [u32];
 
 impl Recorder {
     pub(super) fn new(graph: &Graph) -> Self {
+        // Results have the last slots, and are the only ones without a value.
         let first_result = graph.values.iter().position(Option::is_none).unwrap_or(graph.values.len());
         let subjects = graph.values.iter().enumerate().map(|(slot, value)| match value {
             Some(value) => Subject::Value(*value),

@@ -101,6 +101,7 @@ pub(crate) fn merged<'a>(warnings: impl IntoIterator<Item = &'a Diagnostic>) -> 
 }
 
 fn one(group: &[&Diagnostic]) -> Option<Told> {
+    // `max_by_key` gives the last of equal ones: backwards, that is the first.
     let &first = group.iter().rev().max_by_key(|warning| warning.bytes)?;
     let (mut warning, times) = (first.clone(), group.len());
     if times > 1 {
@@ -135,6 +136,7 @@ fn places(group: &[&Diagnostic], first: &Diagnostic) -> String {
 fn without_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for word in message.split_inclusive(' ') {
+        // Whole words only: the 8 in `tensor<8x4xf32>` is part of what the warning is about.
         let number = word.trim_end_matches([' ', ',', ':', ';', ')', '%']);
         let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         out.push_str(if is_number { &word[number.len()..] } else { word });

@@ -49,6 +49,7 @@ pub(super) fn rng(module: &Module, op: OpId) -> Option<ShardingRule> {
         rule.result(0, dim, factor);
     }
     let factor = rule.blocked(output.len() as i64, FactorKind::NeedReplication, true);
+    // The third operand is the shape as a list, of as many elements as the result has dimensions.
     rule.operand(2, 0, factor);
     Some(rule.finish())
 }
@@ -93,6 +94,8 @@ pub(super) fn triangular_solve(module: &Module, op: OpId, spec: &TriangularSpec)
     let mut rule = RuleBuilder::new(module, op);
     rule.pointwise(&a[..row]);
     let transposed = spec.transpose_a != Transposition::None;
+    // For `a x = b`, rows of `a` meet rows of `b` and columns meet rows of `x`; transposing `a` exchanges the two,
+    // and so does standing on the right.
     let (free, contracted) = if spec.left_side != transposed { (row, column) } else { (column, row) };
     let kind = FactorKind::NeedReplication;
     let meets_b = |rule: &mut RuleBuilder, dim: usize| {

@@ -77,6 +77,8 @@ pub(super) fn dynamic_update_slice(module: &Module, op: OpId) -> Option<Sharding
         if n == m {
             rule.operand(1, dim, factor);
         } else {
+            // A constant place says at compile time which devices the update falls to; one that is known only at run
+            // time may be any device's, so that each needs the whole update.
             let factor = rule.factor(m, update_kind);
             rule.operand(1, dim, factor);
         }

@@ -50,6 +50,7 @@ impl AxisOrigins {
     }
 
     fn find(&self, axis: AxisRef) -> Option<Origin> {
+        // An axis may have come in parts and be asked for whole, or the other way round.
         let exact = self.0.iter().find(|(a, _)| *a == axis);
         let like = || self.0.iter().find(|(a, _)| contains(*a, axis) || contains(axis, *a));
         exact.or_else(like).map(|(_, origin)| *origin)

@@ -27,6 +27,7 @@ pub fn lint(module: &Module, func: FuncId, options: &LintOptions) -> Result<Lint
     for strategy in strategies {
         match run.attempt(strategy) {
             Ok(attempt) => {
+                // Strictly better, so that of equal ones the first strategy is kept.
                 let keep = best.as_ref().is_none_or(|best| attempt.is_better_than(best));
                 if keep {
                     best = Some(attempt);

@@ -44,6 +44,7 @@ impl Localizer<'_> {
                 let mut value = sent;
                 for (dim, axes) in axes.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
                     value = self.all_gather(&mesh, value, dim, axes);
+                    // Before the next dimension is gathered, which then sends no padding of this one.
                     value = self.trim(value, dim, target[dim]);
                 }
                 value
@@ -204,6 +205,8 @@ impl Localizer<'_> {
     /// Keeps the device's block of each dimension.
     fn all_slice(&mut self, mesh: &Mesh, operand: ValueId, axes: &[Vec<AxisRef>], target: &[i64]) -> ValueId {
         let mut value = operand;
+        // A `dynamic_slice` brings its start into bounds: of `x: 6` over 4 devices the last would start at 4 instead
+        // of 6, and have the third one's block as its own.
         for (dim, axes) in axes.iter().enumerate() {
             value = self.pad_to(value, dim, target[dim] * mesh.axes_size(axes));
         }

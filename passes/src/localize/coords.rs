@@ -114,6 +114,8 @@ impl Localizer<'_> {
             if stride > 1 {
                 c = self.scalar(BinaryOp::Divide, c, stride);
             }
+            // The most major digit needs no remainder: nothing is above it. Over all axes in order, the index is the
+            // position itself and no arithmetic is left.
             if stride * size != devices {
                 c = self.scalar(BinaryOp::Remainder, c, size);
             }

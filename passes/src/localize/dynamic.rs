@@ -87,6 +87,8 @@ impl Localizer<'_> {
         let slab = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &starts, ty);
 
         // Zeros on both sides, from which the start that is brought into bounds takes what the slab lacks.
+        // The margin is as wide as the window: a slab that is further off asks for a start beyond it, and gets zeros
+        // alone. A narrower one would leave some of the slab in each window.
         let margin = |slab: &Slab| (slab.window, -1);
         let Some(value) = self.moved(slab, &slabs, margin, &sizes) else { return false };
         self.replace(value);
@@ -118,6 +120,8 @@ impl Localizer<'_> {
         present.remove(1);
         let present = self.emit(OpKind::DynamicSlice { sizes: cut.clone() }, &present, ty);
 
+        // As wide as the slab: one that lies outside of the window then takes nothing of the update. What is in the
+        // margin does not count, since `inside` puts there what the block has.
         let margin = |slab: &Slab| (slab.size, 1);
         let Some(mut value) = self.moved(update, &slabs, margin, &cut) else { return false };
         for slab in &slabs {
@@ -148,6 +152,10 @@ impl Localizer<'_> {
             let (m, n, block) = (window[dim], global[dim], blocks[dim]);
             let size = m.min(block);
             let axes: Vec<AxisRef> = self.sharding(operand).map(|s| s.axes(dim).to_vec()).unwrap_or_default();
+            // Clamped by the whole size while it is still global, so that no window reaches the padding of the last
+            // block. Of `x: 8` over 4 devices, 3 elements from 3 on: device 1 has 2 and 3, so that its start is 0 and
+            // it is -1 ahead of the window; devices 0 and 3 are -3 and 3 ahead, where nothing of their slabs is in
+            // it.
             let start = self.start_within(self.rw.module.ops[op].operands[first + dim], n - m);
             let offset = self.offset(&axes, block);
             let scalar = self.tensor_type(&[], DType::I32);

@@ -164,6 +164,8 @@ impl Localizer<'_> {
         if piece.pairs.is_empty() || shape.contains(&0) {
             return slab;
         }
+        // Pairs number the devices along one line, and each combination of the other coordinates is a line of its
+        // own.
         let mut pairs = Vec::new();
         for group in self.mesh.replica_groups(line.axes) {
             for &(sender, receiver) in &piece.pairs {
@@ -189,6 +191,10 @@ impl Localizer<'_> {
         if let At::Same(to) = at {
             return self.pad(slab, fill, line.dim, [to, size - to - piece.width, 0]);
         }
+        // A pad has one width on all devices. It is as wide as the device needs that puts its slab last, and the one
+        // that puts it first; the window is then a slice whose start differs. For a slab of 2 at -1 or at 3 of a
+        // window of 4: 3 before and 3 behind, cut at 4 or at 0. No start is out of bounds, where a `dynamic_slice`
+        // would move it without a word.
         let low = most.max(0);
         let high = (size - least - piece.width).max(0);
         let wide = self.pad(slab, fill, line.dim, [low, high, 0]);
@@ -204,6 +210,8 @@ impl Localizer<'_> {
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
         let at = self.per_device(&thin.first, line.axes);
         let mut value = value;
+        // Without that a `dynamic_slice` would move the start of the device that is last back into the block, and
+        // every stride would begin at another element.
         if most + reach > block {
             let Some(dtype) = self.rw.module.tensor(value).map(|t| t.dtype) else { return value };
             let zero = self.splat(&vec![0; dtype.bytes()], &[], dtype);
@@ -277,6 +285,9 @@ impl Localizer<'_> {
 
     /// The device's own of these numbers.
     pub(super) fn per_device(&mut self, values: &PerDevice, axes: &[AxisRef]) -> At {
+        // A device with `None` takes nothing of what is made with its number, which may then be any: `[-, 3, -, 7]`
+        // is `1 + 2 * index`. The first two known entries leave one progression to try, so that this is linear in the
+        // devices; the rest is a table in every device's program.
         let mut known = values.iter().enumerate().filter_map(|(i, v)| Some((i as i64, (*v)?)));
         let Some((i, first)) = known.next() else { return At::Same(0) };
         let Some((j, second)) = known.next() else { return At::Same(first) };

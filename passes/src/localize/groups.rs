@@ -18,6 +18,9 @@ impl Localizer<'_> {
             // Where there is nothing in a group it does not matter how many there are.
             whole.checked_div(one).filter(|&n| n > 0).unwrap_or(as_written)
         };
+        // 16 features in 8 groups over 4 devices: 4 of the input, 2 of the kernel's, so that 2 groups are left. The
+        // count as written cannot be divided by the devices instead: the batch or a spatial dimension may be what is
+        // split.
         let features = count(
             size(input, spec.input.feature),
             size(kernel, spec.kernel.input_feature),

@@ -299,6 +299,9 @@ impl Localizer<'_> {
         }
         if !split.is_empty() {
             let count = spec.scatter_dims_to_operand_dims.len();
+            // Not clamped, unlike a gather's: an update out of bounds is dropped. An index beyond the whole tensor, 7
+            // of `x: 7` over 4 devices, may be in the padding of the last block, where it does no harm; the least
+            // index less an offset wraps to a huge one, which is outside as well.
             let relative = self.relative(value, dtype, &split, count, vector_dim);
             self.same_tensor(relative, indices);
             value = relative;

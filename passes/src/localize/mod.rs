@@ -61,6 +61,7 @@ pub fn localize(
     let Some(body) = module.funcs[func].body else { return Ok(()) };
     // All types at once and before any operation is rewritten: operations need the global sizes of their operands, whose
     // values are local by then.
+    // Dense by value: values that are made from here on have larger numbers, by which they are known to be local.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
     for region in program_regions(module, body) {
@@ -382,6 +383,8 @@ impl Localizer<'_> {
             }
             OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => self.mask_contraction(op),
             OpKind::Convolution(_) => {
+                // In this order: masking asks whether the whole operation has one group, and of 8 groups over 8
+                // devices one is left to each, whose features look contracted.
                 self.mask_contraction(op);
                 self.keep_own_groups(op);
                 self.halo(op);

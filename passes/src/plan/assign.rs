@@ -256,6 +256,7 @@ impl Site<'_> {
             for (i, &f) in factors.iter().enumerate() {
                 let size = self.rule.factors[usize::from(f)].size;
                 let last = i + 1 == factors.len();
+                // The only factor takes all, whether or not that divides it: blocks are then uneven, and padded.
                 if factors.len() == 1 {
                     rest.reverse();
                     out[usize::from(f)] = std::mem::take(&mut rest);
@@ -269,6 +270,8 @@ impl Site<'_> {
                         out[usize::from(f)].push(part);
                         left /= n;
                     } else if n % left == 0 && !last {
+                        // 12 elements as factors of 3 and 4, over an axis of 6: the 3 takes the major three of it,
+                        // and two are left for the 4.
                         let (major, minor) = part.split(left as u32);
                         out[usize::from(f)].push(major);
                         rest.push(minor);
@@ -279,6 +282,7 @@ impl Site<'_> {
                         exact = false;
                     }
                 }
+                // What is minor to a factor that is not split entirely stays whole (see `sanitize`).
                 if left > 1 {
                     break;
                 }
@@ -337,6 +341,8 @@ impl Site<'_> {
             if *split == Split::No {
                 parts.clear();
             }
+            // Of two factors with one part the first keeps it. The other is cut there and loses what is minor to it
+            // too: without its major part each device's block would be another one.
             let fresh = parts.iter().take_while(|p| !used.iter().any(|u| u.overlaps(**p))).count();
             parts.truncate(fresh);
             used.extend(parts.iter().copied());

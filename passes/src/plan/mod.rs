@@ -255,6 +255,7 @@ impl Pass<'_> {
     ) {
         let outer = std::mem::replace(&mut self.invariance, invariance);
         self.rw.enter(region);
+        // A region has copies of its own: one that is made in a branch is not there after it.
         let mut copies = AvailableCopies::default();
         while let Some(op) = self.rw.next_op() {
             self.op(op, returns, &mut copies);
@@ -294,6 +295,8 @@ impl Pass<'_> {
                     }
                 }
                 if let [cond, body] = regions.as_slice() {
+                    // All devices must agree on whether the loop goes on: one that left it alone would leave the
+                    // others waiting in the next collective.
                     let whole = self.replicated(0);
                     self.region(*cond, &[Some(whole)]);
                     self.region_of(invariance, *body, &wanted);
@@ -301,6 +304,7 @@ impl Pass<'_> {
             }
             OpKind::Case | OpKind::If => {
                 let wanted = self.result_shardings(op);
+                // The operand chooses the branch, and all devices must take one: collectives are in it.
                 self.require_whole(op, copies);
                 for region in self.rw.module.ops[op].regions.clone() {
                     self.region(region, &wanted);

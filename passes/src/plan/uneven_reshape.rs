@@ -87,6 +87,8 @@ impl Steps<'_, '_> {
             output.shape[p + 1..group.to.1].iter().product::<i64>(),
         );
         let (held, wanted) = (rows(input.shape[d]) * row_in, rows(output.shape[p]) * row_out);
+        // `[10, 4]` to `[40]` over 4 devices: blocks of 3 rows hold 12 elements each, 48 in all, and those of the
+        // result 10. Between the two only the borders of blocks move.
         // One dimension of elements in the place of the group.
         let flat = |n: i64| -> Vec<i64> {
             let (before, behind) = (&output.shape[..group.to.0], &output.shape[group.to.1..]);

@@ -109,6 +109,7 @@ impl<'m> Planner<'m> {
 
 fn state_of(mesh: &Mesh, sharding: &TensorSharding) -> State {
     let mut pending = parts(mesh, &sharding.unreduced);
+    // The order of what is pending has no meaning for a sum; sorted, equal states are one node and one key.
     pending.sort_unstable();
     State { dims: sharding.dims.iter().map(|d| parts(mesh, &d.axes)).collect(), pending }
 }
@@ -125,7 +126,8 @@ struct PathSearch<'a> {
 
 fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: &TensorType) -> Option<Path> {
     let Some((from, to)) = refined(mesh, from, to) else {
-        // Parts that do not nest share no blocks: by way of the whole value.
+        // Parts that do not nest share no blocks, such as the major half and the major third of an axis of 6: by way of
+        // the whole value.
         let whole = State { dims: from.dims.iter().map(|_| Parts::new()).collect(), pending: Parts::new() };
         if *from == whole || *to == whole {
             return None;
@@ -273,6 +275,8 @@ impl PathSearch<'_> {
         };
         let is_left = |part: &Part| self.target.pending.contains(part);
         let done: Parts = at.pending.iter().copied().filter(|part| !is_left(part)).collect();
+        // Sums are completed before the gathers: the all-reduce of what was gathered from 4 devices would send 4
+        // times as much.
         if !done.is_empty() {
             let mut after = at.clone();
             after.pending.retain(|part| is_left(part));
@@ -467,7 +471,9 @@ impl PathSearch<'_> {
         if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
             out.push((Move::Permute, after));
         }
-        // Only minor parts can leave a dimension: those that the target has nowhere come last and are gathered.
+        // Only minor parts can leave a dimension. After those that stay, in their order, come those that the target has
+        // nowhere, and last those that another dimension wants: an all-to-all takes these there before the rest is
+        // gathered, while blocks are small.
         let mut ordered = state.clone();
         for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
             parts.sort_by_key(|p| {

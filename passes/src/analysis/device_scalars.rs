@@ -33,6 +33,11 @@ pub(crate) fn evaluate(
         (0..devices).map(|d| f(d).map(|n| wrap(n, ty.dtype))).collect::<Option<Vec<i64>>>().map(Into::into)
     };
     match &data.kind {
+        // Not its lowest bit, as where integers become narrower: 2 is true.
+        OpKind::Convert if ty.dtype == DType::I1 => {
+            let from = operand(0)?;
+            each(&|d| Some(i64::from(from[d] != 0)))
+        }
         OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => {
             let from = operand(0)?;
             each(&|d| Some(from[d]))

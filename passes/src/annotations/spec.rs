@@ -442,7 +442,7 @@ fn resolve(mesh: &Mesh, name: &AxisName) -> Result<AxisRef, Diagnostic> {
             .hint(format!("{meant}its axes are {}", known.join(", "))));
     };
     let Some(sub) = name.sub else { return Ok(AxisRef::whole(index)) };
-    let parts = i64::from(sub.pre) * i64::from(sub.size);
+    let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
     if parts == 0 || size % parts != 0 {
         let message = format!("{}:({}){} is no part of an axis of size {size}", name.name, sub.pre, sub.size);
         return Err(Diagnostic::invalid("SH0335", message));

@@ -190,7 +190,11 @@ fn one(module: &mut Module, c: &mut Cursor<'_>) -> Result<TensorSharding, TextEr
     c.list("]", |c| {
         let mut dim = dim_sharding(c, &axes)?;
         if c.eat("p") {
-            dim.priority = u32::try_from(c.int("a priority")?).ok();
+            let priority = c.int("a priority")?;
+            let too_large = |_| {
+                c.error(format!("priority {priority} is too large: at most {} can be asked for", u32::MAX))
+            };
+            dim.priority = Some(u32::try_from(priority).map_err(too_large)?);
         }
         dims.push(dim);
         Ok(())

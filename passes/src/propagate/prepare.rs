@@ -118,7 +118,7 @@ fn check_one(module: &Module, sharding: &TensorSharding, rank: Option<usize>) ->
             return Err(format!("axis \"{name}\" has size {size}"));
         }
         if let Some(sub) = axis.sub {
-            let parts = i64::from(sub.pre) * i64::from(sub.size);
+            let parts = i64::from(sub.pre).saturating_mul(i64::from(sub.size));
             if parts == 0 || size % parts != 0 {
                 return Err(format!(
                     "\"{name}\":({}){} is no part of an axis of size {size}",

@@ -102,7 +102,8 @@ fn unused(mesh: &Mesh, mut used: Vec<Part>) -> Parts {
 /// that of constraints.
 ///
 /// # Errors
-/// The shardings are on several meshes of different devices (`SH0348`).
+/// The shardings are on several meshes of different devices (`SH0348`), or a function is called where different axes are manual
+/// (`SH0345`).
 pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     let says_how_many = module.num_partitions().or(module.num_replicas()).is_some();
     if module.mesh_names.is_empty() && says_how_many {
@@ -117,7 +118,13 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
         }
         devices = devices.max(n);
     }
-    Export { rw: Rewriter::new(module) }.funcs();
+    let mut export = Export { rw: Rewriter::new(module), errors: Vec::new() };
+    export.funcs();
+    let errors = std::mem::take(&mut export.errors);
+    drop(export);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
     module.shardings.clear_values();
     module.mesh_names.clear();
     module.set_process_counts(1, devices as i64);
@@ -126,6 +133,8 @@ pub fn export_gspmd(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 struct Export<'m> {
     rw: Rewriter<'m>,
+    /// Calls that what is written for a function does not fit.
+    errors: Vec<Diagnostic>,
 }
 
 impl Export<'_> {
@@ -180,7 +189,17 @@ impl Export<'_> {
         while let Some(op) = self.rw.next_op() {
             let data = &self.rw.module.ops[op];
             if let OpKind::Call { callee } = &data.kind {
-                contexts.entry(callee.clone()).or_insert_with(|| context.clone());
+                let known = contexts.entry(callee.clone()).or_insert_with(|| context.clone());
+                // A function is written once, with the axes that are manual around its calls.
+                if known != context {
+                    let message = format!(
+                        "@{callee} is called where other axes are manual than around another call of it"
+                    );
+                    let hint = "inline the calls first (`--passes inline,export-gspmd`), or call a copy of the function";
+                    let mut error = Diagnostic::unsupported("SH0345", message).at(data.span).hint(hint);
+                    error.user_loc = self.rw.module.user_loc(op);
+                    self.errors.push(error);
+                }
             }
             if let OpKind::ManualComputation(spec) = &data.kind {
                 let mut inside = context.clone();

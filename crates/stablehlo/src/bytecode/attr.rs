@@ -124,7 +124,8 @@ pub(crate) enum BAttr<'b> {
     Loc(BLoc),
     /// An attribute of a dialect, as pieces of its text: `#stablehlo<precision HIGH>`.
     Pieces(Vec<Piece<'b>>),
-    /// The same with what is left out where it is part of another attribute: `#sdy<axis_ref"x">`.
+    /// An attribute of a dialect of which head and tail are left out where it is part of another one:
+    /// `#sdy<axis_ref"x">`.
     Nestable {
         /// What stands before.
         head: &'static str,

@@ -46,6 +46,7 @@ pub(super) fn build(ir: &Ir<'_>, size: usize) -> Result<Module, Vec<Diagnostic>>
         texts.pool.ty(ty).map_err(all_of)?;
     }
     let locs = Locs::new(&ir.store, &mut texts.pool).map_err(all_of)?;
+    // The text is complete before anything is made of it: the maker borrows it, and entries are ranges of it.
     let Texts { pool, ops, constants, .. } = texts;
     let (text, types) = pool.finish();
     let mut builder = Builder {
@@ -170,6 +171,8 @@ impl<'a, 'b> Texts<'a, 'b> {
                 },
                 _ => Some(self.pool.attr(*value)?),
             };
+            // Counted for each operation that names it, though the text has it once: a small file may name a large
+            // attribute any number of times.
             let length = range.as_ref().map_or(0, ExactSizeIterator::len);
             self.carried = self.carried.saturating_add(name.len()).saturating_add(length);
             entries.push((&**name, range));

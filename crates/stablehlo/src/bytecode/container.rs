@@ -68,6 +68,8 @@ pub(super) fn read(bytes: &[u8]) -> Res<Ir<'_>> {
     }
     let version = version(&mut c)?;
     let producer = producer_text(&mut c)?;
+    // All sections are found before the first is decoded, in the order in which they need each other: the format does
+    // not fix the order in which they are written.
     let mut sections: Sections<'_> = [None; section::COUNT];
     while !c.at_end() {
         let place = c;
@@ -259,6 +261,7 @@ fn resources<'b>(
     let mut external = String::new();
     for _ in 0..offsets.count("groups of resources")? {
         let name = string_at(&mut offsets, strings)?;
+        // Attributes refer to resources of dialects by number; keys of external ones must not be counted with them.
         resource_group(&mut c, &mut offsets, strings, name, &mut external, &mut Vec::new())?;
     }
     let mut internal = String::new();
@@ -294,6 +297,7 @@ fn resource_group<'b>(
         let place = *offsets;
         let kind = offsets.byte()?;
         let mut entry = c.part(size)?;
+        // Before the entry is looked at: a key that has no bytes has a number too.
         keys.push(key);
         if entry.at_end() {
             continue;
@@ -405,6 +409,7 @@ fn attrs_and_types<'b>(
     }
     for entry in &attrs {
         let mut c = DialectCursor { types: &store.types, ..cursor(entry) };
+        // All types are known by now: attributes are decoded by them.
         let attr = if entry.encoded {
             let dialect = decoder(entry)?;
             (dialect.attr)(&mut c)?

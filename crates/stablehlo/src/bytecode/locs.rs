@@ -62,6 +62,9 @@ impl Locs {
                     Some(State::Open) => {
                         return Err(malformed("expected locations, found one that is part of itself"));
                     }
+                    // It may be on the stack already, as a part of another location: where that is reached it is
+                    // made, and popped. Only those that are open lead to this one, so that one of them as a part is a
+                    // circle.
                     _ => stack.push(part),
                 }
             }
@@ -115,6 +118,7 @@ impl Locs {
             BLoc::Fused { metadata, children } => Loc::Fused {
                 metadata: match metadata {
                     Some(_) => {
+                        // Sorted by attribute, in whose order `new` has gathered it.
                         let found = self.metadata.binary_search_by_key(&at, |(loc, _)| *loc).ok();
                         let range = found.and_then(|found| self.metadata.get(found));
                         range.map(|(_, range)| maker.text(range.clone()).into())

@@ -141,6 +141,7 @@ impl<'b> ByteCursor<'b> {
         let more = first.trailing_zeros().min(8);
         let rest = self.bytes(u64::from(more))?;
         let mut wide = [0; 8];
+        // A first byte of zero has no bits of the number: all 64 follow.
         if more == 8 {
             wide.copy_from_slice(rest);
             return Ok(u64::from_le_bytes(wide));
@@ -172,7 +173,7 @@ impl<'b> ByteCursor<'b> {
         start.counted(count, self.left(), what)
     }
 
-    /// The same where the lowest bit is a flag.
+    /// A number of things that follow, as [`ByteCursor::count`] reads it, whose lowest bit is a flag.
     pub(crate) fn flagged_count(&mut self, what: &str) -> Res<(usize, bool)> {
         let start = *self;
         let (count, flag) = self.flagged()?;

@@ -110,6 +110,7 @@ impl<'s, 'b> Pool<'s, 'b> {
             let message = format!("attributes or types nested more than {MAX_DEPTH} levels deep");
             return Err(Diagnostic::unsupported(codes::NESTING, message).into());
         }
+        // Depth alone is no bound: arrays that name the next one twice double with each level.
         if self.text.len() > self.limit {
             let message =
                 format!("the attributes of this bytecode take more than {} bytes as text", self.limit);

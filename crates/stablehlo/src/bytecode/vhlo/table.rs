@@ -20,7 +20,7 @@ pub(super) const NEWEST: [u64; 3] = [1, 20, 0];
 /// How an attribute becomes one of the StableHLO operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// As it is.
+    /// The attribute stays as it is.
     Same,
     /// A tensor of `i64` becomes `array<i64: ...>`.
     Ints,
@@ -38,7 +38,7 @@ pub(super) enum Form {
     Groups,
     /// A part of a structured attribute; [`join`](super::join) puts it together.
     Part,
-    /// Of an older version of the operation, without effect.
+    /// An attribute that only older versions of the operation have, without effect.
     Gone,
 }
 

@@ -45,6 +45,7 @@ impl CallSites {
         for (&original, &copy) in originals.iter().zip(copies) {
             let entry = (call, self.of[original].checked_sub(1));
             let next = self.calls.len() as u32;
+            // One entry for all operations of a body that came the same way: there are as many as calls were inlined.
             let at = *self.known.entry(entry).or_insert(next);
             if at == next {
                 self.calls.push(entry);
@@ -81,6 +82,7 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
     check_size(module, &order)?;
     let mut inliner = Inliner { map: ValueMap::new(), named: true, sites };
     let mut rw = Rewriter::new(module);
+    // Callees first: what is copied has no calls left, so that no copy is walked again.
     for func in order {
         if let Some(body) = rw.module.funcs[func].body {
             inliner.region(&mut rw, body);

@@ -38,6 +38,7 @@ pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Optio
     for &result in &results[..outputs] {
         let dtype = rw.module.tensor(result)?.dtype;
         let shape = rw.module.shape(result).to_vec();
+        // What is in it does not matter: the steps put each slice once.
         let blank = rw.zeros(&shape, dtype);
         debug_assert_eq!(rw.module.values[blank].ty, rw.module.values[result].ty);
         start.push(blank);

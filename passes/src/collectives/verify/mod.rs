@@ -3,12 +3,12 @@
 //! Back ends believe what they are told about devices: a wrong group aborts the process or hangs it. What is checked
 //! here is therefore checked for every program, last of all; that a check fails is always a mistake of shardc's.
 //!
-//! Of the planned program, on global shapes (`pending`):
+//! Checks of the planned program, on global shapes (`pending`):
 //!
 //! * **C1** (SH0464) Pending sums are made by an operation over split dimensions, pass only through operations that a
 //!   sum passes through, and are completed once.
 //!
-//! Of the localized program:
+//! Checks of the localized program:
 //!
 //! * **C2** (SH0460) Devices. The groups of a collective partition the devices, the pairs of a permute send and receive
 //!   once; ids are those of the mode (a collective has a channel of its own between partitions, and none between

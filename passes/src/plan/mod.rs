@@ -122,6 +122,8 @@ pub(crate) fn plan_and_tell(
     quantized::keep_scales_whole(module, func, body)?;
     dynamic::check(module, func, body)?;
     let mesh_id = common_mesh(module, func, body).map_err(|e| vec![*e])?;
+    // Before shardings are closed, which puts all of them on the planned mesh: afterwards nothing says in which order
+    // of devices a parameter comes.
     let (entering, leaving) = device_order::crossings(module, func, body, mesh_id);
     close_shardings(module, body, mesh_id);
     device_order::enter(module, body, &entering);

@@ -4,7 +4,7 @@
 //! its numbers are an addend to which the others add zeros, and the sum over all devices is the value that all share. The
 //! numbers of `rng_bit_generator` follow from its state and are the same on every mesh.
 
-use shardc_ir::{CompareDirection, CompareType, DType, OpId, OpKind};
+use shardc_ir::{CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind};
 
 use super::Localizer;
 
@@ -15,6 +15,18 @@ impl Localizer<'_> {
         let axes =
             self.sharding(self.rw.module.ops[op].results[0]).map(|s| s.unreduced.clone()).unwrap_or_default();
         if axes.is_empty() {
+            return;
+        }
+        let result = self.rw.module.ops[op].results[0];
+        if let Some(ty) = self.rw.module.tensor(result).filter(|ty| !ty.is_static()) {
+            // The zeros of the others would be a constant of unknown size.
+            let message = format!("stablehlo.rng draws {ty}, which has a size that is not known");
+            let hint =
+                "give it a constant shape, or draw with rng_bit_generator, which is the same on every device";
+            let mut error =
+                Diagnostic::unsupported("SH0315", message).at(self.rw.module.ops[op].span).hint(hint);
+            error.user_loc = self.rw.module.user_loc(op);
+            self.fail(error);
             return;
         }
         let (old, drawn) = self.detach_result(op, 0);

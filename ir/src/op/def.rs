@@ -11,7 +11,7 @@ use super::AttrType;
 pub struct OpDef {
     /// Full name, with dialect; empty for [`OpKind::Opaque`](super::OpKind::Opaque), which has its own.
     pub name: &'static str,
-    /// Inherent attributes, sorted by name.
+    /// Inherent attributes, sorted by name: bytecode has them in this order, without names.
     pub attrs: &'static [AttrDef],
     /// How many operands.
     pub operands: Arity,

@@ -7,7 +7,7 @@
 //!
 //! * constants, and what gives its operand another form: a reshape, a transpose, a broadcast, a wider element type;
 //! * what computes each element from one element of its operands and is read once;
-//! * the same read more often, if what it is computed from is kept that long anyway: then it is computed recomputes.
+//! * the same read more often, if what it is computed from is kept that long anyway: then it is computed again.
 //!
 //! What a region returns is in memory. What computes element by element and what updates a part is written over what it
 //! reads for the last time, and a loop has its state once.
@@ -70,7 +70,7 @@ pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diag
         bytes_text(need.bytes.saturating_sub(need.arguments)),
     );
     let mut warning = Diagnostic::warning(Class::InvalidInput, "SH0470", message)
-        .hint("split more of the program, take a larger mesh, or compute more recomputes in the backward pass (`jax.checkpoint`)");
+        .hint("split more of the program, take a larger mesh, or compute more again in the backward pass (`jax.checkpoint`)");
     if let Some(&(region, number)) = need.at.last() {
         let op = module.regions[region].ops[number];
         warning = warning.at(module.ops[op].span);
@@ -196,7 +196,7 @@ impl Estimate<'_> {
         for ((number, &op), inside) in (1u32..).zip(ops).zip(&inside) {
             let before = freed[number as usize];
             let mut now = live;
-            // A loop's state takes the place of the operands that are not read recomputes; counting both would charge a training
+            // A loop's state takes the place of the operands that are not read again; counting both would charge a training
             // loop for its parameters twice.
             if inside.peak.bytes > 0 {
                 now = live - self.dying_operands(op, region, number).min(inside.owned) + inside.peak.bytes;
@@ -283,7 +283,7 @@ impl Estimate<'_> {
             | OpKind::Iota { .. }
             | OpKind::BroadcastInDim { .. }
             | OpKind::Transpose { .. } => true,
-            // Widening is done recomputes by each reader. Narrowing is kept: the narrow value frees the wide one.
+            // Widening is done again by each reader. Narrowing is kept: the narrow value frees the wide one.
             OpKind::Convert => match (data.operands.first(), data.results.first()) {
                 (Some(&narrow), Some(&wide)) => bytes(self.module, narrow) <= bytes(self.module, wide),
                 _ => false,
@@ -324,7 +324,7 @@ impl Estimate<'_> {
 #[derive(Default)]
 struct RegionNeed {
     peak: Peak,
-    /// How much of that are its arguments. The memory of operands that are not read recomputes becomes theirs.
+    /// How much of that are its arguments. The memory of operands that are not read again becomes theirs.
     owned: u64,
 }
 

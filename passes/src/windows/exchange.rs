@@ -1,4 +1,4 @@
-//! Who sends what to whom, so that each device along a dimension has a window of it.
+//! Halo exchange: who sends what to whom, so that each device along a dimension has a window of it.
 //!
 //! What a device needs of another's block is an *edge*. Edges in which no device sends or receives twice make a
 //! *round*: one collective-permute of slabs of one width. Edges of a device to itself are one more round, which sends

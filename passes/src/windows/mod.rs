@@ -2,7 +2,7 @@
 //! `concatenate`, `reverse`, `reduce_window`, `select_and_scatter`, `convolution`.
 //!
 //! Where such a dimension is split, the window of a device's block of the result crosses the borders of the operands'
-//! blocks. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
+//! blocks: the *halo*. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
 //! to whom so that each device has its window. Planning asks what that costs, localizing carries it out.
 //! Planning gathers instead where that costs less or an exchange takes too many rounds.
 //!

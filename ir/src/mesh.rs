@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::AttrDict;
+use crate::{AttrDict, Digit, ReplicaGroups};
 
 /// Part of an axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor.
 /// Written `"x":(pre)size` in text.
@@ -147,12 +147,15 @@ impl Mesh {
     /// Replica groups of a collective over `axes`: each group holds the devices that differ only along
     /// `axes`, in the order of their index over `axes`; groups are ordered by their first position.
     #[must_use]
-    pub fn replica_groups(&self, axes: &[AxisRef]) -> Vec<Vec<i64>> {
+    pub fn replica_groups(&self, axes: &[AxisRef]) -> ReplicaGroups {
+        if let Some(groups) = self.strided_groups(axes) {
+            return groups;
+        }
         // O(devices x axes), since every group has the same offsets: a position whose coordinates along `axes` are
         // all 0 is the first of its group, and the others lie a fixed distance behind it. With "y" of `["x"=2,
         // "y"=2]` the offsets are 0 and 1, the firsts 0 and 2.
         let size = self.axes_size(axes) as usize;
-        let mut groups = Vec::with_capacity(self.num_devices() / size.max(1));
+        let mut ids = Vec::with_capacity(self.num_devices());
         let offsets: Vec<usize> = (0..size)
             .map(|mut index| {
                 let mut offset = 0;
@@ -166,10 +169,35 @@ impl Mesh {
             .collect();
         for position in 0..self.num_devices() {
             if axes.iter().all(|&a| self.coordinate(position, a) == 0) {
-                groups.push(offsets.iter().map(|o| self.device_at(position + o)).collect());
+                ids.extend(offsets.iter().map(|o| self.device_at(position + o)));
             }
         }
-        groups
+        ReplicaGroups::matrix(ids, size)
+    }
+
+    /// The replica groups over `axes` in strides, where devices are numbered by their position and the axes are parts of a
+    /// mixed radix.
+    fn strided_groups(&self, axes: &[AxisRef]) -> Option<ReplicaGroups> {
+        if self.device_ids.is_some() {
+            return None;
+        }
+        let digit = |stride: i64, size: i64| -> Option<Digit> {
+            Some(Digit { stride: u32::try_from(stride).ok()?, size: u32::try_from(size).ok()? })
+        };
+        let members: Vec<Digit> =
+            axes.iter().map(|&a| digit(self.stride(a), self.axis_size(a))).collect::<Option<_>>()?;
+        // What lies between the members' digits tells the groups apart.
+        let mut taken: Vec<Digit> = members.iter().copied().filter(|digit| digit.size != 1).collect();
+        taken.sort_unstable();
+        let mut groups = Vec::with_capacity(taken.len() + 1);
+        let mut reached = 1;
+        for next in taken {
+            groups.push(digit(reached, i64::from(next.stride).checked_div(reached)?)?);
+            reached = i64::from(next.stride) * i64::from(next.size);
+        }
+        groups.push(digit(reached, (self.num_devices() as i64).checked_div(reached)?)?);
+        groups.reverse();
+        ReplicaGroups::strided(groups, members)
     }
 
     /// Axes of size one split nothing.
@@ -196,16 +224,19 @@ mod tests {
     #[test]
     fn replica_groups_follow_the_order_of_the_axes() {
         let mesh = Mesh::new([("x", 2), ("y", 4)]);
-        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]), [[0, 1, 2, 3], [4, 5, 6, 7]]);
-        assert_eq!(mesh.replica_groups(&[AxisRef::whole(0)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
-        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1), AxisRef::whole(0)]), [[0, 4, 1, 5, 2, 6, 3, 7]]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]).to_lists(), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(0)]).to_lists(), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(
+            mesh.replica_groups(&[AxisRef::whole(1), AxisRef::whole(0)]).to_lists(),
+            [[0, 4, 1, 5, 2, 6, 3, 7]]
+        );
     }
 
     #[test]
     fn sub_axes_split_an_axis_major_to_minor() {
         let mesh = Mesh::new([("x", 8)]);
-        assert_eq!(mesh.replica_groups(&[sub(0, 1, 2)]), [[0, 4], [1, 5], [2, 6], [3, 7]]);
-        assert_eq!(mesh.replica_groups(&[sub(0, 2, 4)]), [[0, 1, 2, 3], [4, 5, 6, 7]]);
+        assert_eq!(mesh.replica_groups(&[sub(0, 1, 2)]).to_lists(), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(mesh.replica_groups(&[sub(0, 2, 4)]).to_lists(), [[0, 1, 2, 3], [4, 5, 6, 7]]);
         assert_eq!(mesh.coordinate(6, sub(0, 2, 2)), 1);
     }
 
@@ -218,6 +249,6 @@ mod tests {
     #[test]
     fn device_ids_permute_groups() {
         let mesh = Mesh { device_ids: Some(vec![3, 2, 1, 0]), ..Mesh::new([("x", 2), ("y", 2)]) };
-        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]), [[3, 2], [1, 0]]);
+        assert_eq!(mesh.replica_groups(&[AxisRef::whole(1)]).to_lists(), [[3, 2], [1, 0]]);
     }
 }

@@ -14,7 +14,7 @@ use shardc_ir::{
         AllGather, AllReduce, AllToAll, Binary, CollectivePermute, DynamicSlice, Gather, ReduceScatter,
         Select,
     },
-    Rewriter, ValueId,
+    ReplicaGroups, Rewriter, ValueId,
 };
 use shardc_passes::collectives::verify::verify_collectives;
 use shardc_runtime::plugin;
@@ -60,7 +60,7 @@ const BREAKAGES: &[Breakage] = &[
         program: "small/megatron_mlp",
         edit: |m| {
             collective(m, |k| matches!(k, AllReduce(_)))?.groups =
-                vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]];
+                vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]].into();
             Some(())
         },
         noticed: Wrong,
@@ -139,7 +139,7 @@ const BREAKAGES: &[Breakage] = &[
         program: "small/manual_permute_free_axes",
         edit: |m| {
             collective(m, |k| matches!(k, AllReduce(_)))?.groups =
-                vec![vec![7, 1], vec![5, 3], vec![0, 2], vec![4, 6]];
+                vec![vec![7, 1], vec![5, 3], vec![0, 2], vec![4, 6]].into();
             Some(())
         },
         noticed: Wrong,
@@ -147,7 +147,9 @@ const BREAKAGES: &[Breakage] = &[
     Breakage {
         name: "collective_permute with a pair missing",
         program: "small/permute",
-        edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),
+        edit: |m| {
+            collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.edit(|all| all.pop().map(drop))
+        },
         noticed: Wrong,
     },
     // Windows.
@@ -163,7 +165,9 @@ const BREAKAGES: &[Breakage] = &[
     Breakage {
         name: "a neighbour's border that does not come",
         program: "small/scatter_borders",
-        edit: |m| collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.pop().map(|_| ()),
+        edit: |m| {
+            collective(m, |k| matches!(k, CollectivePermute(_)))?.groups.edit(|all| all.pop().map(drop))
+        },
         noticed: Wrong,
     },
     Breakage {
@@ -337,20 +341,24 @@ const BREAKAGES: &[Breakage] = &[
     Breakage {
         name: "group without one device",
         program: "small/fsdp_layer",
-        edit: |m| collective(m, |k| matches!(k, AllGather { .. }))?.groups.first_mut()?.pop().map(|_| ()),
+        edit: |m| {
+            collective(m, |k| matches!(k, AllGather { .. }))?
+                .groups
+                .edit(|all| all.first_mut()?.pop().map(drop))
+        },
         noticed: Refused("SH0214"),
     },
     Breakage {
         name: "group missing",
         program: "small/weight_gradient",
-        edit: |m| collective(m, |k| matches!(k, AllReduce(_)))?.groups.pop().map(|_| ()),
+        edit: |m| collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all.pop().map(drop)),
         noticed: Refused("has 4 of 8 devices in its groups"),
     },
     Breakage {
         name: "device in two groups",
         program: "small/weight_gradient",
         edit: |m| {
-            collective(m, |k| matches!(k, AllReduce(_)))?.groups[0][0] = 1;
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all[0][0] = 1);
             Some(())
         },
         noticed: Refused("has device 1 in its groups twice"),
@@ -360,9 +368,11 @@ const BREAKAGES: &[Breakage] = &[
         program: "small/weight_gradient",
         edit: |m| {
             let groups = &mut collective(m, |k| matches!(k, AllReduce(_)))?.groups;
-            let moved = groups[0].pop()?;
-            groups[1].push(moved);
-            Some(())
+            groups.edit(|groups| {
+                let moved = groups[0].pop()?;
+                groups[1].push(moved);
+                Some(())
+            })
         },
         noticed: Refused("has groups of 3 and of 5 devices"),
     },
@@ -370,7 +380,7 @@ const BREAKAGES: &[Breakage] = &[
         name: "device that there is not",
         program: "small/weight_gradient",
         edit: |m| {
-            collective(m, |k| matches!(k, AllReduce(_)))?.groups[0][0] = 8;
+            collective(m, |k| matches!(k, AllReduce(_)))?.groups.edit(|all| all[0][0] = 8);
             Some(())
         },
         noticed: Refused("names device 8 of 8"),
@@ -380,7 +390,7 @@ const BREAKAGES: &[Breakage] = &[
         program: "small/permute",
         edit: |m| {
             let pairs = &mut collective(m, |k| matches!(k, CollectivePermute(_)))?.groups;
-            pairs[0][1] = pairs[1][1];
+            pairs.edit(|pairs| pairs[0][1] = pairs[1][1]);
             Some(())
         },
         noticed: Refused("as target twice"),
@@ -536,15 +546,17 @@ fn collective(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<&mut C
 }
 
 /// Exchanges two devices, each named by its group and its place there.
-fn exchange(groups: &mut [Vec<i64>], a: (usize, usize), b: (usize, usize)) -> Option<()> {
-    let (first, second) = (*groups.get(a.0)?.get(a.1)?, *groups.get(b.0)?.get(b.1)?);
-    groups[a.0][a.1] = second;
-    groups[b.0][b.1] = first;
-    Some(())
+fn exchange(groups: &mut ReplicaGroups, a: (usize, usize), b: (usize, usize)) -> Option<()> {
+    groups.edit(|groups| {
+        let (first, second) = (*groups.get(a.0)?.get(a.1)?, *groups.get(b.0)?.get(b.1)?);
+        groups[a.0][a.1] = second;
+        groups[b.0][b.1] = first;
+        Some(())
+    })
 }
 
 fn reverse(module: &mut Module, wanted: fn(&OpKind) -> bool) -> Option<()> {
-    collective(module, wanted)?.groups.iter_mut().for_each(|group| group.reverse());
+    collective(module, wanted)?.groups.edit(|groups| groups.iter_mut().for_each(|group| group.reverse()));
     Some(())
 }
 

@@ -16,7 +16,10 @@ pub(crate) fn group_size(spec: &CollectiveSpec) -> Option<i64> {
 
 /// Returns the number of ids in the groups as they are written, without the -1 that fill shorter groups up.
 fn written_size(spec: &CollectiveSpec) -> Option<i64> {
-    spec.groups.iter().map(|g| g.iter().filter(|&&id| id >= 0).count() as i64).max()
+    if spec.groups.as_strided().is_some() {
+        return spec.groups.group_size().map(|size| size as i64);
+    }
+    spec.groups.iter().map(|g| g.iter().filter(|&id| id >= 0).count() as i64).max()
 }
 
 /// Infers one result per operand, its shape changed by `f`; with `reduces`, in the type that the region combines in.

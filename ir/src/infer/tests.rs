@@ -329,7 +329,9 @@ fn control_and_tuples() {
 
 #[test]
 fn collectives() {
-    let spec = |groups: Vec<Vec<i64>>| Box::new(CollectiveSpec { groups, ..CollectiveSpec::default() });
+    let spec = |groups: Vec<Vec<i64>>| {
+        Box::new(CollectiveSpec { groups: groups.into(), ..CollectiveSpec::default() })
+    };
     let pairs = || spec(vec![vec![0, 1], vec![2, 3]]);
     check(OpKind::AllGather { dim: 1, spec: pairs() }, "4x4xf32", "4x8xf32");
     check(OpKind::AllGather { dim: 2, spec: pairs() }, "4x4xf32", "does not fit");

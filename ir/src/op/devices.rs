@@ -1,12 +1,13 @@
 //! Attributes of operations that name devices or axes of a mesh.
 
+use super::ReplicaGroups;
 use crate::{AxisList, AxisMove, MeshId, ReductionKind, ShardingId};
 
 /// Who takes part in a collective of the partitioned program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CollectiveSpec {
     /// Groups of device ids, or pairs for a permute; each group has the same size. `-1` fills ragged input.
-    pub groups: Vec<Vec<i64>>,
+    pub groups: ReplicaGroups,
     /// The groups as axes of a mesh (`#stablehlo.replica_group_mesh_axes<...>`), verbatim, where they were written
     /// so. Who changes the groups has to clear this.
     pub mesh_axes: Option<Box<str>>,
@@ -52,7 +53,7 @@ pub struct TransferSpec {
     /// Whether the host is at the other end.
     pub is_host_transfer: Option<bool>,
     /// Device numbers in pairs of source and target.
-    pub source_target_pairs: Option<Vec<Vec<i64>>>,
+    pub source_target_pairs: Option<ReplicaGroups>,
 }
 
 /// Name and shardings of a `named_computation`.

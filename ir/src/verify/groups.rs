@@ -73,6 +73,15 @@ const OUT_OF_RANGE: Option<&str> =
 
 /// Returns an id that is in the list twice.
 fn first_repeat(mut ids: Vec<i64>) -> Option<i64> {
+    // Mostly there is none, and ids are small: a bit for each tells without sorting them.
+    let mut met = vec![false; 2 * ids.len()];
+    let is_new = |&id: &i64| {
+        let slot = usize::try_from(id).ok().and_then(|id| met.get_mut(id));
+        slot.is_some_and(|met| !std::mem::replace(met, true))
+    };
+    if ids.iter().all(is_new) {
+        return None;
+    }
     ids.sort_unstable();
     ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
@@ -91,9 +100,9 @@ fn permute(spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
     if let Some(pair) = spec.groups.iter().find(|pair| pair.len() != 2) {
         return Err((format!("takes pairs of source and target, not {pair:?}"), None));
     }
-    in_range(spec.groups.iter().flatten().copied(), devices)?;
+    in_range(spec.groups.ids(), devices)?;
     for (at, what) in [(0, "source"), (1, "target")] {
-        let ids = spec.groups.iter().filter_map(|pair| pair.get(at).copied()).collect();
+        let ids = spec.groups.iter().filter_map(|pair| pair.get(at)).collect();
         if let Some(id) = first_repeat(ids) {
             let hint = Some("to send from one device to many, use collective_broadcast or all_gather");
             return Err((format!("has device {id} as {what} twice"), hint));
@@ -104,11 +113,21 @@ fn permute(spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
 
 fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<(), Fault> {
     let Some(first) = spec.groups.first() else { return Ok(()) };
+    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
+    if let Some(strided) = spec.groups.as_strided() {
+        // Every one of these devices is in one group.
+        let count = strided.num_devices() as i64;
+        let n = devices.unwrap_or(count);
+        if count > n {
+            return in_range(spec.groups.ids(), devices);
+        }
+        return if count == n || broadcast { Ok(()) } else { Err(not_all(count, n)) };
+    }
     if let Some(other) = spec.groups.iter().find(|g| g.len() != first.len()) {
         let hint = Some("fill shorter groups with -1");
         return Err((format!("has groups of {} and of {} devices", first.len(), other.len()), hint));
     }
-    let ids: Vec<i64> = spec.groups.iter().flatten().copied().filter(|&id| id != -1).collect();
+    let ids: Vec<i64> = spec.groups.ids().filter(|&id| id != -1).collect();
     let filled = ids.len() == first.len() * spec.groups.len();
     let keeps_shapes = matches!(
         kind,
@@ -124,7 +143,6 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
         ));
     }
     let count = ids.len();
-    let broadcast = matches!(kind, OpKind::CollectiveBroadcast(_) | OpKind::CollectiveReduce(_));
     // Where nothing says how many devices there are, they are the ones that the groups list.
     let devices = devices.or((!broadcast).then_some(count as i64));
     in_range(ids.iter().copied(), devices)?;
@@ -135,8 +153,12 @@ fn groups(kind: &OpKind, spec: &CollectiveSpec, devices: Option<i64>) -> Result<
         && count as i64 != n
         && !broadcast
     {
-        let hint = Some("list every device, in groups of one where it has no partner");
-        return Err((format!("has {count} of {n} devices in its groups"), hint));
+        return Err(not_all(count as i64, n));
     }
     Ok(())
+}
+
+fn not_all(count: i64, devices: i64) -> Fault {
+    let hint = Some("list every device, in groups of one where it has no partner");
+    (format!("has {count} of {devices} devices in its groups"), hint)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{Group, Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::analysis::trip_count::trips;
 
@@ -42,7 +42,7 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
         values.iter().filter_map(|&v| module.stored(v)?.num_bytes()).fold(0.0, |sum, n| sum + n as f64)
     };
     let (operand, result) = (bytes(&data.operands), bytes(&data.results));
-    let k = spec.groups.first().map_or(1, Vec::len).max(1) as f64;
+    let k = spec.groups.first().map_or(1, Group::len).max(1) as f64;
     let share = (k - 1.0) / k;
     let sent = match &data.kind {
         OpKind::AllGather { .. } => result * share,

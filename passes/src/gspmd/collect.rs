@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
-use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, OpKind, Span};
+use shardc_ir::{Attr, AttrDict, Diagnostic, MAX_DEVICES, Mesh, MeshId, Module, OpKind, ReplicaGroups, Span};
 
 use super::hlo::{HloSharding, Leaf, LeafKind, Named, NamedValue, Tiling};
 use super::infer::{TilingConflict, fit_mesh, infer};
@@ -270,8 +270,12 @@ fn unfit(mesh: &Mesh, place: WrittenAt) -> Diagnostic {
 /// The number of devices that collectives of a program name.
 fn devices_of_groups(module: &Module) -> Option<i64> {
     let ops = module.bodies().flat_map(|body| module.walk(body));
-    let ids =
-        ops.filter_map(|op| module.ops[op].kind.collective()).flat_map(|spec| spec.groups.iter().flatten());
+    let groups = ops.filter_map(|op| module.ops[op].kind.collective()).map(|spec| &spec.groups);
+    // Groups in strides list every device.
+    let last = |groups: &ReplicaGroups| match groups.as_strided() {
+        Some(strided) => Some(strided.num_devices() as i64 - 1),
+        None => groups.ids().max(),
+    };
     // The largest number says how many there are, since groups list every device (I14).
-    ids.copied().max().filter(|&id| id < MAX_DEVICES).map(|id| id + 1)
+    groups.filter_map(last).max().filter(|&id| id < MAX_DEVICES).map(|id| id + 1)
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use shardc_ir::{
     AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
-    OpId, OpKind, PadSpec, ReductionKind, SizeList, SliceSpec, SpmdMode, TensorSharding, Type, ValueId,
+    OpId, OpKind, PadSpec, ReductionKind, ReplicaGroups, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
+    ValueId,
 };
 use smallvec::SmallVec;
 
@@ -140,7 +141,7 @@ impl Localizer<'_> {
 
     /// A collective's groups or pairs; in partition mode with a channel of its own, which says that ids are those of
     /// partitions.
-    pub(super) fn on_channel(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+    pub(super) fn on_channel(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let channel = match self.mode {
             SpmdMode::Replica => None,
             SpmdMode::Partition => {
@@ -152,7 +153,7 @@ impl Localizer<'_> {
     }
 
     /// Returns the groups of an all-gather or reduction, where a channel alone would leave ids to be those of replicas.
-    pub(super) fn groups(&mut self, groups: Vec<Vec<i64>>) -> Box<CollectiveSpec> {
+    pub(super) fn groups(&mut self, groups: ReplicaGroups) -> Box<CollectiveSpec> {
         let mut spec = self.on_channel(groups);
         spec.use_global_device_ids = spec.channel.is_some();
         spec
@@ -275,7 +276,7 @@ fn permute_pairs(
     from: &TensorSharding,
     to: &TensorSharding,
     manual: &[AxisRef],
-) -> Vec<Vec<i64>> {
+) -> ReplicaGroups {
     let block = |mesh: &Mesh, sharding: &TensorSharding, position: usize| -> Vec<i64> {
         let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
         // A pending sum is a different addend on each device along its axes.
@@ -304,5 +305,5 @@ fn permute_pairs(
         }
     }
     let sent = wants.iter().zip(pairs);
-    sent.filter_map(|((target, _), source)| Some(vec![source?, *target])).collect()
+    ReplicaGroups::pairs(sent.filter_map(|((target, _), source)| Some((source?, *target))))
 }

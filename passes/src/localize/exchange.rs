@@ -4,7 +4,8 @@
 //! it is a progression, else looked up in a table.
 
 use shardc_ir::{
-    AxisRef, BinaryOp, CompareDirection, CompareType, DType, OpKind, PadSpec, SizeList, SliceSpec, ValueId,
+    AxisRef, BinaryOp, CompareDirection, CompareType, DType, OpKind, PadSpec, ReplicaGroups, SizeList,
+    SliceSpec, ValueId,
 };
 
 use super::Localizer;
@@ -167,12 +168,11 @@ impl Localizer<'_> {
         // Pairs number the devices along one line, and each combination of the other coordinates is a line of its
         // own.
         let mut pairs = Vec::new();
-        for group in self.mesh.replica_groups(line.axes) {
-            for &(sender, receiver) in &piece.pairs {
-                pairs.push(vec![group[sender], group[receiver]]);
-            }
+        for group in self.mesh.replica_groups(line.axes).iter() {
+            let line: Vec<i64> = group.iter().collect();
+            pairs.extend(piece.pairs.iter().map(|&(sender, receiver)| (line[sender], line[receiver])));
         }
-        let spec = self.on_channel(pairs);
+        let spec = self.on_channel(ReplicaGroups::pairs(pairs));
         self.collective(OpKind::CollectivePermute(spec), slab, &shape)
     }
 

@@ -1,7 +1,8 @@
 //! Manual computations, whose values are local along their axes already.
 
 use shardc_ir::{
-    DType, Diagnostic, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId, ValueMap, clone_region,
+    DType, Diagnostic, Group, Module, OpId, OpKind, RegionId, ReplicaGroups, Rewriter, SpmdMode, ValueId,
+    ValueMap, clone_region,
 };
 
 use super::Localizer;
@@ -15,9 +16,11 @@ impl Localizer<'_> {
             Ok(groups) => groups,
             Err(error) => return self.fail(*error),
         };
-        let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
-        // `replica_groups` is a matrix; StableHLO fills short rows with -1.
-        groups.iter_mut().for_each(|group| group.resize(longest, -1));
+        if groups.group_size().is_none() {
+            // `replica_groups` is a matrix; StableHLO fills short rows with -1.
+            let longest = groups.iter().map(Group::len).max().unwrap_or(0);
+            groups.edit(|groups| groups.iter_mut().for_each(|group| group.resize(longest, -1)));
+        }
         let by_global_ids = takes_global_ids(&self.rw.module.ops[op].kind);
         for i in 1..self.rw.module.ops[op].operands.len() {
             let (spec, groups) = (self.rw.module.ops[op].clone(), groups.clone());
@@ -39,7 +42,7 @@ impl Localizer<'_> {
         self.name_devices(op, groups, by_global_ids);
     }
 
-    fn name_devices(&mut self, op: OpId, groups: Vec<Vec<i64>>, by_global_ids: bool) {
+    fn name_devices(&mut self, op: OpId, groups: ReplicaGroups, by_global_ids: bool) {
         let spec = if by_global_ids { self.groups(groups) } else { self.on_channel(groups) };
         if let Some(old) = self.rw.module.ops[op].kind.collective_mut() {
             *old = *spec;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{AxisRef, ManualSpec, Mesh, TensorSharding};
+use shardc_ir::{AxisRef, ManualSpec, Mesh, ReplicaGroups, TensorSharding};
 
 use super::Scope;
 use super::groups::positions;
@@ -58,7 +58,7 @@ impl ManualCoordinates {
 
     /// Returns the coordinates of each group of devices. Groups repeat for each free coordinate; only that which stands for
     /// all of them is taken.
-    pub(super) fn groups(&self, groups: &[Vec<i64>]) -> Vec<Vec<usize>> {
+    pub(super) fn groups(&self, groups: &ReplicaGroups) -> Vec<Vec<usize>> {
         let positions = positions(&self.mesh);
         let by_position: BTreeMap<usize, usize> = self
             .representatives
@@ -66,7 +66,7 @@ impl ManualCoordinates {
             .enumerate()
             .map(|(coordinate, &position)| (position, coordinate))
             .collect();
-        let coordinate_of = |&device: &i64| {
+        let coordinate_of = |device: i64| {
             let position = positions.get(usize::try_from(device).ok()?)?;
             by_position.get(position).copied()
         };

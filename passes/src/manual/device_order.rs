@@ -74,16 +74,15 @@ fn rename_groups(module: &mut Module, op: OpId, old: &Mesh, stand_in: &[i64]) ->
         return Ok(());
     }
     let by_global_ids = takes_global_ids(&data.kind);
-    let mut groups = named_devices(&data.kind, spec, old);
-    for device in groups.iter_mut().flatten() {
-        match usize::try_from(*device).ok().and_then(|d| stand_in.get(d)) {
-            Some(&new) => *device = new,
-            None => {
-                let message = format!("{} names device {device}, of {}", data.kind.name(), old.num_devices());
-                let hint = "replica groups hold numbers of devices of the mesh";
-                return Err(Box::new(Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint)));
-            }
-        }
+    let mut unknown = None;
+    let groups = named_devices(&data.kind, spec, old).map(|device| {
+        let new = usize::try_from(device).ok().and_then(|d| stand_in.get(d)).copied();
+        new.unwrap_or_else(|| *unknown.get_or_insert(device))
+    });
+    if let Some(device) = unknown {
+        let message = format!("{} names device {device}, of {}", data.kind.name(), old.num_devices());
+        let hint = "replica groups hold numbers of devices of the mesh";
+        return Err(Box::new(Diagnostic::unsupported("SH0312", message).at(data.span).hint(hint)));
     }
     if let Some(spec) = module.ops[op].kind.collective_mut() {
         spec.groups = groups;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shardc_ir::{CollectiveSpec, Diagnostic, Mesh, Module, OpId, OpKind};
+use shardc_ir::{CollectiveSpec, Diagnostic, Group, Mesh, Module, OpId, OpKind, ReplicaGroups};
 
 use super::Scope;
 
@@ -21,7 +21,7 @@ pub(crate) fn device_groups(
     op: OpId,
     mesh: &Mesh,
     scope: &Scope,
-) -> Result<Vec<Vec<i64>>, Box<Diagnostic>> {
+) -> Result<ReplicaGroups, Box<Diagnostic>> {
     let data = &module.ops[op];
     let name = data.kind.name();
     let refused = |message: String, hint: &str| {
@@ -43,7 +43,7 @@ pub(crate) fn device_groups(
     }
     let groups = named_devices(&data.kind, spec, mesh);
     let mut met = vec![0u32; mesh.num_devices()];
-    for &device in groups.iter().flatten() {
+    for device in groups.ids() {
         match usize::try_from(device).ok().and_then(|d| met.get_mut(d)) {
             Some(count) => *count += 1,
             None => {
@@ -79,50 +79,53 @@ pub(crate) fn takes_global_ids(kind: &OpKind) -> bool {
 /// Returns the groups of device numbers, with what the attributes leave out filled in: StableHLO reads them in one of four
 /// ways (`cross_replica`, `cross_partition`, `cross_replica_and_partition`, `flattened_ids`), by channel and
 /// `use_global_device_ids`.
-pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> Vec<Vec<i64>> {
-    let all = || (0..mesh.num_devices() as i64).collect::<Vec<i64>>();
+pub(super) fn named_devices(kind: &OpKind, spec: &CollectiveSpec, mesh: &Mesh) -> ReplicaGroups {
+    let devices = mesh.num_devices();
     let is_permute = matches!(kind, OpKind::CollectivePermute(_));
     let names_partitions =
         spec.crosses_partitions() && (spec.use_global_device_ids || !takes_global_ids(kind));
     // There is one replica, so that other numbers can only be meant for partitions.
-    if (names_partitions && !spec.groups.is_empty()) || spec.groups.iter().flatten().any(|&id| id > 0) {
+    if (names_partitions && !spec.groups.is_empty()) || spec.groups.ids().any(|id| id > 0) {
+        if spec.groups.as_strided().is_some() {
+            return spec.groups.clone();
+        }
         // -1 fills groups up to one length.
-        let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();
+        let real = |group: Group<'_>| group.iter().filter(|&id| id >= 0).collect::<Vec<i64>>();
         return spec.groups.iter().map(real).filter(|group| !group.is_empty()).collect();
     }
     if is_permute {
         // What the replica sends to itself stays in each partition.
-        let pairs = if spec.groups.is_empty() { Vec::new() } else { all() };
-        return pairs.into_iter().map(|device| vec![device, device]).collect();
+        let pairs = if spec.groups.is_empty() { 0 } else { devices as i64 };
+        return ReplicaGroups::pairs((0..pairs).map(|device| (device, device)));
     }
     // The replicas of a group meet in all partitions together, or in each by itself.
     if spec.crosses_partitions() {
-        vec![all()]
+        ReplicaGroups::all(devices)
     } else {
-        all().into_iter().map(|device| vec![device]).collect()
+        ReplicaGroups::matrix((0..devices as i64).collect(), 1)
     }
 }
 
 /// Whether groups lie within one free coordinate each, and are the same at every free coordinate.
 /// Otherwise a value that is whole along a free axis would not be the same on all of its devices.
-fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &[Vec<i64>]) -> bool {
+fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups) -> bool {
     let free = scope.free_axes(mesh);
     if free.is_empty() {
         return true;
     }
     let positions = positions(mesh);
     let mut by_free = BTreeMap::<i64, BTreeSet<Vec<i64>>>::new();
-    for group in groups {
+    for group in groups.iter() {
         let place = |device: i64| {
             let position = positions[device as usize];
             (mesh.linear_coordinate(position, &free), mesh.linear_coordinate(position, &scope.axes))
         };
-        let Some(&first) = group.first() else { continue };
+        let Some(first) = group.first() else { continue };
         let (at, _) = place(first);
-        if group.iter().any(|&device| place(device).0 != at) {
+        if group.iter().any(|device| place(device).0 != at) {
             return false;
         }
-        by_free.entry(at).or_default().insert(group.iter().map(|&device| place(device).1).collect());
+        by_free.entry(at).or_default().insert(group.iter().map(|device| place(device).1).collect());
     }
     let same = by_free.values().collect::<BTreeSet<_>>().len() <= 1;
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
@@ -150,7 +153,7 @@ mod tests {
     fn groups_must_not_tell_free_coordinates_apart() {
         let mesh = Mesh::new([("m", 2), ("f", 2)]);
         let scope = Scope { axes: [AxisRef::whole(0)].into_iter().collect() };
-        let alike = |groups: &[Vec<i64>]| free_coordinates_are_alike(&mesh, &scope, groups);
+        let alike = |groups: &[Vec<i64>]| free_coordinates_are_alike(&mesh, &scope, &groups.iter().collect());
         assert!(alike(&[vec![0, 2], vec![1, 3]]));
         assert!(!alike(&[vec![0, 2], vec![3, 1]]), "another order at each free coordinate");
         assert!(!alike(&[vec![0, 1], vec![2, 3]]), "groups along the free axis");

@@ -5,7 +5,7 @@
 //! process 0, and what it exchanges with itself it has already. XLA's partitioner takes it so too: it leaves collectives
 //! between replicas as they are, and refuses a program that asks for its partition.
 
-use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind};
+use shardc_ir::{Build, Dense, Diagnostic, Module, OpId, OpKind, ReplicaGroups};
 
 use super::{AvailableCopies, Pass};
 
@@ -44,9 +44,9 @@ impl Pass<'_> {
 }
 
 /// Whether the process gets anything: what nobody sends or broadcasts to it is zero.
-fn receives(kind: &OpKind, groups: &[Vec<i64>]) -> bool {
+fn receives(kind: &OpKind, groups: &ReplicaGroups) -> bool {
     let sends_only_to_some = matches!(kind, OpKind::CollectivePermute(_) | OpKind::CollectiveBroadcast(_));
-    !sends_only_to_some || groups.iter().flatten().any(|&id| id == 0)
+    !sends_only_to_some || groups.contains(0)
 }
 
 /// Returns what says that there are further processes, and what to do; `None` where there is one process.
@@ -72,7 +72,7 @@ fn further_processes(module: &Module, op: OpId) -> Option<(String, &'static str)
     }
     let changes = data.operands.iter().zip(&data.results);
     let changes = changes.filter(|&(&a, &b)| module.values[a].ty != module.values[b].ty).count() > 0;
-    if changes || spec.groups.iter().flatten().any(|&id| id > 0) {
+    if changes || spec.groups.ids().any(|id| id > 0) {
         return Some(("between several processes".to_owned(), MANUAL));
     }
     None

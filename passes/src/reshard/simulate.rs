@@ -126,8 +126,8 @@ impl World<'_> {
     /// The devices that differ from each along `axes` only, in order of their index over these.
     fn group(&self, position: usize, axes: &[AxisRef]) -> Vec<usize> {
         let groups = self.mesh.replica_groups(axes);
-        let own = groups.into_iter().find(|group| group.contains(&(position as i64)));
-        own.unwrap().into_iter().map(|device| device as usize).collect()
+        let own = groups.iter().find(|group| group.iter().any(|device| device == position as i64));
+        own.unwrap().iter().map(|device| device as usize).collect()
     }
 
     fn step(

@@ -5,8 +5,8 @@
 //! name those devices.
 
 use shardc_ir::{
-    Attr, AxisList, AxisRef, Build, Builder, Channel, CollectiveSpec, DimSharding, FuncId, ManualSpec, Mesh,
-    MeshId, Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
+    Attr, AxisList, AxisRef, Build, Builder, Channel, CollectiveSpec, DimSharding, FuncId, Group, ManualSpec,
+    Mesh, MeshId, Module, OpId, OpKind, RegionId, SliceSpec, TensorSharding, TypeId, ValueId,
 };
 
 /// The axis that processes lie along.
@@ -43,7 +43,7 @@ pub(super) fn one_program(module: &mut Module, func: FuncId) -> Result<Option<Me
             let mut groups = grid.devices(spec, pairs, takes_ids);
             let longest = groups.iter().map(Vec::len).max().unwrap_or(0);
             groups.iter_mut().for_each(|group| group.resize(longest, -1));
-            spec.groups = groups;
+            spec.groups = groups.into();
             spec.channel = Some(Channel::between_devices(1));
             spec.use_global_device_ids = takes_ids;
         }
@@ -103,7 +103,7 @@ impl Grid {
     fn devices(&self, spec: &CollectiveSpec, pairs: bool, takes_ids: bool) -> Vec<Vec<i64>> {
         let across = spec.crosses_partitions();
         let (replicas, partitions) = (self.replicas as i64, self.partitions as i64);
-        let real = |group: &Vec<i64>| group.iter().copied().filter(|&id| id >= 0).collect::<Vec<i64>>();
+        let real = |group: Group<'_>| group.iter().filter(|&id| id >= 0).collect::<Vec<i64>>();
         let mut groups: Vec<Vec<i64>> = spec.groups.iter().map(real).collect();
         if groups.is_empty() && !pairs {
             groups.push((0..if across && !takes_ids { partitions } else { replicas }).collect());

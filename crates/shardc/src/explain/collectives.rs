@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use shardc_ir::{EntityRef, Mesh, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
 use shardc_passes::cost::traffic::bytes_sent;
 use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
@@ -76,7 +76,7 @@ impl<'a> Served<'a> {
 fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> CollectiveReport {
     let module = &output.module;
     let data = &module.ops[op];
-    let groups = data.kind.collective().map_or(&[][..], |spec| spec.groups.as_slice());
+    let groups = data.kind.collective().map(|spec| spec.groups.clone()).unwrap_or_default();
     let pairs = matches!(data.kind, OpKind::CollectivePermute(_));
     let types: Vec<String> =
         data.operands.iter().map(|&v| module.types.display(module.values[v].ty)).collect();
@@ -87,7 +87,7 @@ fn collective(output: &Output, op: OpId, in_loop: bool, number: usize) -> Collec
     CollectiveReport {
         number,
         kind: data.kind.name().trim_start_matches("stablehlo.").to_owned(),
-        axes: axes_of(&output.interface.mesh, groups, pairs),
+        axes: axes_of(&output.interface.mesh, &groups, pairs),
         ty,
         bytes: bytes_sent(module, op).unwrap_or(0),
         in_loop,
@@ -263,7 +263,7 @@ fn visit(module: &Module, region: RegionId, in_loop: bool, out: &mut Vec<(OpId, 
 
 /// The axes along which the devices of a group differ. Groups are of device ids, in partition mode of positions, which
 /// differ along the same axes.
-fn axes_of(mesh: &Mesh, groups: &[Vec<i64>], pairs: bool) -> Vec<String> {
+fn axes_of(mesh: &Mesh, groups: &ReplicaGroups, pairs: bool) -> Vec<String> {
     let positions: HashMap<i64, usize> = match &mesh.device_ids {
         Some(_) => (0..mesh.num_devices()).map(|p| (mesh.device_at(p), p)).collect(),
         None => HashMap::new(),
@@ -272,16 +272,16 @@ fn axes_of(mesh: &Mesh, groups: &[Vec<i64>], pairs: bool) -> Vec<String> {
         Some(_) => positions.get(&id).copied(),
         None => usize::try_from(id).ok().filter(|&p| p < mesh.num_devices()),
     };
-    let groups = if pairs { groups } else { groups.get(..1).unwrap_or(&[]) };
+    let looked_at = if pairs { groups.len() } else { 1 };
     let mut out = Vec::new();
     for (i, name) in mesh.axes.keys().enumerate() {
         let axis = shardc_ir::AxisRef::whole(i);
-        let differs = |group: &Vec<i64>| {
-            let mut places = group.iter().filter_map(|&id| position(id)).map(|p| mesh.coordinate(p, axis));
+        let differs = |group: Group<'_>| {
+            let mut places = group.iter().filter_map(position).map(|p| mesh.coordinate(p, axis));
             let first = places.next();
             places.any(|c| Some(c) != first)
         };
-        if groups.iter().any(differs) {
+        if groups.iter().take(looked_at).any(differs) {
             out.push(name.to_string());
         }
     }

@@ -392,7 +392,7 @@ impl<'a> Parser<'a> {
                 "a matrix, one row per group or pair, as in `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`",
             ));
         }
-        Ok(Val::Groups(self.matrix()?, None))
+        Ok(Val::Groups(self.matrix()?.into(), None))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Replica groups that are written as axes of a mesh:
 //! `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>`.
 
-use shardc_ir::{AxisList, AxisRef, MAX_DEVICES, Mesh, SubAxis};
+use shardc_ir::{AxisList, AxisRef, MAX_DEVICES, Mesh, ReplicaGroups, SubAxis};
 
 use super::Parser;
 use super::canonical::tidy;
@@ -14,7 +14,7 @@ type NamedAxis = (Box<str>, Option<(i64, i64)>);
 impl<'a> Parser<'a> {
     /// The groups, and the attribute as MLIR prints it. There are no groups where the mesh is not known, which is for
     /// the verifier to judge.
-    pub(super) fn mesh_axes_groups(&mut self) -> Res<(Vec<Vec<i64>>, String)> {
+    pub(super) fn mesh_axes_groups(&mut self) -> Res<(ReplicaGroups, String)> {
         self.expect("#stablehlo.replica_group_mesh_axes<")?;
         let mut mesh = None;
         let mut axes: Option<Vec<NamedAxis>> = None;
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
             Ok(true)
         })?;
         text.push('>');
-        let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok((Vec::new(), text)) };
+        let (Some(mesh), Some(axes)) = (mesh, axes) else { return Ok((ReplicaGroups::default(), text)) };
         let axes: Option<AxisList> = axes.iter().map(|axis| resolve(&mesh, axis)).collect();
         let devices = mesh.axes.values().try_fold(1i64, |n, &size| n.checked_mul(size));
         // The verifier refuses a mesh that names too few or too many.
@@ -44,7 +44,7 @@ impl<'a> Parser<'a> {
             Some(axes) if names_all && devices.is_some_and(|n| n <= MAX_DEVICES) => {
                 mesh.replica_groups(&axes)
             }
-            _ => Vec::new(),
+            _ => ReplicaGroups::default(),
         };
         Ok((groups, text))
     }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use shardc_ir::{
-    Attr, AttrType, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DimList, DotSpec, GatherSpec,
-    KernelDims, Module, Precision, RaggedDotSpec, ScatterSpec, ShardingId, floats,
+    Attr, AttrType, AxisList, AxisMove, Channel, ConvDims, DType, Dense, DimList, DotSpec, GatherSpec, Group,
+    KernelDims, Module, Precision, RaggedDotSpec, ReplicaGroups, ScatterSpec, ShardingId, floats,
 };
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ pub(crate) enum Val {
     Bools(SmallVec<[bool; 2]>),
     Pairs(SmallVec<[(i64, i64); 4]>),
     /// The groups, and the text that means them where they are axes of a mesh.
-    Groups(Vec<Vec<i64>>, Option<Box<str>>),
+    Groups(ReplicaGroups, Option<Box<str>>),
     Word(Cow<'static, str>),
     Str(Box<str>),
     Unit,
@@ -68,26 +68,26 @@ impl ConvNumbers {
 /// Inherent attributes of one operation.
 pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 
-fn push_matrix(out: &mut String, rows: &[Vec<i64>], width: usize) {
-    if let [row] = rows
-        && row.is_empty()
-    {
+/// Appends groups as a matrix; where there are none, it has `width` columns.
+fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
+    if groups.group_size() == Some(0) && groups.len() == 1 {
         // An empty list rather than a matrix.
         out.push_str("dense<> : tensor<0xi64>");
         return;
     }
     out.push_str("dense<");
-    let first = rows.first().and_then(|row| row.first());
+    let first = groups.first().and_then(Group::first);
     match first {
-        Some(first) if rows.iter().flatten().all(|v| v == first) => push_int(out, first),
+        Some(first) if groups.ids().all(|id| id == first) => push_int(out, first),
         Some(_) => {
             out.push('[');
-            push_list(out, rows, push_ints);
+            push_list(out, groups.iter(), push_ints);
             out.push(']');
         }
         None => {}
     }
-    let _ = write!(out, "> : tensor<{}x{width}xi64>", rows.len());
+    let width = groups.first().map_or(width, Group::len);
+    let _ = write!(out, "> : tensor<{}x{width}xi64>", groups.len());
 }
 
 /// Appends `name = [1, 2], index = 3`, leaving out empty lists and an index of 0.
@@ -180,11 +180,10 @@ pub(crate) fn push_generic(
             out.push('>');
         }
         (Val::Pairs(v), _) => {
-            let rows: Vec<Vec<i64>> = v.iter().map(|&(a, b)| vec![a, b]).collect();
-            push_matrix(out, &rows, 2);
+            push_groups(out, &ReplicaGroups::pairs(v.iter().copied()), 2);
         }
         (Val::Groups(_, Some(text)), _) => out.push_str(text),
-        (Val::Groups(rows, None), _) => push_matrix(out, rows, rows.first().map_or(0, Vec::len)),
+        (Val::Groups(groups, None), _) => push_groups(out, groups, 0),
         (Val::Word(word), AttrType::Number(words)) => {
             let at = words.iter().position(|w| w == word).unwrap_or(0);
             let _ = write!(out, "{at} : i32");

@@ -9,13 +9,12 @@
 //! an equivalence relation over the devices. Relations only ever get finer, each at most as often as there are devices, so that
 //! loops come to a fixed point; an inner loop goes on where it was when the outer one is analyzed again.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     AxisList, AxisRef, CollectiveSpec, Diagnostic, FuncId, ManualSpec, Mesh, Module, OpId, OpKind, RegionId,
-    SecondaryMap, SliceSpec, ValueId,
+    ReplicaGroups, SecondaryMap, SliceSpec, ValueId,
 };
 
 use super::agreement::{Agreement, Agreements};
@@ -124,16 +123,16 @@ impl<'m> Flow<'m> {
     }
 
     /// Returns the groups, or pairs, of devices of a collective.
-    fn groups(&self, op: OpId, spec: &'m CollectiveSpec) -> Cow<'m, [Vec<i64>]> {
+    fn groups(&self, op: OpId, spec: &CollectiveSpec) -> ReplicaGroups {
         if let Some(ManualContext { mesh, scope }) = &self.written {
             // Planning refuses groups that are none.
-            return device_groups(self.module, op, mesh, scope).unwrap_or_default().into();
+            return device_groups(self.module, op, mesh, scope).unwrap_or_default();
         }
         let is_permute = matches!(self.module.ops[op].kind, OpKind::CollectivePermute(_));
         if spec.groups.is_empty() && !is_permute {
-            return vec![(0..self.devices as i64).collect()].into();
+            return ReplicaGroups::all(self.devices);
         }
-        Cow::Borrowed(&spec.groups)
+        spec.groups.clone()
     }
 
     /// Returns the number that each device gets as its own: that of the first of the devices that are one to the program.
@@ -307,7 +306,7 @@ impl<'m> Flow<'m> {
     }
 
     /// Notes a divergence if the members of a group do not agree on coming to the collective.
-    fn check_converged(&mut self, op: OpId, spec: &'m CollectiveSpec, control: Agreement) {
+    fn check_converged(&mut self, op: OpId, spec: &CollectiveSpec, control: Agreement) {
         if control == Agreement::ALIKE {
             return;
         }
@@ -315,8 +314,8 @@ impl<'m> Flow<'m> {
         let classes = self.agreements.classes(control);
         let class = |device: i64| usize::try_from(device).ok().and_then(|d| classes.get(d));
         for group in groups.iter() {
-            let Some(&first) = group.first() else { continue };
-            if let Some(&other) = group.iter().find(|&&d| d >= 0 && class(d) != class(first)) {
+            let Some(first) = group.first() else { continue };
+            if let Some(other) = group.iter().find(|&d| d >= 0 && class(d) != class(first)) {
                 self.divergent.push((op, first, other));
                 return;
             }
@@ -325,7 +324,7 @@ impl<'m> Flow<'m> {
 
     /// Analyzes a collective in which what each device gets follows from what its group puts in and, if `by_place`, from its
     /// place in the group.
-    fn exchange(&mut self, op: OpId, spec: &'m CollectiveSpec, by_place: bool) {
+    fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
         let groups = self.groups(op, spec);
         let devices = self.devices;
         self.send(op, |agreements, before| {
@@ -334,7 +333,7 @@ impl<'m> Flow<'m> {
             let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
             let mut keys: Vec<(usize, usize)> = vec![(0, 0); devices];
             for group in groups.iter() {
-                let members: Vec<usize> = group.iter().filter_map(|&d| usize::try_from(d).ok()).collect();
+                let members: Vec<usize> = group.iter().filter_map(|d| usize::try_from(d).ok()).collect();
                 let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
                 let next = numbers.len() + 1;
                 let number = *numbers.entry(held).or_insert(next);
@@ -349,14 +348,14 @@ impl<'m> Flow<'m> {
     }
 
     /// Analyzes a permute: each device gets what its source holds, or zeros.
-    fn permute(&mut self, op: OpId, spec: &'m CollectiveSpec) {
+    fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
         let pairs = self.groups(op, spec);
         let devices = self.devices;
         self.send(op, |agreements, before| {
             let classes = agreements.classes(before);
             let mut keys: Vec<Option<u32>> = vec![None; devices];
             for pair in pairs.iter() {
-                let &[source, target] = pair.as_slice() else { continue };
+                let Some((source, target)) = pair.pair() else { continue };
                 let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
                 if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {
                     *key = held;

@@ -73,7 +73,8 @@ fn has_groups(kind: &OpKind, spec: &CollectiveSpec) -> bool {
 
 /// One group of several devices.
 fn group(spec: &CollectiveSpec, rng: &mut Rng) -> Option<usize> {
-    let all: Vec<usize> = (0..spec.groups.len()).filter(|&g| spec.groups[g].len() > 1).collect();
+    let all: Vec<usize> =
+        (0..spec.groups.len()).filter(|&g| spec.groups.get(g).is_some_and(|group| group.len() > 1)).collect();
     all.get(rng.below(all.len())).copied()
 }
 
@@ -125,23 +126,26 @@ fn completed_twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 // C2.
 
 fn device_twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
-    let op = one(broken, rng, |kind, spec| has_groups(kind, spec) && spec.groups.concat().len() > 1)?;
-    let groups = &mut spec(broken, op)?.groups;
-    let all = groups.concat();
-    let g = rng.below(groups.len());
-    let at = rng.below(groups[g].len());
-    let others: Vec<i64> = all.into_iter().filter(|&d| d != groups[g][at]).collect();
-    groups[g][at] = rng.of(&others);
-    Some(())
+    let op = one(broken, rng, |kind, spec| has_groups(kind, spec) && spec.groups.num_ids() > 1)?;
+    spec(broken, op)?.groups.edit(|groups| {
+        let all = groups.concat();
+        let g = rng.below(groups.len());
+        let at = rng.below(groups[g].len());
+        let others: Vec<i64> = all.into_iter().filter(|&d| d != groups[g][at]).collect();
+        groups[g][at] = rng.of(&others);
+        Some(())
+    })
 }
 
 fn device_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.iter().any(|group| group.len() > 1))?;
     let groups = spec(broken, op)?;
     let g = group(groups, rng)?;
-    let at = rng.below(groups.groups[g].len());
-    groups.groups[g].remove(at);
-    Some(())
+    groups.groups.edit(|groups| {
+        let at = rng.below(groups[g].len());
+        groups[g].remove(at);
+        Some(())
+    })
 }
 
 fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
@@ -149,27 +153,28 @@ fn group_missing(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let covers_all = |kind: &OpKind| !matches!(kind, OpKind::CollectiveBroadcast(_));
     let op =
         one(broken, rng, |kind, spec| has_groups(kind, spec) && covers_all(kind) && spec.groups.len() > 1)?;
-    let groups = &mut spec(broken, op)?.groups;
-    groups.remove(rng.below(groups.len()));
+    spec(broken, op)?.groups.edit(|groups| groups.remove(rng.below(groups.len())));
     Some(())
 }
 
 fn group_twice(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, has_groups)?;
-    let groups = &mut spec(broken, op)?.groups;
-    let again = groups[rng.below(groups.len())].clone();
-    groups.push(again);
+    spec(broken, op)?.groups.edit(|groups| {
+        let again = groups[rng.below(groups.len())].clone();
+        groups.push(again);
+    });
     Some(())
 }
 
 fn no_such_device(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| !spec.groups.is_empty())?;
     let device = broken.devices + rng.of(&[0, 1, 1000, i64::from(i32::MAX)]);
-    let groups = &mut spec(broken, op)?.groups;
-    let g = rng.below(groups.len());
-    let at = rng.below(groups[g].len());
-    *groups[g].get_mut(at)? = device;
-    Some(())
+    spec(broken, op)?.groups.edit(|groups| {
+        let g = rng.below(groups.len());
+        let at = rng.below(groups[g].len());
+        *groups[g].get_mut(at)? = device;
+        Some(())
+    })
 }
 
 fn moved_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
@@ -179,10 +184,12 @@ fn moved_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, wanted)?;
     let spec = spec(broken, op)?;
     let from = group(spec, rng)?;
-    let moved = spec.groups[from].pop()?;
-    let to = (from + 1 + rng.below(spec.groups.len() - 1)) % spec.groups.len();
-    spec.groups[to].push(moved);
-    Some(())
+    spec.groups.edit(|groups| {
+        let moved = groups[from].pop()?;
+        let to = (from + 1 + rng.below(groups.len() - 1)) % groups.len();
+        groups[to].push(moved);
+        Some(())
+    })
 }
 
 fn channel_shared(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
@@ -221,13 +228,14 @@ fn global_ids(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 fn two_sources(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |kind, spec| is_permute(kind) && spec.groups.len() > 1)?;
-    let pairs = &mut spec(broken, op)?.groups;
-    let (a, b) = (rng.below(pairs.len()), rng.below(pairs.len() - 1));
-    let b = if b >= a { b + 1 } else { b };
-    let side = rng.below(2);
-    let source = *pairs[b].get(side)?;
-    *pairs[a].get_mut(side)? = source;
-    Some(())
+    spec(broken, op)?.groups.edit(|pairs| {
+        let (a, b) = (rng.below(pairs.len()), rng.below(pairs.len() - 1));
+        let b = if b >= a { b + 1 } else { b };
+        let side = rng.below(2);
+        let source = *pairs[b].get(side)?;
+        *pairs[a].get_mut(side)? = source;
+        Some(())
+    })
 }
 
 /// Between partitions both have one channel; between replicas nothing is wrong with it.
@@ -279,7 +287,9 @@ fn other_dimension(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 /// A collective within `if (number of the device == 0)`.
 fn in_a_branch(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let with_zero = |spec: &CollectiveSpec| {
-        spec.groups.iter().any(|group| group.contains(&0) && group.iter().any(|&device| device != 0))
+        spec.groups
+            .iter()
+            .any(|group| group.iter().any(|device| device == 0) && group.iter().any(|device| device != 0))
     };
     let op = one(broken, rng, |kind, spec| {
         with_zero(spec) && matches!(kind, OpKind::AllReduce(_) | OpKind::CollectivePermute(_))
@@ -391,19 +401,20 @@ fn more_devices(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
 
 fn exchanged_between_groups(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.len() > 1)?;
-    let groups = &mut spec(broken, op)?.groups;
-    let (a, b) = (rng.below(groups.len()), rng.below(groups.len()));
-    let (i, j) = (rng.below(groups[a].len()), rng.below(groups[b].len()));
-    let (first, second) = (*groups[a].get(i)?, *groups[b].get(j)?);
-    (groups[a][i], groups[b][j]) = (second, first);
-    Some(())
+    spec(broken, op)?.groups.edit(|groups| {
+        let (a, b) = (rng.below(groups.len()), rng.below(groups.len()));
+        let (i, j) = (rng.below(groups[a].len()), rng.below(groups[b].len()));
+        let (first, second) = (*groups[a].get(i)?, *groups[b].get(j)?);
+        (groups[a][i], groups[b][j]) = (second, first);
+        Some(())
+    })
 }
 
 fn exchanged_in_a_group(broken: &mut Broken, rng: &mut Rng) -> Option<()> {
     let op = one(broken, rng, |_, spec| spec.groups.iter().any(|group| group.len() > 1))?;
     let spec = spec(broken, op)?;
     let g = group(spec, rng)?;
-    rng.shuffle(&mut spec.groups[g]);
+    spec.groups.edit(|groups| rng.shuffle(&mut groups[g]));
     Some(())
 }
 

@@ -1,0 +1,127 @@
+//! Numbers in mixed radix: what coordinates along axes are to a device id.
+
+use smallvec::SmallVec;
+
+/// A digit of a number in mixed radix: `(number / stride) % size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digit {
+    /// How far apart numbers are that differ by one in this digit.
+    pub stride: u32,
+    /// How many values it has; at least two.
+    pub size: u32,
+}
+
+/// Digits from major to minor. No two that follow each other could be one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Digits(pub(super) SmallVec<[Digit; 3]>);
+
+impl Digit {
+    /// What a number has to be a multiple of so that nothing of this digit is left of it.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        u64::from(self.stride) * u64::from(self.size)
+    }
+
+    /// Whether two digits are different ones of some mixed radix, so that each may change without the other.
+    #[must_use]
+    pub fn is_apart_from(self, other: Digit) -> bool {
+        u64::from(self.stride).is_multiple_of(other.end())
+            || u64::from(other.stride).is_multiple_of(self.end())
+    }
+}
+
+impl Digits {
+    /// The digits, with those that count as one put together; `None` where their product is beyond 32 bits.
+    pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Option<Digits> {
+        let mut merged: SmallVec<[Digit; 3]> = SmallVec::new();
+        for digit in digits.into_iter().filter(|digit| digit.size != 1) {
+            match merged.last_mut() {
+                Some(major) if u64::from(major.stride) == u64::from(digit.stride) * u64::from(digit.size) => {
+                    *major = Digit { stride: digit.stride, size: major.size.checked_mul(digit.size)? };
+                }
+                _ => merged.push(digit),
+            }
+        }
+        Some(Digits(merged))
+    }
+
+    /// The one reading of `first`, `second`, ... that counts up digits, if it has one. It begins with zero.
+    pub(super) fn read(ids: impl ExactSizeIterator<Item = i64> + Clone) -> Option<Digits> {
+        let mut digits: SmallVec<[Digit; 3]> = SmallVec::new();
+        let (mut period, count) = (1, ids.len());
+        while period < count {
+            // The stride of the next digit shows where those before it begin again, its size where that stops being regular.
+            let stride = u32::try_from(ids.clone().nth(period)?).ok().filter(|&stride| stride > 0)?;
+            let multiples = ids.clone().step_by(period).zip(0..);
+            let size = multiples.take_while(|&(id, i)| id == i * i64::from(stride)).count();
+            digits.insert(0, Digit { stride, size: u32::try_from(size).ok().filter(|&size| size > 1)? });
+            period *= size;
+        }
+        (period == count).then(|| Digits::new(digits))?
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|digit| digit.size as usize).product()
+    }
+
+    pub(super) fn at(&self, mut index: usize) -> i64 {
+        let mut value = 0;
+        for digit in self.0.iter().rev() {
+            let size = digit.size as usize;
+            value += (index % size) as i64 * i64::from(digit.stride);
+            index /= size;
+        }
+        value
+    }
+
+    /// The place of a number whose other digits do not count.
+    pub(super) fn index_of(&self, number: i64) -> usize {
+        self.0.iter().fold(0, |index, digit| {
+            let (stride, size) = (i64::from(digit.stride), i64::from(digit.size));
+            index * digit.size as usize + ((number / stride) % size) as usize
+        })
+    }
+
+    pub(super) fn values(&self) -> DigitValues<'_> {
+        DigitValues {
+            digits: self,
+            next: 0,
+            left: self.count(),
+            counts: SmallVec::from_elem(0, self.0.len()),
+        }
+    }
+}
+
+/// The values of digits that are counted up.
+#[derive(Clone)]
+pub(super) struct DigitValues<'a> {
+    digits: &'a Digits,
+    next: i64,
+    left: usize,
+    counts: SmallVec<[u32; 3]>,
+}
+
+impl Iterator for DigitValues<'_> {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        self.left = self.left.checked_sub(1)?;
+        let value = self.next;
+        for (count, digit) in self.counts.iter_mut().zip(&self.digits.0).rev() {
+            *count += 1;
+            self.next += i64::from(digit.stride);
+            if *count < digit.size {
+                break;
+            }
+            self.next -= i64::from(digit.stride) * i64::from(digit.size);
+            *count = 0;
+        }
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for DigitValues<'_> {}

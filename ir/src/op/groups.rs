@@ -1,0 +1,534 @@
+//! Which devices meet in a collective: replica groups, and the pairs of a permute.
+//!
+//! Groups along axes of a mesh are a few strides, however many devices there are: a device id is read as a number in mixed
+//! radix, some of whose digits tell the groups apart while the others count the members of one. HLO writes the like as
+//! `[groups,size]<=[dims]T(permutation)` (its iota device list). Only groups that are not of that form are listed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::digits::{Digit, DigitValues, Digits};
+
+/// Groups of device ids in order, or pairs of source and target; cheap to clone.
+///
+/// Groups are equal, and hash alike, if they list the same ids in the same order, however they were made: what can be told in
+/// strides always is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ReplicaGroups(Form);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Form {
+    Strided(StridedGroups),
+    Listed(Arc<Listed>),
+}
+
+/// Every device of `0..n` once, in groups of one size: the id of member `m` of group `g` is `groups` at `g` plus `members` at
+/// `m`. The digits of both together are a mixed radix of `0..n`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StridedGroups {
+    /// The first device of each group.
+    groups: Digits,
+    /// How far the members of a group lie behind its first.
+    members: Digits,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Listed {
+    ids: Vec<i64>,
+    rows: Rows,
+}
+
+/// Where groups end in the list of all ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Rows {
+    Even { count: usize, width: usize },
+    Ragged { ends: Vec<usize> },
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows::Even { count: 0, width: 0 }
+    }
+}
+
+impl StridedGroups {
+    /// Groups of devices `0..n` that `groups` tells apart and whose members `members` counts, both from major to minor; `None`
+    /// where these are not the digits of `0..n`.
+    fn new(
+        groups: impl IntoIterator<Item = Digit>,
+        members: impl IntoIterator<Item = Digit>,
+    ) -> Option<StridedGroups> {
+        let strided = StridedGroups { groups: Digits::new(groups)?, members: Digits::new(members)? };
+        let mut all: SmallVec<[Digit; 6]> =
+            strided.groups.0.iter().chain(&strided.members.0).copied().collect();
+        all.sort_unstable();
+        let mut devices = 1;
+        for digit in all {
+            if digit.stride != devices || digit.size < 2 {
+                return None;
+            }
+            devices = devices.checked_mul(digit.size)?;
+        }
+        Some(strided)
+    }
+
+    /// The digits of a device id that differ between the members of a group, from major to minor.
+    #[must_use]
+    pub fn members(&self) -> &[Digit] {
+        &self.members.0
+    }
+
+    /// The digits of a device id that tell groups apart, from major to minor.
+    #[must_use]
+    pub fn groups(&self) -> &[Digit] {
+        &self.groups.0
+    }
+
+    /// The number of devices.
+    #[must_use]
+    pub fn num_devices(&self) -> usize {
+        self.groups.count() * self.members.count()
+    }
+}
+
+impl Listed {
+    fn row(&self, index: usize) -> &[i64] {
+        let (start, end) = match &self.rows {
+            Rows::Even { width, .. } => (index * width, (index + 1) * width),
+            Rows::Ragged { ends } => (if index == 0 { 0 } else { ends[index - 1] }, ends[index]),
+        };
+        &self.ids[start..end]
+    }
+
+    fn count(&self) -> usize {
+        match &self.rows {
+            Rows::Even { count, .. } => *count,
+            Rows::Ragged { ends } => ends.len(),
+        }
+    }
+
+    /// These groups in strides.
+    fn strided(&self) -> Option<StridedGroups> {
+        let Rows::Even { count, width } = self.rows else { return None };
+        if self.ids.first() != Some(&0) {
+            return None;
+        }
+        let groups = Digits::read(self.ids.iter().copied().step_by(width))?;
+        let members = Digits::read(self.row(0).iter().copied())?;
+        let strided = StridedGroups::new(groups.0, members.0)?;
+        let mut rows = strided.groups.values().zip(0..count);
+        let is_same = |first: i64, row: &[i64]| {
+            strided.members.values().zip(row).all(|(distance, &id)| first + distance == id)
+        };
+        rows.all(|(first, row)| is_same(first, self.row(row))).then_some(strided)
+    }
+}
+
+impl Default for ReplicaGroups {
+    fn default() -> Self {
+        ReplicaGroups(Form::Listed(Arc::default()))
+    }
+}
+
+impl ReplicaGroups {
+    fn listed(listed: Listed) -> ReplicaGroups {
+        ReplicaGroups(match listed.strided() {
+            Some(strided) => Form::Strided(strided),
+            None => Form::Listed(Arc::new(listed)),
+        })
+    }
+
+    /// Groups of `width` devices each, of which `ids` lists one after the other; what does not make a whole group is left out.
+    #[must_use]
+    pub fn matrix(mut ids: Vec<i64>, width: usize) -> ReplicaGroups {
+        let count = ids.len().checked_div(width).unwrap_or(0);
+        ids.truncate(count * width);
+        let width = if count == 0 { 0 } else { width };
+        Self::listed(Listed { ids, rows: Rows::Even { count, width } })
+    }
+
+    /// The pairs of a permute.
+    #[must_use]
+    pub fn pairs(pairs: impl IntoIterator<Item = (i64, i64)>) -> ReplicaGroups {
+        Self::matrix(pairs.into_iter().flat_map(|(source, target)| [source, target]).collect(), 2)
+    }
+
+    /// Groups of all devices `0..n`: the digits in `groups` tell them apart, those in `members` count the members of one, both
+    /// from major to minor. `None` where these are not the digits of a mixed radix of `0..n`.
+    #[must_use]
+    pub fn strided(
+        groups: impl IntoIterator<Item = Digit>,
+        members: impl IntoIterator<Item = Digit>,
+    ) -> Option<ReplicaGroups> {
+        Some(ReplicaGroups(Form::Strided(StridedGroups::new(groups, members)?)))
+    }
+
+    /// One group of the devices `0..devices`.
+    #[must_use]
+    pub fn all(devices: usize) -> ReplicaGroups {
+        let digit = u32::try_from(devices).ok().map(|size| Digit { stride: 1, size });
+        match digit.and_then(|digit| Self::strided([], [digit])) {
+            Some(groups) => groups,
+            None => Self::matrix((0..devices as i64).collect(), devices),
+        }
+    }
+
+    /// The groups in strides, if they have that form: every device of `0..n` is then in one of them.
+    #[must_use]
+    pub fn as_strided(&self) -> Option<&StridedGroups> {
+        match &self.0 {
+            Form::Strided(strided) => Some(strided),
+            Form::Listed(_) => None,
+        }
+    }
+
+    /// The number of groups or pairs.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Strided(strided) => strided.groups.count(),
+            Form::Listed(listed) => listed.count(),
+        }
+    }
+
+    /// Whether there is no group.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of ids in all groups together.
+    #[must_use]
+    pub fn num_ids(&self) -> usize {
+        match &self.0 {
+            Form::Strided(strided) => strided.num_devices(),
+            Form::Listed(listed) => listed.ids.len(),
+        }
+    }
+
+    /// The size of each group; `None` where they differ, or there is none.
+    #[must_use]
+    pub fn group_size(&self) -> Option<usize> {
+        match &self.0 {
+            Form::Strided(strided) => Some(strided.members.count()),
+            Form::Listed(listed) => match listed.rows {
+                Rows::Even { count: 1.., width } => Some(width),
+                _ => None,
+            },
+        }
+    }
+
+    /// The groups in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Group<'_>> {
+        GroupIter {
+            groups: self,
+            firsts: self.as_strided().map(|strided| strided.groups.values()),
+            next: 0,
+            len: self.len(),
+        }
+    }
+
+    /// The group at a place; `None` beyond the last.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Group<'_>> {
+        (index < self.len()).then(|| match &self.0 {
+            Form::Strided(strided) => Group(Members::Strided(strided.groups.at(index), &strided.members)),
+            Form::Listed(listed) => Group(Members::Listed(listed.row(index))),
+        })
+    }
+
+    /// The first group.
+    #[must_use]
+    pub fn first(&self) -> Option<Group<'_>> {
+        self.get(0)
+    }
+
+    /// The ids of all groups, one group after the other.
+    pub fn ids(&self) -> impl Iterator<Item = i64> {
+        self.iter().flatten()
+    }
+
+    /// The group that a device is in, and its place there. In time of the digits where groups are in strides, of all ids else.
+    #[must_use]
+    pub fn place_of(&self, device: i64) -> Option<(usize, usize)> {
+        match &self.0 {
+            Form::Strided(strided) => (0..strided.num_devices() as i64)
+                .contains(&device)
+                .then(|| (strided.groups.index_of(device), strided.members.index_of(device))),
+            Form::Listed(_) => self.iter().enumerate().find_map(|(index, group)| {
+                let place = group.iter().position(|id| id == device)?;
+                Some((index, place))
+            }),
+        }
+    }
+
+    /// Whether a device is in a group.
+    #[must_use]
+    pub fn contains(&self, device: i64) -> bool {
+        match &self.0 {
+            Form::Strided(strided) => (0..strided.num_devices() as i64).contains(&device),
+            Form::Listed(listed) => listed.ids.contains(&device),
+        }
+    }
+
+    /// The groups as lists.
+    #[must_use]
+    pub fn to_lists(&self) -> Vec<Vec<i64>> {
+        self.iter().map(|group| group.iter().collect()).collect()
+    }
+
+    /// Changes the groups as lists, and returns what `change` does.
+    pub fn edit<R>(&mut self, change: impl FnOnce(&mut Vec<Vec<i64>>) -> R) -> R {
+        let mut lists = self.to_lists();
+        let result = change(&mut lists);
+        *self = lists.into();
+        result
+    }
+
+    /// The groups with another id for each.
+    #[must_use]
+    pub fn map(&self, mut id: impl FnMut(i64) -> i64) -> ReplicaGroups {
+        match &self.0 {
+            Form::Strided(strided) => Self::matrix(self.ids().map(id).collect(), strided.members.count()),
+            Form::Listed(listed) => {
+                let ids = listed.ids.iter().map(|&old| id(old)).collect();
+                Self::listed(Listed { ids, rows: listed.rows.clone() })
+            }
+        }
+    }
+}
+
+impl From<Vec<Vec<i64>>> for ReplicaGroups {
+    fn from(lists: Vec<Vec<i64>>) -> Self {
+        lists.into_iter().collect()
+    }
+}
+
+impl<L: AsRef<[i64]>> FromIterator<L> for ReplicaGroups {
+    fn from_iter<I: IntoIterator<Item = L>>(lists: I) -> Self {
+        let (mut ids, mut ends) = (Vec::new(), Vec::new());
+        for list in lists {
+            ids.extend_from_slice(list.as_ref());
+            ends.push(ids.len());
+        }
+        let width = ends.first().copied().unwrap_or(0);
+        let is_even = ends.iter().enumerate().all(|(row, &end)| end == (row + 1) * width);
+        let rows = if is_even { Rows::Even { count: ends.len(), width } } else { Rows::Ragged { ends } };
+        Self::listed(Listed { ids, rows })
+    }
+}
+
+impl PartialEq<Vec<Vec<i64>>> for ReplicaGroups {
+    fn eq(&self, lists: &Vec<Vec<i64>>) -> bool {
+        self.len() == lists.len()
+            && self.iter().zip(lists).all(|(group, list)| group.iter().eq(list.iter().copied()))
+    }
+}
+
+impl fmt::Debug for ReplicaGroups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|group| group.iter().collect::<Vec<i64>>())).finish()
+    }
+}
+
+struct GroupIter<'a> {
+    groups: &'a ReplicaGroups,
+    firsts: Option<DigitValues<'a>>,
+    next: usize,
+    len: usize,
+}
+
+impl<'a> Iterator for GroupIter<'a> {
+    type Item = Group<'a>;
+
+    fn next(&mut self) -> Option<Group<'a>> {
+        let index = self.next;
+        self.next += 1;
+        match (&self.groups.0, &mut self.firsts) {
+            (Form::Strided(strided), Some(firsts)) => {
+                Some(Group(Members::Strided(firsts.next()?, &strided.members)))
+            }
+            _ => self.groups.get(index),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.len.saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for GroupIter<'_> {}
+
+/// The devices of a group in order, or source and target.
+#[derive(Clone, Copy)]
+pub struct Group<'a>(Members<'a>);
+
+#[derive(Clone, Copy)]
+enum Members<'a> {
+    Strided(i64, &'a Digits),
+    Listed(&'a [i64]),
+}
+
+impl<'a> Group<'a> {
+    /// The number of ids, also of the -1 that fill a group up.
+    #[must_use]
+    pub fn len(self) -> usize {
+        match self.0 {
+            Members::Strided(_, digits) => digits.count(),
+            Members::Listed(ids) => ids.len(),
+        }
+    }
+
+    /// Whether the group has no id.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id at a place; `None` beyond the last.
+    #[must_use]
+    pub fn get(self, place: usize) -> Option<i64> {
+        match self.0 {
+            Members::Strided(first, digits) => (place < digits.count()).then(|| first + digits.at(place)),
+            Members::Listed(ids) => ids.get(place).copied(),
+        }
+    }
+
+    /// The first id.
+    #[must_use]
+    pub fn first(self) -> Option<i64> {
+        self.get(0)
+    }
+
+    /// Source and target, if this is a pair.
+    #[must_use]
+    pub fn pair(self) -> Option<(i64, i64)> {
+        (self.len() == 2).then_some((self.get(0)?, self.get(1)?))
+    }
+
+    /// The ids in order.
+    pub fn iter(self) -> GroupIds<'a> {
+        GroupIds(match self.0 {
+            Members::Strided(first, digits) => IdsOf::Strided(first, digits.values()),
+            Members::Listed(ids) => IdsOf::Listed(ids.iter()),
+        })
+    }
+}
+
+impl<'a> IntoIterator for Group<'a> {
+    type Item = i64;
+    type IntoIter = GroupIds<'a>;
+
+    fn into_iter(self) -> GroupIds<'a> {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The ids of a [`Group`].
+#[derive(Clone)]
+pub struct GroupIds<'a>(IdsOf<'a>);
+
+#[derive(Clone)]
+enum IdsOf<'a> {
+    Strided(i64, DigitValues<'a>),
+    Listed(std::slice::Iter<'a, i64>),
+}
+
+impl Iterator for GroupIds<'_> {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        match &mut self.0 {
+            IdsOf::Strided(first, distances) => Some(*first + distances.next()?),
+            IdsOf::Listed(ids) => ids.next().copied(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match &self.0 {
+            IdsOf::Strided(_, distances) => distances.size_hint(),
+            IdsOf::Listed(ids) => ids.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for GroupIds<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(lists: &[&[i64]]) -> bool {
+        let groups: ReplicaGroups = lists.iter().collect();
+        assert_eq!(groups.to_lists(), lists.iter().map(|list| list.to_vec()).collect::<Vec<_>>());
+        groups.as_strided().is_some()
+    }
+
+    #[test]
+    fn what_can_be_told_in_strides_is() {
+        assert!(strided(&[&[0]]));
+        assert!(strided(&[&[0, 1, 2, 3]]));
+        assert!(strided(&[&[0, 4, 1, 5, 2, 6, 3, 7]]));
+        assert!(strided(&[&[0, 2], &[1, 3]]));
+        assert!(strided(&[&[0, 2], &[4, 6], &[1, 3], &[5, 7]]));
+        assert!(strided(&[&[0, 3], &[1, 4], &[2, 5]]));
+        assert!(!strided(&[&[0, 3], &[2, 4], &[1, 5]]));
+        assert!(!strided(&[&[1, 0]]));
+        assert!(!strided(&[&[0, 0]]));
+        assert!(!strided(&[&[0, 2]]));
+        assert!(!strided(&[&[0, 1], &[3, 2]]));
+        assert!(!strided(&[&[0, 1], &[2, -1]]));
+        assert!(!strided(&[&[0, 1], &[2]]));
+        assert!(!strided(&[]));
+        assert!(!strided(&[&[]]));
+        assert!(!strided(&[&[0, 1, 0, 1], &[2, 3, 2, 3]]));
+        assert!(!strided(&[&[0, i64::MAX, -2, i64::MIN]]));
+    }
+
+    #[test]
+    fn groups_are_equal_by_meaning() {
+        let digit = |stride, size| Digit { stride, size };
+        let made = ReplicaGroups::strided([digit(6, 2), digit(1, 1)], [digit(3, 2), digit(1, 3)]);
+        assert_eq!(made, Some(vec![(0..6).collect::<Vec<i64>>(), (6..12).collect()].into()));
+        assert_eq!(ReplicaGroups::all(3), ReplicaGroups::from(vec![vec![0, 1, 2]]));
+        assert_eq!(ReplicaGroups::all(0), ReplicaGroups::default());
+        assert_eq!(ReplicaGroups::strided([digit(2, 2)], [digit(4, 2)]), None);
+    }
+
+    /// Every pair of lists of digits of small radices, against the lists that they stand for.
+    #[test]
+    fn strides_and_lists_say_the_same() {
+        for sizes in [[2_u32, 2, 2], [2, 3, 4], [5, 2, 1], [1, 1, 6]] {
+            let minor = |at: usize| sizes[at + 1..].iter().product::<u32>();
+            let digits: Vec<Digit> =
+                sizes.iter().enumerate().map(|(at, &size)| Digit { stride: minor(at), size }).collect();
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                for cut in 0..=3 {
+                    let order: Vec<Digit> = order.iter().map(|&at| digits[at]).collect();
+                    let groups = ReplicaGroups::strided(order[..cut].to_vec(), order[cut..].to_vec());
+                    let groups = groups.expect("the digits of a mixed radix");
+                    let lists = groups.to_lists();
+                    assert_eq!(groups, ReplicaGroups::from(lists.clone()), "{lists:?}");
+                    assert!(groups.ids().eq(lists.iter().flatten().copied()));
+                    assert_eq!(groups.num_ids(), lists.concat().len());
+                    for (index, list) in lists.iter().enumerate() {
+                        for (place, &id) in list.iter().enumerate() {
+                            assert_eq!(groups.place_of(id), Some((index, place)));
+                            assert_eq!(groups.get(index).and_then(|group| group.get(place)), Some(id));
+                        }
+                    }
+                    assert!(!groups.contains(groups.num_ids() as i64));
+                }
+            }
+        }
+    }
+}

@@ -503,13 +503,19 @@ impl PathSearch<'_> {
 
     fn cost(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let group = |parts: &[Part]| size_of(parts) as f64;
+        // Blocks are sent with their padding: one row over 8 devices is gathered as 8 blocks of a row.
+        let padded = |blocks: &State, parts: &[Part]| self.local_bytes(blocks) * group(parts);
         match mv {
-            Move::Gather { parts, .. } => cost::all_gather(self.local_bytes(after), group(parts)),
+            Move::Gather { parts, .. } => cost::all_gather(padded(before, parts), group(parts)),
             Move::Slice(_) => cost::local_copy(self.local_bytes(after)),
-            Move::AllToAll { parts, .. } => cost::all_to_all(self.local_bytes(before), group(parts)),
+            Move::AllToAll { from, parts, .. } => {
+                let grown = self.local(after, *from).max(1) as f64;
+                let sent = padded(after, parts) / grown * self.local(before, *from) as f64;
+                cost::all_to_all(sent, group(parts))
+            }
             Move::Permute => cost::permute(self.local_bytes(before)),
             Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
-            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(self.local_bytes(before), group(parts)),
+            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(padded(after, parts), group(parts)),
         }
     }
 

@@ -27,13 +27,14 @@ pub(crate) fn path_bytes(
     sum as u64
 }
 
-/// Returns the bytes that one device sends in a collective whose operand and result have this many bytes on it.
+/// Returns the bytes that one device sends in a collective whose operand and result have this many bytes on it. Blocks are sent with
+/// their padding.
 fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, operand: f64, result: f64) -> f64 {
     let share = |k: i64| (k - 1) as f64 / k.max(1) as f64;
     let group = |lists: &[AxisList]| lists.iter().map(|axes| mesh.axes_size(axes)).product::<i64>();
     match kind {
-        MeshCollectiveKind::AllGather(axes) => result * share(group(axes)),
-        MeshCollectiveKind::ReduceScatter(axes, _) => operand * share(group(axes)),
+        MeshCollectiveKind::AllGather(axes) => operand * (group(axes) - 1) as f64,
+        MeshCollectiveKind::ReduceScatter(axes, _) => result * (group(axes) - 1) as f64,
         MeshCollectiveKind::AllToAll(moves) => {
             operand * share(moves.iter().map(|m| mesh.axes_size(&m.axes)).product())
         }
@@ -63,5 +64,8 @@ mod tests {
         assert_eq!(path_bytes(&mesh, planner, &split, &whole, &ty), 192);
         assert_eq!(path_bytes(&mesh, planner, &whole, &split, &ty), 0);
         assert_eq!(path_bytes(&mesh, planner, &split, &other, &ty), 48);
+        // One row in 4 blocks of a row.
+        let row = TensorType::new(&[1, 8], DType::F32);
+        assert_eq!(path_bytes(&mesh, planner, &split, &whole, &row), 96);
     }
 }

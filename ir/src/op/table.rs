@@ -257,7 +257,7 @@ REVERSE: K::Reverse { .. } => "stablehlo.reverse" (1) (1) (0) NONE, 1, [need("di
     Pure, Other, Light, Moved, PerTensor, MOVES, AlongPassThrough, Stays;
 SLICE: K::Slice(_) => "stablehlo.slice" (1) (1) (0) NONE, 1,
     [need("limit_indices", Ints), need("start_indices", Ints), need("strides", Ints)],
-    Pure, Other, Light, Moved, PerTensor, MOVES, AlongPassThrough, Stays;
+    Pure, Other, Light, Moved, PerTensor, MOVES, Depends, Stays;
 REAL_DYNAMIC_SLICE: K::Dynamic(DynamicOp::RealSlice) => "stablehlo.real_dynamic_slice" (4) (1) (0) NONE, 1, [],
     Pure, Other, Light, Moved, PerTensor, NO, Whole, Stays;
 DYNAMIC_SLICE: K::DynamicSlice { .. } => "stablehlo.dynamic_slice" (1+) (1) (0) NONE, 1,

@@ -79,6 +79,21 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
     }
 }
 
+/// Returns the addend that leaves a sum as it is, to the last bit, as an element: `0.0 + -0.0` would be `0.0`.
+pub(crate) fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
+    let part = match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        _ => dtype,
+    };
+    let zero = match part.class() {
+        DTypeClass::Float => encode(part, -0.0),
+        _ => None,
+    };
+    let zero = zero.unwrap_or_else(|| SmallVec::from_elem(0, part.bytes()));
+    zero.iter().copied().cycle().take(dtype.bytes()).collect()
+}
+
 /// Encodes `value` as an element of type `dtype`, little-endian.
 #[must_use]
 pub fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {

@@ -177,7 +177,7 @@ impl Localizer<'_> {
     }
 
     /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere.
-    fn move_slab(
+    pub(super) fn move_slab(
         &mut self,
         slab: ValueId,
         piece: &Piece,
@@ -204,7 +204,7 @@ impl Localizer<'_> {
     }
 
     /// Returns the elements of a block that count.
-    fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
+    pub(super) fn thin(&mut self, value: ValueId, thin: &Thin, line: &Line<'_>) -> ValueId {
         let block = self.rw.module.shape(value)[line.dim];
         let reach = if thin.size == 0 { 0 } else { (thin.size - 1) * thin.stride + 1 };
         let most = thin.first.iter().flatten().max().copied().unwrap_or(0);
@@ -241,7 +241,7 @@ impl Localizer<'_> {
     }
 
     /// True where a place of the window is in the device's span; of shape `shape`.
-    fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
+    pub(super) fn within(&mut self, spans: &[Span], shape: &[i64], line: &Line<'_>) -> ValueId {
         let size = shape[line.dim];
         // A device that takes nothing does so by whichever bound there is.
         let below = spans.iter().any(|s| s.start > 0).then(|| spans.iter().map(|s| Some(s.start)).collect());

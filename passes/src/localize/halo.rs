@@ -182,7 +182,7 @@ impl Localizer<'_> {
     }
 
     /// Whether the result of an operation that takes windows is its first operand.
-    fn does_nothing(&self, op: OpId) -> bool {
+    pub(super) fn does_nothing(&self, op: OpId) -> bool {
         let operand = self.rw.module.shape(self.rw.module.ops[op].operands[0]);
         match &self.rw.module.ops[op].kind {
             OpKind::Slice(spec) => {

@@ -8,7 +8,8 @@
 //! together (`collective`).
 
 use shardc_ir::{
-    AxisRef, CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind, ReductionKind, ValueId,
+    AxisRef, CompareDirection, CompareType, DType, Diagnostic, EntityRef, OpId, OpKind, ReductionKind,
+    ShardingId, TypeId, ValueId,
 };
 
 use super::Localizer;
@@ -135,14 +136,18 @@ impl Localizer<'_> {
 
     /// Notes that `new` is sharded as `old` is, and has its global type.
     pub(crate) fn same_tensor(&mut self, new: ValueId, old: ValueId) {
-        let global = self.global[shardc_ir::EntityRef::index(old)];
-        let index = shardc_ir::EntityRef::index(new);
+        let global = self.global[EntityRef::index(old)];
+        self.note_tensor(new, global, self.rw.module.shardings.of(old));
+    }
+
+    /// Notes the global type and the sharding of a value that localizing has made.
+    pub(super) fn note_tensor(&mut self, value: ValueId, global: TypeId, sharding: Option<ShardingId>) {
+        let index = EntityRef::index(value);
         if self.global.len() <= index {
             self.global.resize(index + 1, global);
         }
         self.global[index] = global;
-        let sharding = self.rw.module.shardings.of(old);
-        self.rw.module.shardings.set(new, sharding);
+        self.rw.module.shardings.set(value, sharding);
     }
 
     /// Masks the contracted dimensions of both operands of a product: padding may hold infinities, and zero times infinity is not

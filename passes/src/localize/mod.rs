@@ -27,6 +27,7 @@ mod loops;
 mod manual;
 mod mask;
 mod one_device;
+mod own_rows;
 mod sizes;
 
 use std::collections::{HashMap, HashSet};
@@ -344,6 +345,9 @@ impl Localizer<'_> {
                 self.iota(op, dim);
             }
             OpKind::Slice(_) => {
+                if self.own_rows(op) {
+                    return;
+                }
                 let local = self.rw.module.shape(self.rw.module.ops[op].results[0]).to_vec();
                 let split: Vec<bool> = (0..local.len()).map(|d| self.is_split(operands[0], d)).collect();
                 if self.halo(op) {

@@ -217,7 +217,8 @@ impl Site<'_> {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
                 let block = (tensor.ty.shape[transfer.dim] as f64 / k as f64).ceil().max(1.0);
                 // Other dimensions may be split too, and what they are split into is all that is sent.
-                let row_bytes = self.local_bytes(tensor, chosen) / block;
+                let row_bytes = self.local_bytes(tensor, chosen) / block
+                    * self.left_by_slice(tensor, transfer.dim, chosen);
                 match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
                     Some(exchange) => sum += exchange.cost(row_bytes),
                     None => return f64::INFINITY,
@@ -225,6 +226,19 @@ impl Site<'_> {
             }
         }
         sum
+    }
+
+    /// Returns how much of what a device has is left where a slice cuts the dimensions other than `dim` for which it needs no
+    /// neighbours, which it does first.
+    fn left_by_slice(&self, operand: &Tensor<'_>, dim: usize, chosen: &FactorParts) -> f64 {
+        let (OpKind::Slice(_), Some(result)) = (self.kind, self.tensors.iter().find(|t| t.is_result)) else {
+            return 1.0;
+        };
+        let held = self.sharding(operand, chosen).local_shape(self.mesh, &operand.ty.shape);
+        let (from, to) = (self.sharding(operand, chosen), self.sharding(result, chosen));
+        let is_cut = |&d: &usize| d != dim && (from.axes(d).is_empty() || to.axes(d).is_empty());
+        let left = |d: usize| (result.ty.shape[d] as f64 / held[d].max(1) as f64).min(1.0);
+        (0..held.len()).filter(is_cut).map(left).product()
     }
 
     /// Returns what a windowed factor stands for: a dimension of the result, or one within the kernel of a convolution.
@@ -371,7 +385,7 @@ impl Site<'_> {
 
     /// Returns what the operation costs under an assignment, in bytes that a device sends: reshards of operands and results,
     /// windows, and the larger of arithmetic and memory traffic.
-    fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
+    pub(crate) fn cost(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
         let mut cost = 0.0;
         let mut bytes = 0.0;
         for tensor in &self.tensors {

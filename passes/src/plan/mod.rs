@@ -36,6 +36,7 @@ mod degenerate;
 mod device_order;
 mod dynamic;
 mod effects;
+mod few_rows;
 mod gathered;
 mod loop_invariant;
 mod manual;
@@ -51,7 +52,7 @@ mod uneven_reshape;
 
 use rustc_hash::FxHashSet;
 use shardc_ir::{
-    Build, Class, DType, Dense, Diagnostic, Func, FuncId, MeshId, Module, OpId, OpKind, ReductionKind,
+    Build, Class, DType, Dense, Diagnostic, Func, FuncId, Mesh, MeshId, Module, OpId, OpKind, ReductionKind,
     RegionId, Rewriter, ShardingId, TensorSharding, ValueId, Work,
 };
 use smallvec::SmallVec;
@@ -221,7 +222,7 @@ fn set_result_shardings(func: &mut Func, shardings: &[Option<ShardingId>]) {
 
 struct Pass<'m> {
     rw: Rewriter<'m>,
-    mesh: &'m shardc_ir::Mesh,
+    mesh: &'m Mesh,
     mesh_id: MeshId,
     /// The axes that are manual where the pass is; `None` outside of manual computations.
     scope: Option<Scope>,
@@ -482,49 +483,23 @@ impl Pass<'_> {
 
     /// Decides how an operation with a rule is done; `None` if some operand or result has no sharding.
     fn decide(&mut self, op: OpId, rule: &ShardingRule, copies: &AvailableCopies) -> Option<Decision> {
-        let module = &*self.rw.module;
-        let data = &module.ops[op];
-        let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
-            .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
-            .collect();
-        let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
-        let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
-        let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
-        for ((&value, mapping), is_result) in operands.chain(results) {
-            let (sharding, ty) = (module.shardings.sharding_of(value)?, module.stored(value)?);
-            let free = !is_result && recompute::is_free(module, value);
-            let also = match is_result {
-                true => SmallVec::new(),
-                false => copies.shardings(value).map(|id| module.shardings.get(id)).collect(),
-            };
-            let share = match &self.invariance {
-                Some(invariance) if !is_result => invariance.share(module, value),
-                _ => 1.0,
-            };
-            tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
+        let sums = few_rows::as_sums(self.rw.module, op, rule);
+        let mut best: Option<(f64, Decision)> = None;
+        for rule in std::iter::once(rule).chain(&sums) {
+            let site =
+                site(self.rw.module, (self.mesh, self.mesh_id), self.invariance.as_ref(), op, rule, copies)?;
+            let chosen = site.assign(&mut self.planner);
+            let cost = if sums.is_empty() { 0.0 } else { site.cost(&chosen, &mut self.planner) };
+            if best.as_ref().is_some_and(|(least, _)| cost >= *least) {
+                continue;
+            }
+            let shardings: SmallVec<[TensorSharding; 4]> =
+                site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
+            let operands = &shardings[..self.rw.module.ops[op].operands.len()];
+            let warning = self.gather_warning(op, Some((rule, &site.splits)), operands, copies);
+            best = Some((cost, Decision { shardings, warning }));
         }
-        let is_contraction = data.kind.def().work == Work::Contraction;
-        let site = Site {
-            mesh: self.mesh,
-            mesh_id: self.mesh_id,
-            kind: &data.kind,
-            rule,
-            splits,
-            tensors,
-            is_contraction,
-        };
-        let chosen = site.assign(&mut self.planner);
-        let shardings: SmallVec<[TensorSharding; 4]> =
-            site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
-        Some(Decision {
-            warning: self.gather_warning(
-                op,
-                Some((rule, &site.splits)),
-                &shardings[..data.operands.len()],
-                copies,
-            ),
-            shardings,
-        })
+        best.map(|(_, decision)| decision)
     }
 
     /// Notes that result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation wanted another,
@@ -627,4 +602,37 @@ impl Pass<'_> {
         }
         None
     }
+}
+
+/// Returns an operation and its tensors as the assignment of axes sees them; `None` if some operand or result has no sharding.
+fn site<'a>(
+    module: &'a Module,
+    (mesh, mesh_id): (&'a Mesh, MeshId),
+    invariance: Option<&LoopInvariance>,
+    op: OpId,
+    rule: &'a ShardingRule,
+    copies: &AvailableCopies,
+) -> Option<Site<'a>> {
+    let data = &module.ops[op];
+    let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
+        .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
+        .collect();
+    let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
+    let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
+    let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
+    for ((&value, mapping), is_result) in operands.chain(results) {
+        let (sharding, ty) = (module.shardings.sharding_of(value)?, module.stored(value)?);
+        let free = !is_result && recompute::is_free(module, value);
+        let also = match is_result {
+            true => SmallVec::new(),
+            false => copies.shardings(value).map(|id| module.shardings.get(id)).collect(),
+        };
+        let share = match invariance {
+            Some(invariance) if !is_result => invariance.share(module, value),
+            _ => 1.0,
+        };
+        tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
+    }
+    let is_contraction = data.kind.def().work == Work::Contraction;
+    Some(Site { mesh, mesh_id, kind: &data.kind, rule, splits, tensors, is_contraction })
 }

@@ -102,6 +102,11 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
             FactorKind::Reduction => sum_of_parts(module, op),
             _ => Split::Plain,
         },
+        // Windows have been dealt with: what is left are dimensions that it takes whole, and sums over blocks.
+        OpKind::Slice(_) => match factor.kind {
+            FactorKind::Reduction => sum_of_parts(module, op),
+            _ => pass_through(factor),
+        },
         // A dimension of which the update takes a part has a factor of its own.
         OpKind::DynamicUpdateSlice => plain_if(in_operand(0).is_some()),
         OpKind::DotGeneral(_) | OpKind::RaggedDot(_) => match factor.kind {

@@ -13,7 +13,9 @@ mod exchange;
 mod transfer;
 
 pub(crate) use exchange::{Exchange, Piece, Span};
-pub(crate) use transfer::{Along, Fill, Spread, Thin, Transfer, is_windowed, scattered_from, transfers};
+pub(crate) use transfer::{
+    Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, transfers,
+};
 
 /// A number for each device along a dimension; `None` where any will do.
 pub(crate) type PerDevice = Vec<Option<i64>>;

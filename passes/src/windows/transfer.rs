@@ -3,7 +3,7 @@
 //! An operation whose windows skip elements (a slice with a stride) thins out the blocks before anything is sent; one that
 //! puts elements between those of its operand (interior padding, dilation) spreads the window after it has come.
 
-use shardc_ir::{OpKind, WindowSpec};
+use shardc_ir::{OpKind, SliceSpec, WindowSpec};
 use smallvec::{SmallVec, smallvec};
 
 use super::PerDevice;
@@ -347,6 +347,26 @@ impl Blocks {
     }
 }
 
+/// Returns what blocks hold of the elements `start + r * stride`, for `r` below `count`, and which of them each holds.
+fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>) {
+    let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
+    let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
+    let first: PerDevice = spans
+        .iter()
+        .zip(&held.spans)
+        .map(|(thin, span)| (!thin.is_empty()).then(|| start + thin.start * stride - span.start))
+        .collect();
+    let size = spans.iter().map(|s| s.end - s.start).max().unwrap_or(0);
+    (Thin { stride, size, first }, spans)
+}
+
+/// Returns where in its block each of `k` devices has elements of a slice along `dim` of an operand of `size`, and which elements of
+/// the result these are.
+pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
+    let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
+    thinned(&Held::blocks(size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
+}
+
 impl Transfer {
     fn plain(operand: usize, dim: usize, held: Held, window: Window, fill: Fill) -> Transfer {
         let (operands, held) = (smallvec![operand], smallvec![held]);
@@ -356,14 +376,6 @@ impl Transfer {
     /// Makes the window one of elements `start + r * stride`, for `r` below `count`, and the blocks hold these alone.
     fn thin_out(&mut self, start: i64, stride: i64, count: i64) {
         let [held] = self.held.as_mut_slice() else { return };
-        let rank = |index: i64| ceil_div(index - start, stride).clamp(0, count);
-        let spans: Vec<Span> = held.spans.iter().map(|s| rank(s.start)..rank(s.end)).collect();
-        let first: PerDevice = spans
-            .iter()
-            .zip(&held.spans)
-            .map(|(thin, span)| (!thin.is_empty()).then(|| start + thin.start * stride - span.start))
-            .collect();
-        let size = spans.iter().map(|s| s.end - s.start).max().unwrap_or(0);
         if stride == 1 {
             // Nothing is skipped: elements keep their places, and the window moves instead.
             for at in self.window.origins.iter_mut() {
@@ -374,8 +386,9 @@ impl Transfer {
             }
             return;
         }
-        *held = Held { block: size, spans };
-        self.thin = Some(Thin { stride, size, first });
+        let (thin, spans) = thinned(held, start, stride, count);
+        *held = Held { block: thin.size, spans };
+        self.thin = Some(thin);
     }
 
     /// Makes the window one of a tensor with `step - 1` elements between each two of the operand's.

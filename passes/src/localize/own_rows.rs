@@ -1,0 +1,130 @@
+//! Slices that are sums of what each device has of them.
+//!
+//! Where the operand is split along a dimension that the slice cuts and the result is whole there, planning has made the result
+//! a pending sum: each device puts the rows of its block where they belong, and adds nothing elsewhere. What it adds is
+//! selected, not multiplied: in the padding of a block there may be anything.
+
+use shardc_ir::{
+    AxisRef, CompareDirection, CompareType, DType, OpId, OpKind, SizeList, SliceSpec, Type, ValueId,
+};
+
+use super::Localizer;
+use super::exchange::Line;
+use crate::analysis::reducer::exact_zero;
+use crate::windows::{Piece, Span, held_of_slice, is_windowed};
+
+impl Localizer<'_> {
+    /// Cuts the operand of a slice along dimensions for which a device needs no neighbours, before windows of the others are
+    /// exchanged, which are then narrower. Returns whether that was all that the slice does.
+    pub(super) fn own_rows(&mut self, op: OpId) -> bool {
+        let OpKind::Slice(spec) = self.rw.module.ops[op].kind.clone() else { return false };
+        let (operand, result) = (self.rw.module.ops[op].operands[0], self.rw.module.ops[op].results[0]);
+        // What is padded and selected has to be plain elements; slices of others are exchanged whole.
+        if self.rw.module.is_quantized(operand) {
+            return false;
+        }
+        let Some(global) = self.global(operand).cloned() else { return false };
+        let kind = &self.rw.module.ops[op].kind;
+        let cut: Vec<usize> =
+            (0..spec.start.len()).filter(|&d| is_windowed(kind, &global.shape, d)).collect();
+        let (exchanged, alone): (Vec<usize>, Vec<usize>) =
+            cut.into_iter().partition(|&d| self.is_split(result, d));
+        let sums: Vec<usize> = alone.iter().copied().filter(|&d| self.is_split(operand, d)).collect();
+        if alone.is_empty() || (sums.is_empty() && exchanged.is_empty()) {
+            return false;
+        }
+        let made = self.rw.module.shape(result).to_vec();
+        let mut value = self.cut_whole_dims(operand, &spec, &alone);
+        let mut shape = global.shape.clone();
+        let mut sharding = self.sharding(operand).cloned();
+        for &dim in &alone {
+            shape[dim] = made[dim];
+            if let Some(sharding) = &mut sharding
+                && sums.contains(&dim)
+            {
+                let axes = std::mem::take(&mut sharding.dims[dim].axes);
+                value = self.addend(value, &spec, global.shape[dim], &Line { dim, axes: &axes });
+            }
+        }
+        let mut ty = global;
+        ty.shape = shape;
+        let ty = self.rw.module.types.intern(Type::Tensor(ty));
+        let sharding = sharding.map(|sharding| self.rw.module.shardings.intern(sharding));
+        self.note_tensor(value, ty, sharding);
+        self.rw.module.ops[op].operands[0] = value;
+        if let OpKind::Slice(spec) = &mut self.rw.module.ops[op].kind {
+            for &d in &alone {
+                (spec.start[d], spec.limit[d], spec.stride[d]) = (0, made[d], 1);
+            }
+        }
+        if exchanged.is_empty() {
+            // Other dimensions are taken whole, whatever a device has of them.
+            self.replace(value);
+            return true;
+        }
+        false
+    }
+
+    /// Cuts the dimensions among `dims` that are not split.
+    fn cut_whole_dims(&mut self, operand: ValueId, spec: &SliceSpec, dims: &[usize]) -> ValueId {
+        let Some(mut ty) = self.rw.module.tensor(operand).cloned() else { return operand };
+        let rank = ty.rank();
+        let mut cut = SliceSpec {
+            start: SizeList::from_elem(0, rank),
+            limit: SizeList::from_slice(&ty.shape),
+            stride: SizeList::from_elem(1, rank),
+        };
+        let whole: Vec<usize> = dims.iter().copied().filter(|&d| !self.is_split(operand, d)).collect();
+        if whole.is_empty() {
+            return operand;
+        }
+        for d in whole {
+            (cut.start[d], cut.limit[d], cut.stride[d]) = (spec.start[d], spec.limit[d], spec.stride[d]);
+            let reach = (cut.limit[d] - cut.start[d]).max(0);
+            ty.shape[d] = (reach + cut.stride[d] - 1) / cut.stride[d];
+        }
+        let ty = self.rw.module.types.intern(Type::Tensor(ty));
+        self.emit(OpKind::Slice(Box::new(cut)), &[operand], ty)
+    }
+
+    /// What the device adds to a slice along one dimension of `size` elements in all.
+    fn addend(&mut self, block: ValueId, spec: &SliceSpec, size: i64, line: &Line<'_>) -> ValueId {
+        let Some(dtype) = self.rw.module.tensor(block).map(|t| t.dtype) else { return block };
+        let k = self.mesh.axes_size(line.axes);
+        let (thin, takes) = held_of_slice(spec, size, line.dim, k);
+        let rows = takes.iter().map(|span| span.end).max().unwrap_or(0);
+        let slab = self.thin(block, &thin, line);
+        let piece = Piece {
+            source: 0,
+            width: thin.size,
+            from: thin.first,
+            to: takes.iter().map(|span| (!span.is_empty()).then_some(span.start)).collect(),
+            takes,
+            pairs: Vec::new(),
+        };
+        let zero = self.splat(&exact_zero(dtype), &[], dtype);
+        let moved = self.move_slab(slab, &piece, rows, zero, line);
+        let shape = self.rw.module.shape(moved).to_vec();
+        let mask = match only_owner(&piece.takes, rows) {
+            Some(owner) => self.is_at(line.axes, owner),
+            None => self.within(&piece.takes, &shape, line),
+        };
+        let zeros = self.broadcast_scalar(zero, &shape, dtype);
+        let ty = self.tensor_type(&shape, dtype);
+        self.emit(OpKind::Select, &[mask, moved, zeros], ty)
+    }
+
+    /// Whether the device is the one with this index over `axes`: a truth value.
+    fn is_at(&mut self, axes: &[AxisRef], index: usize) -> ValueId {
+        let coordinate = self.linear_coordinate(axes);
+        let index = self.i32_scalar(index as i64);
+        let pred = self.tensor_type(&[], DType::I1);
+        let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+        self.emit(compare, &[coordinate, index], pred)
+    }
+}
+
+/// The device that has all `rows`, if there is one.
+fn only_owner(takes: &[Span], rows: i64) -> Option<usize> {
+    takes.iter().position(|span| *span == (0..rows))
+}

@@ -1,0 +1,50 @@
+//! Slices of few rows of a split dimension.
+//!
+//! Devices that split the result of a slice get their blocks of it from their neighbours. Where few rows are left, less is
+//! sent if each device adds what it has of them to a sum, to which the others add nothing: `x[5]` of 16 rows over 8 devices is
+//! then an all-reduce of one row (a reduce-scatter, where what reads it is split), and not a gather of 8 blocks of one row, of
+//! which 7 are padding. Of both, planning takes what costs less.
+
+use shardc_ir::{Module, OpId, OpKind};
+use smallvec::SmallVec;
+
+use crate::rules::sharding_rule::{FactorKind, ShardingRule};
+use crate::windows::is_windowed;
+
+/// More dimensions than these are summed over all together, or not at all.
+const MAX_DIMS: usize = 3;
+
+/// Returns the rules by which a slice is a sum over the blocks of some of the split dimensions that it cuts, one for each choice
+/// of these. `rule` is the one by which devices exchange windows.
+pub(super) fn as_sums(module: &Module, op: OpId, rule: &ShardingRule) -> SmallVec<[ShardingRule; 1]> {
+    let data = &module.ops[op];
+    let mut rules = SmallVec::new();
+    let (OpKind::Slice(_), &[operand], &[result]) =
+        (&data.kind, data.operands.as_slice(), data.results.as_slice())
+    else {
+        return rules;
+    };
+    let (from, to) = (module.shape(operand), module.shape(result));
+    let Some(sharding) = module.shardings.sharding_of(operand) else { return rules };
+    // The sum of half of the rows or more sends as much as a gather of all rows.
+    let dims: SmallVec<[usize; 4]> = (0..to.len())
+        .filter(|&d| !sharding.axes(d).is_empty() && is_windowed(&data.kind, from, d))
+        .filter(|&d| 2 * to[d] < from[d])
+        .collect();
+    if dims.is_empty() || to.contains(&0) {
+        return rules;
+    }
+    let all = (1u32 << dims.len().min(31)) - 1;
+    let first = if dims.len() > MAX_DIMS { all } else { 1 };
+    for chosen in first..=all {
+        let mut rule = rule.clone();
+        for (_, &dim) in dims.iter().enumerate().filter(|(i, _)| chosen >> i & 1 == 1) {
+            for &factor in &rule.operands[0].dims[dim] {
+                rule.factors[usize::from(factor)].kind = FactorKind::Reduction;
+            }
+            rule.results[0].dims[dim].clear();
+        }
+        rules.push(rule);
+    }
+    rules
+}

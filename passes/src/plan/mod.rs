@@ -44,6 +44,7 @@ mod meshes;
 mod one_device;
 mod quantized;
 mod recompute;
+mod small_dims;
 mod smallest_value;
 mod staged;
 mod support;
@@ -129,6 +130,9 @@ pub(crate) fn plan_and_tell(
     close_shardings(module, body, mesh_id);
     device_order::enter(module, body, &entering);
     let between_steps = staged::split_into_steps(module, body, mesh_id);
+    let declared: Vec<Option<ShardingId>> =
+        module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
+    small_dims::take_off_axes(module, body, mesh_id, &declared);
     let mut results = result_shardings(module, func, body, mesh_id);
     let mesh = module.meshes[mesh_id].clone();
     let (mut gathers, notes, errors) = {

@@ -9,6 +9,8 @@ use shardc_ir::{
     WindowSpec,
 };
 
+use smallvec::SmallVec;
+
 use crate::analysis::reducer::{
     collective_reduction, identity, init_counts_for_nothing, is_idempotent, is_identity, reduction_of,
 };
@@ -215,6 +217,7 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// * A `dynamic_slice` finds what it takes of a dimension in the blocks of it, whole: a reduction over the blocks.
 /// * A `scatter` writes single elements where they are.
 /// * Of the right-hand sides of a `triangular_solve`, each is solved for itself.
+/// * A `reshape` leaves dimensions of one element on the device that has them.
 pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -> ShardingRule {
     let data = &module.ops[op];
     match &data.kind {
@@ -252,6 +255,7 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
                 }
             }
         }
+        OpKind::Reshape => pair_single_elements(module, op, &mut rule),
         OpKind::SelectAndScatter(_) => {
             let [operand, source, ..] = rule.operands.as_mut_slice() else { return rule };
             for (of_source, of_operand) in source.dims.iter_mut().zip(&operand.dims) {
@@ -272,6 +276,34 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
         _ => {}
     }
     rule
+}
+
+/// Makes one factor of two dimensions of a reshape that have one element and stand at the same place, if the same axes split both:
+/// to propagation each is its own.
+fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
+    let data = &module.ops[op];
+    let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return };
+    let (Some(from), Some(to)) =
+        (module.shardings.sharding_of(operand), module.shardings.sharding_of(result))
+    else {
+        return;
+    };
+    let (input, output) = (module.shape(operand), module.shape(result));
+    let single = |shape: &[i64], d: usize| shape[d] == 1;
+    // How many elements the dimensions before it span says where a dimension stands.
+    let before = |shape: &[i64], d: usize| shape[..d].iter().map(|&n| i128::from(n)).product::<i128>();
+    let mut free: SmallVec<[usize; 4]> = (0..output.len()).filter(|&d| single(output, d)).collect();
+    for d in (0..input.len()).filter(|&d| single(input, d) && !from.axes(d).is_empty()) {
+        let is_same = |&p: &usize| to.axes(p) == from.axes(d) && before(output, p) == before(input, d);
+        let Some(i) = free.iter().position(is_same) else { continue };
+        let p = free.remove(i);
+        let factors = rule.operands.first().and_then(|m| m.dims.get(d)).cloned();
+        if let (Some(factors), Some(dim)) =
+            (factors, rule.results.first_mut().and_then(|m| m.dims.get_mut(p)))
+        {
+            *dim = factors;
+        }
+    }
 }
 
 /// Returns the dimensions that a scatter has indices for and of which an update has one element, though it keeps the

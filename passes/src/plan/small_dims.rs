@@ -1,0 +1,392 @@
+//! Axes on dimensions that are smaller than they are.
+//!
+//! Propagation carries an axis from a dimension to the few rows that a slice takes of it. Of 8 devices that split one row, the
+//! first has it and the others have padding: nothing is saved, but each reader that needs the row pays for a gather of 8 blocks,
+//! and the slice itself for bringing the row to the first device. Where the way from the slices to their readers costs less
+//! if all devices have the rows, the axes are taken off the dimension, for all values of which one sharding asks for another; if
+//! the readers agree on how to split other dimensions, those are split instead, and the rows come by a reduce-scatter.
+//!
+//! What the program itself splits so (arguments, results, constraints, what loops carry) stays as it is.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    AxisList, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, Uses,
+    ValueId, Work,
+};
+
+use super::support::planning_rule;
+use crate::analysis::regions::{program_ops, program_regions};
+use crate::cost;
+use crate::reshard::Planner;
+use crate::rules::rule_of;
+use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
+use crate::sharding::axes::parts;
+use crate::windows::{Along, Exchange, is_windowed, transfers};
+
+/// Takes axes off dimensions with fewer elements than devices, where that sends less. `declared` are the shardings of the function's
+/// results that the program itself asks for.
+pub(super) fn take_off_axes(
+    module: &mut Module,
+    body: RegionId,
+    mesh_id: MeshId,
+    declared: &[Option<ShardingId>],
+) {
+    let mesh = module.meshes[mesh_id].clone();
+    let mut classes = Classes::default();
+    for region in program_regions(module, body) {
+        for &arg in &module.regions[region].args {
+            classes.add(module, &mesh, arg);
+        }
+    }
+    let arguments = classes.nodes.len();
+    let ops = program_ops(module, body);
+    for &op in &ops {
+        for &result in &module.ops[op].results {
+            classes.add(module, &mesh, result);
+        }
+    }
+    if classes.nodes.len() == arguments {
+        return;
+    }
+    for node in 0..arguments {
+        classes.pin(node);
+    }
+    let mut planner = Planner::new(&mesh);
+    let returns = module.terminator(body);
+    for &op in &ops {
+        classes.link(module, op, (returns == Some(op)).then_some(declared));
+    }
+    for &op in &ops {
+        classes.add_costs(module, &mut planner, op);
+    }
+    for (&value, &to) in returns.iter().flat_map(|&op| &module.ops[op].operands).zip(declared) {
+        if let Some(to) = to {
+            classes.add_reshard(module, &mut planner, value, to);
+        }
+    }
+    let chosen: Vec<(ValueId, usize)> = (0..classes.nodes.len())
+        .filter(|&node| classes.sends_less_whole(node))
+        .map(|node| classes.nodes[node])
+        .collect();
+    if chosen.is_empty() {
+        return;
+    }
+    for &(value, dim) in &chosen {
+        change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&[]));
+    }
+    let uses = module.uses();
+    // Last first, so that what reads a value has its own sharding already.
+    for &(value, _) in chosen.iter().rev() {
+        let asked = asked_by_readers(module, &mesh, &uses, value);
+        for (dim, axes) in asked {
+            change(module, value, |sharding| sharding.dims[dim] = DimSharding::closed(&axes));
+        }
+    }
+}
+
+fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSharding)) {
+    let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { return };
+    change(&mut sharding);
+    let id = module.shardings.intern(sharding);
+    module.shardings.set(value, Some(id));
+}
+
+/// What is known of the nodes that belong together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    /// Whether the axes must stay.
+    pinned: bool,
+    /// What is sent if they stay, and if they go.
+    kept: f64,
+    whole: f64,
+}
+
+/// Dimensions of values that have fewer elements than devices that split them, in classes of which one cannot lose its axes
+/// without the others: a union-find.
+#[derive(Default)]
+struct Classes {
+    nodes: Vec<(ValueId, usize)>,
+    index: FxHashMap<(ValueId, usize), usize>,
+    parent: Vec<usize>,
+    /// What is known of a class, at its root.
+    class: Vec<Class>,
+    /// Whether it was counted that a reader needs the whole dimension, which is gathered once for all.
+    is_gathered: Vec<bool>,
+}
+
+impl Classes {
+    fn add(&mut self, module: &Module, mesh: &Mesh, value: ValueId) {
+        let (Some(sharding), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
+            return;
+        };
+        for (dim, &n) in ty.shape.iter().enumerate() {
+            if n > 0 && !sharding.axes(dim).is_empty() && n < sharding.shards(mesh, dim) {
+                self.index.insert((value, dim), self.nodes.len());
+                self.parent.push(self.nodes.len());
+                self.nodes.push((value, dim));
+                self.class.push(Class::default());
+                self.is_gathered.push(false);
+            }
+        }
+    }
+
+    fn of(&self, value: ValueId, dim: usize) -> Option<usize> {
+        self.index.get(&(value, dim)).copied()
+    }
+
+    /// The nodes of a value.
+    fn all_of(&self, module: &Module, value: ValueId) -> Vec<usize> {
+        (0..module.rank(value)).filter_map(|dim| self.of(value, dim)).collect()
+    }
+
+    fn root(&self, mut node: usize) -> usize {
+        while self.parent[node] != node {
+            node = self.parent[node];
+        }
+        node
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (first, second) = (a.min(b), a.max(b));
+        self.parent[second] = first;
+        self.class[first].pinned |= self.class[second].pinned;
+    }
+
+    fn pin(&mut self, node: usize) {
+        let root = self.root(node);
+        self.class[root].pinned = true;
+    }
+
+    /// Whether an operation has to do with any node.
+    fn touches(&self, module: &Module, op: OpId) -> bool {
+        let data = &module.ops[op];
+        data.operands
+            .iter()
+            .chain(&data.results)
+            .any(|&v| (0..module.rank(v)).any(|d| self.of(v, d).is_some()))
+    }
+
+    /// Joins what an operation holds together, and pins what must stay as it is. The operation that ends the function has `declared`
+    /// shardings of its results.
+    fn link(&mut self, module: &Module, op: OpId, declared: Option<&[Option<ShardingId>]>) {
+        if !self.touches(module, op) {
+            return;
+        }
+        let data = &module.ops[op];
+        let (operands, results) = (data.operands.clone(), data.results.clone());
+        if let Some(declared) = declared {
+            let free = operands.iter().zip(declared).filter(|(_, declared)| declared.is_none());
+            let free: Vec<ValueId> = free.map(|(&v, _)| v).collect();
+            return self.pin_all(module, &free);
+        }
+        match &data.kind {
+            // Made as it is wanted.
+            OpKind::Constant(_) | OpKind::Iota { .. } => {}
+            OpKind::OptimizationBarrier => {
+                for (&operand, &result) in operands.iter().zip(&results) {
+                    for dim in 0..module.rank(result) {
+                        match (self.of(operand, dim), self.of(result, dim)) {
+                            (Some(a), Some(b)) => self.join(a, b),
+                            (Some(node), None) | (None, Some(node)) => self.pin(node),
+                            (None, None) => {}
+                        }
+                    }
+                }
+            }
+            // Its own sharding is what the program asks for.
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => self.pin_all(module, &results),
+            _ => match rule_of(module, op).map(|rule| planning_rule(module, op, rule)) {
+                Some(rule) => self.link_by_rule(module, op, &rule),
+                None => {
+                    self.pin_all(module, &operands);
+                    self.pin_all(module, &results);
+                }
+            },
+        }
+    }
+
+    fn pin_all(&mut self, module: &Module, values: &[ValueId]) {
+        for &value in values {
+            for node in self.all_of(module, value) {
+                self.pin(node);
+            }
+        }
+    }
+
+    fn link_by_rule(&mut self, module: &Module, op: OpId, rule: &ShardingRule) {
+        let data = &module.ops[op];
+        let tensors: Vec<(ValueId, &TensorMapping)> =
+            data.operands.iter().chain(&data.results).copied().zip(rule.tensors()).collect();
+        for factor in 0..rule.factors.len() as FactorIndex {
+            let mut first: Option<usize> = None;
+            for (value, mapping) in &tensors {
+                let Some((dim, _)) = mapping.find(factor) else { continue };
+                let Some(node) = self.of(*value, dim) else { continue };
+                // A product of factors loses its axes for all of them; and of several rows, each device would compute all.
+                let is_costly = data.kind.def().work != Work::Light && module.shape(*value)[dim] > 1;
+                if mapping.dims[dim].len() > 1 || is_costly {
+                    self.pin(node);
+                }
+                match first {
+                    Some(other) => self.join(other, node),
+                    None => first = Some(node),
+                }
+            }
+        }
+    }
+
+    /// Adds what an operation sends for the sake of the nodes that it reads and makes.
+    fn add_costs(&mut self, module: &Module, planner: &mut Planner<'_>, op: OpId) {
+        if !self.touches(module, op) {
+            return;
+        }
+        let data = &module.ops[op];
+        if let (OpKind::ShardingConstraint(to) | OpKind::Reshard(to), &[operand]) =
+            (&data.kind, data.operands.as_slice())
+        {
+            return self.add_reshard(module, planner, operand, *to);
+        }
+        let Some(rule) = rule_of(module, op).map(|rule| planning_rule(module, op, rule)) else { return };
+        let has = |mappings: &[TensorMapping], factor: FactorIndex| {
+            mappings.iter().zip(0..).find_map(|(m, i)| Some((i, m.find(factor)?.0)))
+        };
+        for (&operand, mapping) in data.operands.iter().zip(&rule.operands) {
+            for node in self.all_of(module, operand) {
+                let Some(&factor) = mapping.dims[self.nodes[node].1].first() else { continue };
+                // What goes on in the result, as a row of it or as one of its blocks, is not needed whole.
+                if has(&rule.results, factor).is_none()
+                    && !std::mem::replace(&mut self.is_gathered[node], true)
+                {
+                    let gather = gather_cost(module, planner, self.nodes[node]);
+                    let root = self.root(node);
+                    self.class[root].kept += gather;
+                }
+            }
+        }
+        for (&result, mapping) in data.results.iter().zip(&rule.results) {
+            for node in self.all_of(module, result) {
+                let dim = self.nodes[node].1;
+                let Some(&factor) = mapping.dims[dim].first() else { continue };
+                let root = self.root(node);
+                let row = row_bytes(module, planner.mesh(), result);
+                let rows = module.shape(result)[dim] as f64;
+                self.class[root].whole += cost::local_copy((rows - 1.0) * row);
+                let source = has(&rule.operands, factor).and_then(|(i, d)| Some((*data.operands.get(i)?, d)));
+                let Some((operand, from)) = source else { continue };
+                let is_split =
+                    module.shardings.sharding_of(operand).is_some_and(|s| !s.axes(from).is_empty());
+                if self.of(operand, from).is_some() || !is_split {
+                    continue;
+                }
+                let k = module.shardings.sharding_of(result).map_or(1, |s| s.shards(planner.mesh(), dim));
+                match slice_cost(module, op, from, k, row) {
+                    Some(brought) => {
+                        self.class[root].kept += brought;
+                        self.class[root].whole += cost::all_reduce(rows * row, k as f64);
+                    }
+                    None => self.class[root].whole += gather_cost(module, planner, (result, dim)),
+                }
+            }
+        }
+    }
+
+    /// Adds what it costs that a reader needs a dimension whole, once for all readers.
+    fn add_gather(&mut self, module: &Module, planner: &mut Planner<'_>, node: usize) {
+        if !std::mem::replace(&mut self.is_gathered[node], true) {
+            let root = self.root(node);
+            self.class[root].kept += gather_cost(module, planner, self.nodes[node]);
+        }
+    }
+
+    /// Adds what it costs that the program asks for a value in the sharding `to`.
+    fn add_reshard(&mut self, module: &Module, planner: &mut Planner<'_>, value: ValueId, to: ShardingId) {
+        for node in self.all_of(module, value) {
+            if module.shardings.get(to).axes(self.nodes[node].1).is_empty() {
+                self.add_gather(module, planner, node);
+            }
+        }
+    }
+
+    /// Whether less is sent if the axes of a node's class go.
+    fn sends_less_whole(&self, node: usize) -> bool {
+        let class = self.class[self.root(node)];
+        !class.pinned && class.kept > 0.0 && class.whole <= class.kept
+    }
+}
+
+/// Returns the bytes that each device has of a value; where it has one row of a dimension, those of the row.
+fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
+    let (Some(sharding), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
+        return 0.0;
+    };
+    let local: f64 = sharding.local_shape(mesh, &ty.shape).iter().map(|&n| n as f64).product();
+    local * f64::from(ty.dtype.bits()) / 8.0
+}
+
+/// Returns what it costs to have a dimension of a value whole on every device.
+fn gather_cost(module: &Module, planner: &mut Planner<'_>, (value, dim): (ValueId, usize)) -> f64 {
+    let (Some(from), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
+        return 0.0;
+    };
+    let mut to = from.clone();
+    to.dims[dim] = DimSharding::closed(&[]);
+    planner.cost(from, &to, ty)
+}
+
+/// Returns what it costs to bring the rows of a slice of dimension `dim` to the devices that come first; `None` for other
+/// operations.
+fn slice_cost(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) -> Option<f64> {
+    let data = &module.ops[op];
+    let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    let (from, to) = (module.shape(operand), module.shape(result));
+    if !matches!(data.kind, OpKind::Slice(_)) || !is_windowed(&data.kind, from, dim) {
+        return None;
+    }
+    let transfers = transfers(&data.kind, &[from], to, Along::Result(dim), k)?;
+    let cost = |exchange: Exchange| exchange.cost(row_bytes);
+    Some(
+        transfers
+            .iter()
+            .map(|t| Exchange::new(&t.held, &t.window, row_bytes).map_or(f64::INFINITY, cost))
+            .sum(),
+    )
+}
+
+/// Returns the dimensions of a value, and the axes, that all its readers split and the value does not.
+fn asked_by_readers(module: &Module, mesh: &Mesh, uses: &Uses, value: ValueId) -> Vec<(usize, AxisList)> {
+    let Some(own) = module.shardings.sharding_of(value) else { return Vec::new() };
+    let mut asked: Option<Vec<(usize, AxisList)>> = None;
+    for &(op, i) in uses.of(value) {
+        let data = &module.ops[op];
+        let Some(rule) = rule_of(module, op).map(|rule| planning_rule(module, op, rule)) else {
+            return Vec::new();
+        };
+        let Some(mapping) = rule.operands.get(i as usize) else { return Vec::new() };
+        let mut here = Vec::new();
+        for (dim, factors) in mapping.dims.iter().enumerate() {
+            let &[factor] = factors.as_slice() else { continue };
+            let results = data.results.iter().zip(&rule.results);
+            let found = results.filter_map(|(&r, m)| {
+                let (d, _) = m.find(factor)?;
+                let is_alone = m.dims[d].len() == 1;
+                let axes = &module.shardings.sharding_of(r)?.dims.get(d)?.axes;
+                (is_alone && !axes.is_empty()).then(|| axes.clone())
+            });
+            here.extend(found.map(|axes| (dim, axes)).take(1));
+        }
+        match &asked {
+            Some(asked) if *asked != here => return Vec::new(),
+            Some(_) => {}
+            None => asked = Some(here),
+        }
+    }
+    let used: AxisList = own.split_axes().chain(own.unreduced.iter().copied()).collect();
+    let used = parts(mesh, &used);
+    let is_free = |axes: &AxisList| !parts(mesh, axes).iter().any(|a| used.iter().any(|u| a.overlaps(*u)));
+    let shape = module.shape(value);
+    let divides = |dim: usize, axes: &AxisList| shape[dim] % mesh.axes_size(axes) == 0;
+    let mut asked = asked.unwrap_or_default();
+    asked.retain(|(dim, axes)| own.axes(*dim).is_empty() && is_free(axes) && divides(*dim, axes));
+    asked
+}

@@ -19,6 +19,7 @@ use crate::manual::unroll_manual;
 use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh};
 use crate::propagate::propagate;
 use crate::reshard::lower_reshards;
+use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::dce::dce;
 use crate::transforms::decompose::decompose;
 use crate::transforms::fold_pads::fold_pads;
@@ -103,6 +104,13 @@ pub const PASSES: &[Pass] = &[
         needs: &[],
         options: &[],
         apply: |module, context| each_body(module, context, decompose),
+    },
+    Pass {
+        name: "batch-indices",
+        about: "let gathers and scatters whose index counts a batch be batched",
+        needs: &[],
+        options: &[],
+        apply: |module, context| each_body(module, context, batch_indices),
     },
     Pass {
         name: "prioritize",

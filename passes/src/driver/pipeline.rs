@@ -84,7 +84,8 @@ pub struct Pipeline {
     pub attempt: Vec<Step>,
 }
 
-const IMPORT: &[&str] = &["resolve-call-rules", "import-gspmd", "annotate", "inline", "decompose"];
+const IMPORT: &[&str] =
+    &["resolve-call-rules", "import-gspmd", "annotate", "inline", "decompose", "batch-indices"];
 
 const ATTEMPT: &[&str] = &[
     "propagate",

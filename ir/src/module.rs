@@ -498,14 +498,27 @@ impl Module {
     /// Every operation under `region`, in order, an operation before those of its regions.
     #[must_use]
     pub fn walk(&self, region: RegionId) -> Vec<OpId> {
-        let mut out = Vec::new();
-        let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
-        while let Some((region, at)) = stack.pop() {
-            let Some(&op) = self.regions[region].ops.get(at) else { continue };
-            out.push(op);
-            // On an explicit stack: nesting is as deep as the input makes it, and a recursion could run out of stack.
-            stack.push((region, at + 1));
-            stack.extend(self.ops[op].regions.iter().rev().map(|&r| (r, 0)));
+        self.walk_where(region, |_| true)
+    }
+
+    /// Every operation under `region`, in order, without those in the regions of operations that `enters` refuses.
+    #[must_use]
+    pub fn walk_where(&self, region: RegionId, enters: impl Fn(&OpKind) -> bool) -> Vec<OpId> {
+        let mut out = Vec::with_capacity(self.regions[region].ops.len());
+        // On an explicit stack: nesting is as deep as the input makes it, and a recursion could run out of stack.
+        let mut stack: Vec<&[OpId]> = vec![&self.regions[region].ops];
+        while let Some(mut rest) = stack.pop() {
+            while let Some((&op, behind)) = rest.split_first() {
+                out.push(op);
+                rest = behind;
+                let data = &self.ops[op];
+                // Asked of few: most operations have no region.
+                if !data.regions.is_empty() && enters(&data.kind) {
+                    stack.push(rest);
+                    stack.extend(data.regions.iter().rev().map(|&r| &*self.regions[r].ops));
+                    break;
+                }
+            }
         }
         out
     }

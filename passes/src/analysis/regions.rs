@@ -12,18 +12,7 @@ pub fn has_program_regions(kind: &OpKind) -> bool {
 /// Every operation under `region` whose values carry shardings, in order.
 #[must_use]
 pub fn program_ops(module: &Module, region: RegionId) -> Vec<OpId> {
-    let mut out = Vec::new();
-    let mut stack: Vec<(RegionId, usize)> = vec![(region, 0)];
-    while let Some((region, at)) = stack.pop() {
-        let Some(&op) = module.regions[region].ops.get(at) else { continue };
-        out.push(op);
-        stack.push((region, at + 1));
-        let op = &module.ops[op];
-        if has_program_regions(&op.kind) {
-            stack.extend(op.regions.iter().rev().map(|&r| (r, 0)));
-        }
-    }
-    out
+    module.walk_where(region, has_program_regions)
 }
 
 /// Every region under and including `region` whose arguments carry shardings.
@@ -32,7 +21,7 @@ pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
     let mut out = vec![region];
     for op in program_ops(module, region) {
         let op = &module.ops[op];
-        if has_program_regions(&op.kind) {
+        if !op.regions.is_empty() && has_program_regions(&op.kind) {
             out.extend(op.regions.iter().copied());
         }
     }

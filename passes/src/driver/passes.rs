@@ -68,7 +68,7 @@ impl Pass {
     }
 }
 
-/// Every pass, in the order in which the compiler runs them; the last two it does not run.
+/// Every pass by name. Which of them the compiler runs, and in which order, is in `pipeline`.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "resolve-call-rules",

@@ -2,7 +2,7 @@
 
 use shardc_ir::{Module, Op, OpId, RegionId, SecondaryMap, UseCounts};
 
-/// Removes, under `region`, every operation without effect whose results are not used.
+/// Removes, under `region`, every operation that is pure ([`Module::is_pure`]) and whose results are not used.
 pub fn dce(module: &mut Module, region: RegionId) {
     dce_where(module, region, Module::is_pure);
 }

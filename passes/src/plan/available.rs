@@ -1,14 +1,13 @@
 //! Values that are available in other shardings than their own: common subexpression elimination for reshards.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use shardc_ir::{ShardingId, ValueId};
 use smallvec::SmallVec;
 
 /// For values of one region, the shardings in which they can be had besides their own, and as which values: what an
 /// earlier operation asked for, or what the operation itself makes before it is resharded as propagation wants it.
 #[derive(Default)]
-pub(super) struct AvailableCopies(HashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
+pub(super) struct AvailableCopies(FxHashMap<ValueId, SmallVec<[(ShardingId, ValueId); 2]>>);
 
 impl AvailableCopies {
     /// Returns a copy of `value` in the sharding `to`, if there is one.

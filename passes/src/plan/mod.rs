@@ -32,6 +32,7 @@
 mod assign;
 mod available;
 mod cumulative;
+mod decisions;
 mod degenerate;
 mod device_order;
 mod dynamic;
@@ -51,7 +52,7 @@ mod support;
 mod two_stage_reduce;
 mod uneven_reshape;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Build, Class, DType, Dense, Diagnostic, Func, FuncId, Mesh, MeshId, Module, OpId, OpKind, ReductionKind,
     RegionId, Rewriter, ShardingId, TensorSharding, ValueId, Work,
@@ -60,6 +61,7 @@ use smallvec::SmallVec;
 
 use self::assign::{Site, Tensor};
 use self::available::AvailableCopies;
+use self::decisions::{Decisions, Splits};
 pub(crate) use self::device_order::planned_mesh;
 pub(crate) use self::gathered::{Asked, gathered};
 use self::loop_invariant::LoopInvariance;
@@ -75,7 +77,7 @@ use crate::report::byte_size::bytes_text;
 use crate::report::warnings::counted;
 use crate::reshard::Planner;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
-use crate::rules::{is_kernel, is_known_target, rule_of};
+use crate::rules::{is_kernel, is_known_target};
 use crate::sharding::axes::{Part, Parts, parts};
 
 /// Plans the function `func` of a propagated module without calls. Returns warnings.
@@ -144,6 +146,7 @@ pub(crate) fn plan_and_tell(
             invariance: None,
             keep_bytes,
             planner: Planner::new(&mesh),
+            decisions: Decisions::default(),
             warnings: Vec::new(),
             notes,
             errors: Vec::new(),
@@ -176,6 +179,7 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     for op in program_ops(module, body) {
         values.extend(&module.ops[op].results);
     }
+    let mut known: FxHashMap<(Option<ShardingId>, usize), ShardingId> = FxHashMap::default();
     for value in values {
         let Some(ty) = module.stored(value) else {
             // A token holds no data, so that it is nowhere.
@@ -183,12 +187,16 @@ fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
             continue;
         };
         let rank = ty.rank();
-        let closed = match module.shardings.sharding_of(value) {
-            Some(sharding) => one_device::on_all(module, sharding, mesh, rank)
-                .unwrap_or_else(|| tidy(module, sharding, mesh)),
-            None => TensorSharding::replicated(mesh, rank),
-        };
-        let id = module.shardings.intern(closed);
+        let given = module.shardings.of(value);
+        let id = known.get(&(given, rank)).copied().unwrap_or_else(|| {
+            let closed = match given.map(|id| module.shardings.get(id)) {
+                Some(sharding) => one_device::on_all(module, sharding, mesh, rank)
+                    .unwrap_or_else(|| tidy(module, sharding, mesh)),
+                None => TensorSharding::replicated(mesh, rank),
+            };
+            module.shardings.intern(closed)
+        });
+        known.insert((given, rank), id);
         module.shardings.set(value, Some(id));
     }
 }
@@ -235,6 +243,7 @@ struct Pass<'m> {
     /// The bytes that a loop may keep ([`CleanOptions::keep_bytes`](crate::collectives::clean::CleanOptions::keep_bytes)).
     keep_bytes: u64,
     planner: Planner<'m>,
+    decisions: Decisions,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
     errors: Vec<Diagnostic>,
@@ -394,8 +403,8 @@ impl Pass<'_> {
     /// Returns `value` in the sharding `to`, for the operation at hand: as it is, as a copy that is available, computed once
     /// more if that takes no communication, or resharded where it is smallest.
     fn available(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
-        let Some(from) = self.rw.module.shardings.sharding_of(value) else { return value };
-        let wanted = self.rw.module.shardings.get(to);
+        let Some(has) = self.rw.module.shardings.of(value).filter(|&has| has != to) else { return value };
+        let (from, wanted) = (self.rw.module.shardings.get(has), self.rw.module.shardings.get(to));
         if from.same_placement(wanted) {
             return value;
         }
@@ -463,19 +472,11 @@ impl Pass<'_> {
     }
 
     fn by_rule(&mut self, op: OpId, copies: &mut AvailableCopies) {
-        let Some(decision) = rule_of(self.rw.module, op)
-            .map(|rule| support::planning_rule(self.rw.module, op, rule))
-            .and_then(|rule| self.decide(op, &rule, copies))
-        else {
+        let Some(ids) = self.decided(op, copies) else {
             self.whole(op, copies);
             return;
         };
-        self.warnings.extend(decision.warning);
         let num_operands = self.rw.module.ops[op].operands.len();
-        let mut ids = SmallVec::<[ShardingId; 4]>::new();
-        for sharding in decision.shardings {
-            ids.push(self.rw.module.shardings.intern(sharding));
-        }
         for (i, &id) in ids[..num_operands].iter().enumerate() {
             self.require(op, i, id, copies);
         }
@@ -511,6 +512,9 @@ impl Pass<'_> {
     fn deliver(&mut self, op: OpId, i: usize, made: ShardingId, copies: &mut AvailableCopies) {
         let wanted_value = self.rw.module.ops[op].results[i];
         let Some(wanted) = self.rw.module.shardings.of(wanted_value) else { return };
+        if made == wanted {
+            return;
+        }
         if self.rw.module.shardings.get(made).same_placement(self.rw.module.shardings.get(wanted)) {
             self.rw.module.shardings.set(wanted_value, Some(made));
             return;
@@ -608,6 +612,13 @@ impl Pass<'_> {
     }
 }
 
+/// Returns how each factor of an operation's rule splits.
+fn splits(module: &Module, op: OpId, rule: &ShardingRule) -> Splits {
+    (0..rule.factors.len() as FactorIndex)
+        .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
+        .collect()
+}
+
 /// Returns an operation and its tensors as the assignment of axes sees them; `None` if some operand or result has no sharding.
 fn site<'a>(
     module: &'a Module,
@@ -618,9 +629,7 @@ fn site<'a>(
     copies: &AvailableCopies,
 ) -> Option<Site<'a>> {
     let data = &module.ops[op];
-    let splits: SmallVec<[Split; 6]> = (0..rule.factors.len() as FactorIndex)
-        .map(|f| quantized::restricted(module, op, rule, f, support::split(module, op, rule, f)))
-        .collect();
+    let splits = splits(module, op, rule);
     let mut tensors: SmallVec<[Tensor<'_>; 4]> = SmallVec::new();
     let operands = data.operands.iter().zip(&rule.operands).map(|x| (x, false));
     let results = data.results.iter().zip(&rule.results).map(|x| (x, true));

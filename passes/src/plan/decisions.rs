@@ -1,0 +1,174 @@
+//! Decisions that were made before: identical layers of a model are planned once.
+//!
+//! What an operation is done like follows from its kind, its sharding rule, how its factors split, and for each tensor
+//! from its type, its sharding and how it can be had. Where all of that was met before, the decision is the one of
+//! then. Handles stand for types and shardings, so that most operations take one look into a table.
+
+use std::mem::{Discriminant, discriminant};
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Access, EntityRef, Module, Op, OpId, OpKind, ShardingId, TensorSharding};
+use smallvec::SmallVec;
+
+use super::available::AvailableCopies;
+use super::loop_invariant::LoopInvariance;
+use super::recompute;
+use super::support::{self, Split};
+use super::{Pass, splits};
+use crate::rules::rule_of;
+use crate::rules::sharding_rule::ShardingRule;
+
+/// The shardings that an operation asks of its operands, then those in which it makes its results.
+pub(super) type Decided = SmallVec<[ShardingId; 4]>;
+
+/// How the factors of a rule split.
+pub(super) type Splits = SmallVec<[Split; 6]>;
+
+/// What is known of the tensors of an operation, as a word for each thing.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Signature {
+    kind: Discriminant<OpKind>,
+    words: SmallVec<[u32; 16]>,
+}
+
+impl Signature {
+    /// Returns the signature of an operation; `None` where a tensor has no sharding.
+    fn of(
+        module: &Module,
+        op: OpId,
+        invariance: Option<&LoopInvariance>,
+        copies: &AvailableCopies,
+    ) -> Option<Signature> {
+        let data = &module.ops[op];
+        let mut words = SmallVec::new();
+        words.push(data.operands.len() as u32);
+        for &value in &data.operands {
+            words.push(module.values[value].ty.index() as u32);
+            words.push(module.shardings.of(value)?.index() as u32);
+            let at = words.len();
+            words.push(0);
+            words.extend(copies.shardings(value).map(|id| id.index() as u32));
+            // How many shardings follow, and whether it can be had in any.
+            let others = (words.len() - at - 1) as u32;
+            words[at] = 2 * others + u32::from(recompute::is_free(module, value));
+            if let Some(invariance) = invariance {
+                let share = invariance.share(module, value).to_bits();
+                words.extend([share as u32, (share >> 32) as u32]);
+            }
+        }
+        // Of all the loops around and beside, only how much a reshard counts in them makes a difference.
+        words.push(u32::from(invariance.is_some()));
+        for &value in &data.results {
+            words.push(module.values[value].ty.index() as u32);
+            words.push(module.shardings.of(value)?.index() as u32);
+        }
+        Some(Signature { kind: discriminant(&data.kind), words })
+    }
+}
+
+/// A decision, and for what it holds besides the signature.
+struct Entry {
+    kind: OpKind,
+    /// The rule and its splits, where kind and types do not tell them.
+    rule: Option<Box<(ShardingRule, Splits)>>,
+    decided: Decided,
+}
+
+/// All decisions of one run.
+#[derive(Default)]
+pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
+
+impl Decisions {
+    /// Returns the decision for such an operation, if one was made; `rule` where [`is_told`] says that it takes part.
+    fn get(
+        &self,
+        signature: &Signature,
+        kind: &OpKind,
+        rule: Option<(&ShardingRule, &Splits)>,
+    ) -> Option<&Decided> {
+        let same = |entry: &&Entry| {
+            entry.kind == *kind && entry.rule.as_deref().map(|(rule, splits)| (rule, splits)) == rule
+        };
+        self.0.get(signature)?.iter().find(same).map(|entry| &entry.decided)
+    }
+
+    fn insert(
+        &mut self,
+        signature: Signature,
+        kind: OpKind,
+        rule: Option<(ShardingRule, Splits)>,
+        decided: Decided,
+    ) {
+        self.0.entry(signature).or_default().push(Entry { kind, rule: rule.map(Box::new), decided });
+    }
+}
+
+/// Whether the kind of an operation and the types of its tensors tell its rule and how its factors split. Others are looked
+/// at more closely: at their regions, at where their operands come from, at what the program says about a call.
+fn is_told(data: &Op) -> bool {
+    let by_place =
+        matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
+    let by_kind = by_place || matches!(data.kind, OpKind::DotGeneral(_));
+    by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
+}
+
+impl Pass<'_> {
+    /// Returns how an operation with a rule is done: as the last one of which the same is known, else as is cheapest. `None`
+    /// if it has no rule, or some operand or result has no sharding.
+    pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
+        let module = &*self.rw.module;
+        let data = &module.ops[op];
+        let signature = Signature::of(module, op, self.invariance.as_ref(), copies)?;
+        let is_told = is_told(data);
+        if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
+            let known = known.clone();
+            debug_assert_eq!(
+                Some(&known),
+                self.decided_anew(op, copies).as_ref(),
+                "more than is told decides"
+            );
+            return Some(known);
+        }
+        let (rule, splits) = self.rule_and_splits(op)?;
+        if !is_told && let Some(known) = self.decisions.get(&signature, &data.kind, Some((&rule, &splits))) {
+            let known = known.clone();
+            debug_assert_eq!(
+                Some(&known),
+                self.decided_anew(op, copies).as_ref(),
+                "more than the rule decides"
+            );
+            return Some(known);
+        }
+        let decision = self.decide(op, &rule, copies)?;
+        let ids = self.interned(decision.shardings);
+        match decision.warning {
+            // What is told of an operation names it.
+            Some(warning) => self.warnings.push(warning),
+            None => {
+                let kind = self.rw.module.ops[op].kind.clone();
+                let rule = (!is_told).then_some((rule, splits));
+                self.decisions.insert(signature, kind, rule, ids.clone());
+            }
+        }
+        Some(ids)
+    }
+
+    /// Returns how an operation is done, whatever was decided before.
+    fn decided_anew(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
+        let (rule, _) = self.rule_and_splits(op)?;
+        let decision = self.decide(op, &rule, copies)?;
+        Some(self.interned(decision.shardings))
+    }
+
+    fn interned(&mut self, shardings: SmallVec<[TensorSharding; 4]>) -> Decided {
+        let table = &mut self.rw.module.shardings;
+        shardings.into_iter().map(|sharding| table.intern(sharding)).collect()
+    }
+
+    fn rule_and_splits(&self, op: OpId) -> Option<(ShardingRule, Splits)> {
+        let module = &*self.rw.module;
+        let rule = support::planning_rule(module, op, rule_of(module, op)?);
+        let splits = splits(module, op, &rule);
+        Some((rule, splits))
+    }
+}

@@ -1,12 +1,15 @@
 //! What passes are told, and what they hand on to the passes after them.
 
-use shardc_ir::{Diagnostic, MeshId, SpmdMode};
+use std::sync::Arc;
+
+use shardc_ir::{Diagnostic, MeshId, Module, SpmdMode};
 
 use super::pass_options::PassOptions;
+use super::strategy::Priorities;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
 use crate::plan::{Asked, Plan};
-use crate::propagate::{PropagateOptions, PropagateReport};
+use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
 use crate::transforms::inline::CallSites;
@@ -54,6 +57,8 @@ pub(crate) struct Handed {
     /// Whether annotations came from GSPMD's.
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
+    /// What one attempt leaves to the next.
+    pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
     /// What the annotations asked for, before planning.
     pub(crate) before: Option<BeforePlan>,
@@ -66,6 +71,19 @@ pub(crate) struct Handed {
     pub(crate) notes: Vec<Diagnostic>,
     pub(crate) interface: Option<Interface>,
     pub(crate) cleaned: CleanReport,
+}
+
+/// What does not depend on the strategy: the first attempt does it for the second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shared {
+    /// Whether another attempt follows, which wants `left`.
+    pub(crate) is_wanted: bool,
+    /// A copy of the module as propagation begins.
+    pub(crate) left: Option<Box<Module>>,
+    /// What was found out about that module; an attempt that is given it begins there.
+    pub(crate) prepared: Option<Arc<Prepared>>,
+    /// What `prioritize` does, found out before anything was prepared.
+    pub(crate) priorities: Option<Priorities>,
 }
 
 /// What the propagated program says that planning takes away.

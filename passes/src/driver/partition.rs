@@ -2,10 +2,10 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
-use super::context::PassContext;
+use super::context::{PassContext, Shared};
 use super::interface::lost_aliases;
-use super::pipeline::{Flow, Observer, Pipeline, Step, attempt_by, run};
-use super::strategy::{Strategy, bytes_sent, cost, strategies};
+use super::pipeline::{Flow, Observer, Pipeline, attempt_by, run};
+use super::strategy::{Priorities, Strategy, bytes_sent, cost, strategies};
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{lacking, too_much};
 use crate::report::warnings::{select, worth_telling};
@@ -67,33 +67,44 @@ pub fn partition(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let Some(func) = module.entry() else { return Err(vec![module.no_entry()]) };
-    let mut rest = strategies(module, func);
-    let first = rest.remove(0);
-    // Only a program with a choice is copied.
-    let alternatives: Vec<(Strategy, Module)> = rest.into_iter().map(|s| (s, module.clone())).collect();
-    let mut number = pipeline.import.len();
-    let attempt = |strategy, module: &mut Module, number: &mut usize, observer: &mut dyn Observer| {
-        let steps = attempt_by(strategy, &pipeline.attempt);
-        attempt(&steps, strategy, module, func, context, number, observer)
+    let mut run = Run { pipeline, func, number: pipeline.import.len() };
+    let all = strategies(module, func);
+    let Some(&second) = all.get(1) else {
+        let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
+        return run.finish(first, module, observer);
     };
-    let Outcome::Done(mut best) = attempt(first, module, &mut number, observer)? else {
+    // Propagation begins alike whatever comes first, where no axis has size one: those it takes out of annotations, with
+    // their priorities.
+    let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
+    let copy = has_trivial.then(|| Box::new(module.clone()));
+    // Of the annotations as they stand: constraints will have given arguments theirs by then.
+    let priorities = Priorities::of(module, func, second);
+    let mut context = context.clone();
+    context.handed.shared.is_wanted = !has_trivial;
+    let Some(mut best) = run.attempt(Strategy::default(), module, context.clone(), observer)? else {
         return Ok(Outcome::Stopped);
     };
-    for (strategy, mut other) in alternatives {
-        match attempt(strategy, &mut other, &mut number, observer) {
-            Ok(Outcome::Done(done)) => {
-                if price(&other, func, &done, context) < price(module, func, &best, context) {
-                    (*module, best) = (other, done);
-                }
+    let Shared { left, prepared, .. } = std::mem::take(&mut best.context.handed.shared);
+    // Not there where the pipeline does not propagate: then nothing is to choose.
+    let Some(mut other) = copy.or(left) else { return run.finish(Some(best), module, observer) };
+    context.handed.shared = Shared { prepared, priorities: Some(priorities), ..Shared::default() };
+    match run.attempt(second, &mut other, context, observer) {
+        Ok(Some(done)) => {
+            if price(&other, func, &done) < price(module, func, &best)
+                && let Ok(finished) = run.finish(Some(done), &mut other, observer)
+            {
+                *module = *other;
+                return Ok(finished);
             }
-            Ok(Outcome::Stopped) => {
-                *module = other;
-                return Ok(Outcome::Stopped);
-            }
-            Err(_) => {}
         }
+        Ok(None) => {
+            *module = *other;
+            return Ok(Outcome::Stopped);
+        }
+        Err(_) => {}
     }
-    Ok(Outcome::Done(best))
+    drop(other);
+    run.finish(Some(best), module, observer)
 }
 
 /// Partitions a module that is propagated already, and has no calls.
@@ -105,47 +116,86 @@ pub fn partition_propagated(
     context: &PassContext,
 ) -> Result<Partitioned, Vec<Diagnostic>> {
     let Some(func) = module.entry() else { return Err(vec![module.no_entry()]) };
-    let steps = Pipeline::partition().without("propagate").attempt;
-    match attempt(&steps, Strategy::default(), module, func, context, &mut 0, &mut ())? {
+    let pipeline = Pipeline::partition().without("propagate");
+    let mut run = Run { pipeline: &pipeline, func, number: 0 };
+    let done = run.attempt(Strategy::default(), module, context.clone(), &mut ())?;
+    match run.finish(done, module, &mut ())? {
         Outcome::Done(done) => Ok(*done),
         Outcome::Stopped => Err(vec![Diagnostic::internal("SH0829", "the pipeline ended early")]),
     }
 }
 
 /// Orders partitions of a program: less memory than a device lacks comes first, where that is known, then less cost.
-fn price(module: &Module, func: FuncId, done: &Partitioned, context: &PassContext) -> (u64, u64) {
-    let lacks = context.clean.memory_bytes.map_or(0, |has| lacking(module, func, has));
-    (lacks, cost(module, func, &done.cleaned))
+fn price(module: &Module, func: FuncId, done: &Attempt) -> (u64, u64) {
+    let lacks = done.context.clean.memory_bytes.map_or(0, |has| lacking(module, func, has));
+    (lacks, cost(module, func, &done.context.handed.cleaned))
 }
 
-fn attempt(
-    steps: &[Step],
+/// What an attempt leaves besides the program.
+struct Attempt {
     strategy: Strategy,
-    module: &mut Module,
+    context: PassContext,
+    warn_bytes: u64,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A run of a pipeline.
+struct Run<'a> {
+    pipeline: &'a Pipeline,
     func: FuncId,
-    context: &PassContext,
-    number: &mut usize,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Vec<Diagnostic>> {
-    let mut context = PassContext { in_pipeline: true, ..context.clone() };
-    let (flow, _) = run(steps, module, &mut context, Some(strategy), number, observer)?;
-    let handed = context.handed;
-    let (Flow::Continue, Some(interface)) = (flow, handed.interface) else { return Ok(Outcome::Stopped) };
-    let warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
-    let gathered: Vec<Diagnostic> =
-        handed.propagated.uneven_results.into_iter().chain(handed.gathered).collect();
-    if context.strict {
-        let refused = select(&gathered, warn_bytes).into_errors();
-        if !refused.is_empty() {
-            return Err(refused);
+    /// How many passes have run.
+    number: usize,
+}
+
+impl Run<'_> {
+    /// Partitions by one strategy; `None` where the observer ends it.
+    fn attempt(
+        &mut self,
+        strategy: Strategy,
+        module: &mut Module,
+        context: PassContext,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Attempt>, Vec<Diagnostic>> {
+        let steps = attempt_by(strategy, &self.pipeline.attempt);
+        let mut context = PassContext { in_pipeline: true, ..context };
+        let (flow, _) = run(&steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
+        let handed = &mut context.handed;
+        let (Flow::Continue, Some(interface)) = (flow, &handed.interface) else { return Ok(None) };
+        let warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
+        let mut warnings = std::mem::take(&mut handed.propagated.warnings);
+        let uneven = std::mem::take(&mut handed.propagated.uneven_results);
+        let gathered: Vec<Diagnostic> =
+            uneven.into_iter().chain(std::mem::take(&mut handed.gathered)).collect();
+        if context.strict {
+            let refused = select(&gathered, warn_bytes).into_errors();
+            if !refused.is_empty() {
+                return Err(refused);
+            }
         }
+        warnings.extend(gathered);
+        warnings.append(&mut handed.notes);
+        let aliases = handed.before.as_ref().map_or(&[][..], |before| &before.aliases);
+        warnings.extend(lost_aliases(module, self.func, aliases, interface));
+        warnings.extend(context.clean.memory_bytes.and_then(|limit| too_much(module, self.func, limit)));
+        Ok(Some(Attempt { strategy, context, warn_bytes, warnings }))
     }
-    let mut warnings = handed.propagated.warnings;
-    warnings.extend(gathered);
-    warnings.extend(handed.notes);
-    let aliases = handed.before.map(|before| before.aliases).unwrap_or_default();
-    warnings.extend(lost_aliases(module, func, &aliases, &interface));
-    warnings.extend(context.clean.memory_bytes.and_then(|limit| too_much(module, func, limit)));
-    let cleaned = handed.cleaned;
-    Ok(Outcome::Done(Box::new(Partitioned { strategy, interface, warnings, warn_bytes, cleaned })))
+
+    /// Does what is left for the program that is kept.
+    fn finish(
+        &mut self,
+        attempt: Option<Attempt>,
+        module: &mut Module,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        let Some(Attempt { strategy, mut context, warn_bytes, warnings }) = attempt else {
+            return Ok(Outcome::Stopped);
+        };
+        let steps = &self.pipeline.finish;
+        let (flow, _) = run(steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
+        let cleaned = context.handed.cleaned;
+        let (Flow::Continue, Some(interface)) = (flow, context.handed.interface) else {
+            return Ok(Outcome::Stopped);
+        };
+        Ok(Outcome::Done(Box::new(Partitioned { strategy, interface, warnings, warn_bytes, cleaned })))
+    }
 }

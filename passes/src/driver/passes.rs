@@ -1,5 +1,7 @@
 //! The passes by name, one at a time.
 
+use std::sync::Arc;
+
 use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, verify};
 
 use super::context::BeforePlan;
@@ -17,7 +19,7 @@ use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
 use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh};
-use crate::propagate::propagate;
+use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::dce::dce;
@@ -122,7 +124,11 @@ pub const PASSES: &[Pass] = &[
                 "batch-first" => Strategy::BatchFirst,
                 _ => Strategy::AsAnnotated,
             };
-            prioritize(module, entry(module)?, strategy);
+            let entry = entry(module)?;
+            match context.handed.shared.priorities.take() {
+                Some(priorities) => priorities.apply(module, entry),
+                None => prioritize(module, entry, strategy),
+            }
             Ok(Vec::new())
         },
     },
@@ -136,7 +142,16 @@ pub const PASSES: &[Pass] = &[
             let debug = debug_options(&context.options);
             options.debug.origins |= debug.origins;
             options.debug.edges |= debug.edges;
-            context.handed.propagated = propagate(module, &options)?;
+            let shared = &mut context.handed.shared;
+            let prepared = match shared.prepared.take() {
+                Some(prepared) => prepared,
+                None => Arc::new(prepare(module, &options)?),
+            };
+            if shared.is_wanted {
+                shared.left = Some(Box::new(module.clone()));
+                shared.prepared = Some(Arc::clone(&prepared));
+            }
+            context.handed.propagated = propagate_prepared(module, &prepared, &options);
             Ok(Vec::new())
         },
     },

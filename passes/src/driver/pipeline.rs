@@ -82,6 +82,8 @@ pub struct Pipeline {
     pub import: Vec<Step>,
     /// What runs for each [`Strategy`] that may differ, after `prioritize`; what costs least is kept.
     pub attempt: Vec<Step>,
+    /// What runs on the program that is kept.
+    pub finish: Vec<Step>,
 }
 
 const IMPORT: &[&str] =
@@ -101,14 +103,15 @@ const ATTEMPT: &[&str] = &[
     "localize",
     "dce",
     "clean-collectives",
-    "verify-collectives",
 ];
+
+const FINISH: &[&str] = &["verify-collectives"];
 
 impl Pipeline {
     /// The whole way from an annotated program to that of each device.
     #[must_use]
     pub fn partition() -> Pipeline {
-        Pipeline { import: steps(IMPORT), attempt: steps(ATTEMPT) }
+        Pipeline { import: steps(IMPORT), attempt: steps(ATTEMPT), finish: steps(FINISH) }
     }
 
     /// The way to a program whose every value has a sharding; nothing is chosen.
@@ -117,14 +120,16 @@ impl Pipeline {
         Pipeline {
             import: steps(IMPORT).into_iter().chain(steps(&ATTEMPT[..1])).collect(),
             attempt: Vec::new(),
+            finish: Vec::new(),
         }
     }
 
     /// The pipeline without the passes called `name`.
     #[must_use]
     pub fn without(mut self, name: &str) -> Pipeline {
-        self.import.retain(|step| step.pass.name != name);
-        self.attempt.retain(|step| step.pass.name != name);
+        for steps in [&mut self.import, &mut self.attempt, &mut self.finish] {
+            steps.retain(|step| step.pass.name != name);
+        }
         self
     }
 }
@@ -175,8 +180,9 @@ mod tests {
 
     #[test]
     fn every_step_is_a_pass() {
-        let Pipeline { import, attempt } = Pipeline::partition();
-        assert_eq!((import.len(), attempt.len()), (IMPORT.len(), ATTEMPT.len()));
+        let Pipeline { import, attempt, finish } = Pipeline::partition();
+        let lengths = (import.len(), attempt.len(), finish.len());
+        assert_eq!(lengths, (IMPORT.len(), ATTEMPT.len(), FINISH.len()));
         let all = attempt_by(Strategy::BatchFirst, &attempt);
         assert_eq!(all[0].text(), "prioritize{strategy=batch-first}");
     }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shardc_ir::{AttrDict, FuncId, Module, ShardingId, ValueId};
+use shardc_ir::{AttrDict, FuncId, Module, ShardingId, TensorSharding, ValueId};
 
 use crate::collectives::clean::CleanReport;
 use crate::cost::memory::temporaries;
@@ -138,37 +138,54 @@ pub(crate) fn is_updated(module: &Module, func: FuncId, i: usize) -> bool {
 
 /// Gives the annotations of `func` the priorities of a strategy.
 pub fn prioritize(module: &mut Module, func: FuncId, strategy: Strategy) {
-    let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return };
-    let first = batch(module, func);
-    let args = module.regions[body].args.clone();
-    // An update and what it updates share memory, so they must be sharded alike: their annotations come in one round.
-    let mut results = BTreeSet::new();
-    for (i, &arg) in args.iter().enumerate() {
-        if first.contains(&i) {
-            continue;
+    Priorities::of(module, func, strategy).apply(module, func);
+}
+
+/// The annotations that a strategy changes, with the priorities that it gives them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Priorities {
+    args: Vec<(ValueId, TensorSharding)>,
+    /// By number.
+    results: Vec<(usize, TensorSharding)>,
+}
+
+impl Priorities {
+    pub(crate) fn of(module: &Module, func: FuncId, strategy: Strategy) -> Priorities {
+        let mut out = Priorities::default();
+        let (Strategy::BatchFirst, Some(body)) = (strategy, module.funcs[func].body) else { return out };
+        let first = batch(module, func);
+        // An update and what it updates share memory, so they must be sharded alike: their annotations come in one round.
+        let mut results = BTreeSet::new();
+        for (i, &arg) in module.regions[body].args.iter().enumerate().filter(|(i, _)| !first.contains(i)) {
+            results.extend(module.funcs[func].arg_attrs.get(i).and_then(AttrDict::donated_to));
+            out.args.extend(module.shardings.of(arg).map(|id| (arg, later(module, id))));
         }
-        results.extend(module.funcs[func].arg_attrs.get(i).and_then(AttrDict::donated_to));
-        if let Some(id) = module.shardings.of(arg) {
-            let later = later(module, id);
-            module.shardings.set(arg, Some(later));
+        for result in results {
+            let declared = module.funcs[func].res_shardings.get(result).and_then(|s| s.expand());
+            out.results.extend(declared.map(|id| (result, later(module, id))));
         }
+        out
     }
-    for result in results {
-        let declared = module.funcs[func].res_shardings.get(result).and_then(|s| s.expand());
-        if let Some(id) = declared {
-            let later = later(module, id);
-            module.funcs[func].res_shardings[result] = later.into();
+
+    pub(crate) fn apply(self, module: &mut Module, func: FuncId) {
+        for (arg, sharding) in self.args {
+            let id = module.shardings.intern(sharding);
+            module.shardings.set(arg, Some(id));
+        }
+        for (result, sharding) in self.results {
+            let id = module.shardings.intern(sharding);
+            module.funcs[func].res_shardings[result] = id.into();
         }
     }
 }
 
 /// Returns the sharding with priority 1: propagation sees it in its second round. Dimensions without axes ask for nothing.
-fn later(module: &mut Module, id: ShardingId) -> ShardingId {
+fn later(module: &Module, id: ShardingId) -> TensorSharding {
     let mut sharding = module.shardings.get(id).clone();
     for dim in sharding.dims.iter_mut().filter(|d| !d.axes.is_empty()) {
         dim.priority = Some(1);
     }
-    module.shardings.intern(sharding)
+    sharding
 }
 
 /// Returns what a partitioned program costs beside another partition of the same program: the bytes that a device sends,

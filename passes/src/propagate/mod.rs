@@ -83,6 +83,12 @@ impl Default for PropagateOptions {
     }
 }
 
+impl PropagateOptions {
+    fn rule_options(&self) -> RuleOptions {
+        RuleOptions { conservative: self.conservative, set: self.rules }
+    }
+}
+
 /// What propagation did.
 #[derive(Clone, Debug, Default)]
 pub struct PropagateReport {
@@ -111,10 +117,19 @@ pub fn propagate(
     module: &mut Module,
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let prepared = prepare(module, options)?;
+    Ok(propagate_prepared(module, &prepared, options))
+}
+
+/// Does what comes before propagation in the entry function (see [`prepare_func`]).
+///
+/// # Errors
+/// Those of [`propagate`].
+pub(crate) fn prepare(module: &mut Module, options: &PropagateOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let Some(func) = module.entry().filter(|&f| module.funcs[f].body.is_some()) else {
         return Err(vec![Diagnostic::invalid("SH0801", "the module has no entry function with a body")]);
     };
-    propagate_func(module, func, options)
+    prepare_func(module, func, options)
 }
 
 /// Propagates the shardings of one function, as [`propagate`] does for the entry function.
@@ -126,6 +141,37 @@ pub fn propagate_func(
     func: FuncId,
     options: &PropagateOptions,
 ) -> Result<PropagateReport, Vec<Diagnostic>> {
+    let prepared = prepare_func(module, func, options)?;
+    Ok(propagate_prepared(module, &prepared, options))
+}
+
+/// A function that shardings can be propagated in, and what was found out for that. The priorities of annotations make no
+/// difference to any of it.
+pub(crate) struct Prepared {
+    func: FuncId,
+    body: RegionId,
+    kinds: Kinds,
+    copies: constants::Copies,
+    applied: Vec<(ValueId, AnnotationSource)>,
+    parents: Parents,
+    graph: Graph,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("func", &self.func).finish_non_exhaustive()
+    }
+}
+
+/// Does what comes before propagation in one function: constants are copied per use, constraints act on their operands.
+///
+/// # Errors
+/// Those of [`propagate_func`].
+fn prepare_func(
+    module: &mut Module,
+    func: FuncId,
+    options: &PropagateOptions,
+) -> Result<Prepared, Vec<Diagnostic>> {
     let body = body_of(module, func)?;
     let kinds = prepare::check(module, func, body)?;
     drop_size_one_axes(module, func);
@@ -143,8 +189,22 @@ pub fn propagate_func(
         debug::write_constraints(module, &applied);
     }
     let parents = Parents::new(module, body);
-    let mut solved = solve(module, &PropagationScope::Func(func, body), parents, &applied, options);
-    let Solved { graph, given, shardings, report } = &mut solved;
+    let graph = PropagationScope::Func(func, body).graph(module, &parents, options.rule_options());
+    Ok(Prepared { func, body, kinds, copies, applied, parents, graph })
+}
+
+/// Propagates the shardings of a function that [`prepare_func`] has left, or a copy of what it left whose annotations may have
+/// other priorities.
+pub(crate) fn propagate_prepared(
+    module: &mut Module,
+    prepared: &Prepared,
+    options: &PropagateOptions,
+) -> PropagateReport {
+    let &Prepared { func, body, kinds, .. } = prepared;
+    let scope = PropagationScope::Func(func, body);
+    let mut solved = solve(module, &scope, &prepared.parents, &prepared.graph, &prepared.applied, options);
+    let Solved { opened, given, shardings, report } = &mut solved;
+    let graph = opened.as_ref().unwrap_or(&prepared.graph);
     let agreed = finish::write_back(module, func, body, graph, given, shardings, &mut report.uneven_results);
     if kinds != Kinds::default() {
         finish::write_ops(module, body);
@@ -154,8 +214,8 @@ pub fn propagate_func(
             provenance.donate(module, to, from, sharding);
         }
     }
-    constants::merge(module, body, &copies);
-    Ok(solved.report)
+    constants::merge(module, body, &prepared.copies);
+    solved.report
 }
 
 /// Propagation alone, in all functions of a module at once, as Shardy's passes do it. Data flows between functions and
@@ -180,11 +240,13 @@ pub fn propagate_module(
     let main = module.func_names.get("main").copied().or_else(only);
     let main = main.and_then(|func| Some((func, module.funcs[func].body?)));
     let parents = Parents::of_module(module);
-    let solved = solve(module, &PropagationScope::Module(main), parents, &[], options);
+    let scope = PropagationScope::Module(main);
+    let graph = scope.graph(module, &parents, options.rule_options());
+    let solved = solve(module, &scope, &parents, &graph, &[], options);
     finish::write_changed(
         module,
         main.map(|(func, _)| func),
-        &solved.graph,
+        solved.opened.as_ref().unwrap_or(&graph),
         &solved.given,
         &solved.shardings,
     );
@@ -284,24 +346,18 @@ impl PropagationScope {
         }
     }
 
-    /// The graph, and the sharding that each slot starts from.
-    fn graph(&self, module: &mut Module, parents: &Parents, rules: RuleOptions) -> (Graph, Vec<u32>) {
-        let (graph, main) = match *self {
-            PropagationScope::Func(func, body) => {
-                (Graph::of_func(module, func, body, parents, rules), Some(func))
-            }
-            PropagationScope::Module(main) => {
-                (Graph::of_module(module, main, parents, rules), main.map(|(func, _)| func))
-            }
-        };
-        let given = prepare::initial_shardings(module, main, &graph, parents);
-        (graph, given)
+    fn graph(&self, module: &Module, parents: &Parents, rules: RuleOptions) -> Graph {
+        match *self {
+            PropagationScope::Func(func, body) => Graph::of_func(module, func, body, parents, rules),
+            PropagationScope::Module(main) => Graph::of_module(module, main, parents, rules),
+        }
     }
 }
 
 /// The outcome of a run: shardings of slots, with those that they started from.
 struct Solved {
-    graph: Graph,
+    /// The graph, where groups were opened for it.
+    opened: Option<Graph>,
     given: Vec<u32>,
     shardings: Vec<u32>,
     report: PropagateReport,
@@ -310,30 +366,34 @@ struct Solved {
 fn solve(
     module: &mut Module,
     scope: &PropagationScope,
-    mut parents: Parents,
+    parents: &Parents,
+    graph: &Graph,
     applied: &[(ValueId, AnnotationSource)],
     options: &PropagateOptions,
 ) -> Solved {
-    let rules = RuleOptions { conservative: options.conservative, set: options.rules };
-    let (mut graph, mut given) = scope.graph(module, &parents, rules);
+    let mut given = prepare::initial_shardings(module, scope.main(), graph, parents);
     let mut shardings = given.clone();
-    let conflicts = groups::join(module, &graph, &mut shardings);
+    let conflicts = groups::join(module, graph, &mut shardings);
     let mut warnings = Vec::new();
+    let mut opened = None;
     if !conflicts.is_empty() {
-        warnings = groups::open(module, &parents, &conflicts);
-        parents = scope.parents(module);
-        (graph, given) = scope.graph(module, &parents, rules);
+        warnings = groups::open(module, parents, &conflicts);
+        let parents = scope.parents(module);
+        let graph = scope.graph(module, &parents, options.rule_options());
+        given = prepare::initial_shardings(module, scope.main(), &graph, &parents);
         shardings.clone_from(&given);
         // What disagreed is behind constraints now, which are open.
         groups::join(module, &graph, &mut shardings);
+        opened = Some((parents, graph));
     }
+    let (parents, graph) = opened.as_ref().map_or((parents, graph), |(parents, graph)| (parents, graph));
     let recorder = (options.provenance || options.debug.any()).then(|| {
-        let mut recorder = prepare::annotations(module, &graph, &given, &parents, applied);
-        recorder.joined(module, &graph, &given, &shardings);
+        let mut recorder = prepare::annotations(module, graph, &given, parents, applied);
+        recorder.joined(module, graph, &given, &shardings);
         recorder.log = options.debug.any().then(Default::default);
         Box::new(recorder)
     });
-    let mut engine = Engine::new(module, &graph, shardings);
+    let mut engine = Engine::new(module, graph, shardings);
     engine.recorder = recorder;
     engine.report.warnings = warnings;
     let priorities = if options.user_priority { priority::begin(&mut engine) } else { Vec::new() };
@@ -354,7 +414,7 @@ fn solve(
     let log = recorder.as_mut().and_then(|recorder| recorder.log.take());
     if let Some(log) = log {
         let subject = debug::Subject {
-            graph: &graph,
+            graph,
             given: &given,
             shardings: &shardings,
             main: scope.main(),
@@ -363,10 +423,10 @@ fn solve(
         log.write(module, &subject, options.debug);
     }
     report.provenance = recorder.filter(|_| options.provenance).map(|recorder| {
-        let conflicts = conflicts::find(module, &graph, &shardings, &recorder, options.op_priority);
+        let conflicts = conflicts::find(module, graph, &shardings, &recorder, options.op_priority);
         Box::new(recorder.finish(conflicts, &shardings))
     });
-    Solved { graph, given, shardings, report }
+    Solved { opened: opened.map(|(_, graph)| graph), given, shardings, report }
 }
 
 fn run_levels(engine: &mut Engine<'_>, options: &PropagateOptions, priority: u32) {

@@ -64,10 +64,9 @@ impl HowArgs {
     }
 }
 
-/// What partitioning a file gives: the text, the program as it was read, the result, and the clock.
+/// What partitioning a file gives: the text, the result, and the clock.
 pub(crate) struct Job {
     pub(crate) source: Source,
-    pub(crate) original: Module,
     pub(crate) output: Output,
     pub(crate) progress: Progress,
     timings: Timings,
@@ -112,8 +111,8 @@ pub(crate) fn partition_until(
     let mut watch = Watch::new(&how.observe, stop, &mut progress)?;
     let source = Source::read(&input.input)?;
     watch.stage(Stage::Read);
-    let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
-    let output = compiler.partition_observed(original.clone(), &mut watch).map_err(|e| {
+    let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
+    let output = compiler.partition_observed(module, &mut watch).map_err(|e| {
         let reproducer = reproducer::write(e, &source, &watch);
         source.explain(&reproducer)
     })?;
@@ -122,11 +121,11 @@ pub(crate) fn partition_until(
     match (output, stopped) {
         (Some(output), _) => {
             ui.warn_selected(&source, &output.worth_telling());
-            Ok(Ran::Whole(Box::new(Job { source, original, output, progress, timings })))
+            Ok(Ran::Whole(Box::new(Job { source, output, progress, timings })))
         }
         (None, stopped) => {
             let times = timings.document(&progress.finish(), ui);
-            Ok(Ran::Stopped(Box::new(stopped.unwrap_or(original)), times))
+            Ok(Ran::Stopped(Box::new(stopped.unwrap_or_default()), times))
         }
     }
 }

@@ -33,7 +33,10 @@ impl Source {
         if shardc::is_bytecode(&self.bytes) {
             Cow::Borrowed("")
         } else {
-            String::from_utf8_lossy(&self.bytes)
+            match std::str::from_utf8(&self.bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(&self.bytes),
+            }
         }
     }
 

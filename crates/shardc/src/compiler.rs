@@ -253,6 +253,16 @@ impl Compiler {
     /// # Errors
     /// Every error that the reader found; where it found none, every error of the verifier.
     pub fn read(source: &[u8]) -> Result<Module, Error> {
+        let module = Self::parse(source)?;
+        shardc_ir::verify(&module)?;
+        Ok(module)
+    }
+
+    /// Reads StableHLO as [`Compiler::read`] does, for the other methods alone, which verify what they are given.
+    ///
+    /// # Errors
+    /// Every error that the reader found.
+    pub fn parse(source: &[u8]) -> Result<Module, Error> {
         let module = if shardc_stablehlo::is_bytecode(source) {
             shardc_stablehlo::parse_bytecode(source)?
         } else {
@@ -262,7 +272,6 @@ impl Compiler {
             })?;
             shardc_stablehlo::parse(text)?
         };
-        shardc_ir::verify(&module)?;
         Ok(module)
     }
 
@@ -361,7 +370,7 @@ impl Compiler {
     /// # Errors
     /// Whatever the steps find wrong with the program or the options.
     pub fn partition(&self, source: &[u8]) -> Result<Output, Error> {
-        self.partition_module(Self::read(source)?)
+        self.partition_module(Self::parse(source)?)
     }
 
     /// Partitions a module that was read or built before.
@@ -378,7 +387,7 @@ impl Compiler {
     /// As [`Compiler::partition`].
     pub fn watch(&self, source: &[u8], watch: &mut dyn FnMut(Stage)) -> Result<Output, Error> {
         watch(Stage::Read);
-        let module = Self::read(source)?;
+        let module = Self::parse(source)?;
         self.watch_module(module, watch)
     }
 

@@ -31,9 +31,9 @@ pub(crate) fn run(args: &PropagateArgs, ui: &Ui) -> Result<ExitCode> {
     let mut progress = ui.progress();
     let mut watch = Watch::new(&args.observe, Some(&args.stop), &mut progress)?;
     watch.stage(Stage::Read);
-    let original = Compiler::read(&source.bytes).map_err(|e| source.explain(&e))?;
+    let module = Compiler::parse(&source.bytes).map_err(|e| source.explain(&e))?;
     let propagated = compiler
-        .propagate_observed(original, &mut watch)
+        .propagate_observed(module, &mut watch)
         .map_err(|e| source.explain(&reproducer::write(e, &source, &watch)))?;
     let (times, stopped) = (watch.timings(), watch.stopped);
     let stages = progress.finish();

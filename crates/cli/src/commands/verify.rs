@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use shardc::Compiler;
 use shardc::exec::{self, OutputCheck};
 
 use super::{cpu_client, limits};
@@ -20,7 +21,8 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<ExitCode> {
     let client = cpu_client(&args.device, &job.output.interface.mesh)?;
     job.progress.stage("compile and run");
     let limits = limits(&args.device);
-    let checks = exec::verify_within(&client, &job.original, &job.output, args.device.seed, limits)
+    let original = Compiler::read(&job.source.bytes).map_err(|e| job.source.explain(&e))?;
+    let checks = exec::verify_within(&client, &original, &job.output, args.device.seed, limits)
         .map_err(|e| job.source.explain(&e))?;
     job.finish(&mut outputs, &args.how, ui)?;
     outputs.commit()?;

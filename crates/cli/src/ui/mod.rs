@@ -130,8 +130,8 @@ impl Ui {
         if self.quiet {
             return;
         }
-        let text = source.text();
         if self.is_json() {
+            let text = source.text();
             for told in &selection.told {
                 let mut object = json::line(&told.warning, &source.name, &text);
                 object["times"] = json!(told.times);

@@ -28,6 +28,8 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
         Question::Line(line)
     } else if let Some(number) = args.collective {
         Question::Collective(number)
+    } else if args.html.is_none() && args.json.is_none() && !ui.is_json() {
+        Question::Overview
     } else {
         Question::Summary
     };

@@ -60,6 +60,9 @@ pub enum Question {
     /// The whole of it.
     #[default]
     Summary,
+    /// The whole of it without the ways of arguments and results, which the text leaves out: all together they may be as long
+    /// as the program times its arguments.
+    Overview,
     /// Values by name: `%5`, `%arg0`, or the front end's name of an argument or result.
     Value(String),
     /// An argument of the program, from 0.
@@ -152,7 +155,11 @@ impl Explainer<'_> {
         report: &mut Report,
     ) -> Result<(), Error> {
         match question {
-            Question::Summary => self.summary(partitioned, report),
+            Question::Summary => {
+                self.boundary(report);
+                self.summary(partitioned, report);
+            }
+            Question::Overview => self.summary(partitioned, report),
             Question::Collective(number) => {
                 let output = partitioned.map_err(|e| match e {
                     Error::Diagnostics(list) => Error::Diagnostics(list.clone()),

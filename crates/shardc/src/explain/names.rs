@@ -4,7 +4,14 @@
 //! knows where its name stands, and what it defines stands before that on the line. For bytecode the names are those
 //! with which the propagated program is printed.
 
-use shardc_ir::{FuncId, LocId, Module, OpId, OpKind, PackedOption, SecondaryMap, Span, ValueDef, ValueId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use shardc_ir::{
+    FuncId, LocId, Module, OpId, OpKind, PackedOption, RegionId, SecondaryMap, Span, ValueDef, ValueId,
+};
 use shardc_passes::propagate::Subject;
 use shardc_passes::transforms::inline::CallSites;
 
@@ -23,10 +30,20 @@ pub(super) struct Names<'a> {
     lines: Vec<usize>,
     /// Names as printed, where there is no text.
     printed: Option<SecondaryMap<ValueId, String>>,
+    /// The operation that each region belongs to.
+    owners: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// Where the arguments of regions are declared, by the region: read once for all arguments of one.
+    declared: RefCell<HashMap<RegionId, Rc<[Range<usize>]>>>,
 }
 
 impl<'a> Names<'a> {
     pub(super) fn new(module: &'a Module, func: FuncId, source: &'a str, sites: CallSites) -> Self {
+        let mut owners = SecondaryMap::new();
+        for op in module.funcs[func].body.into_iter().flat_map(|body| module.walk(body)) {
+            for &region in &module.ops[op].regions {
+                owners[region] = op.into();
+            }
+        }
         let starts = source.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(at, _)| at + 1);
         Names {
             module,
@@ -35,6 +52,8 @@ impl<'a> Names<'a> {
             sites,
             lines: std::iter::once(0).chain(starts).collect(),
             printed: source.is_empty().then(|| shardc_stablehlo::value_names(module)),
+            owners,
+            declared: RefCell::default(),
         }
     }
 
@@ -87,45 +106,37 @@ impl<'a> Names<'a> {
         None
     }
 
-    fn arg_name(&self, region: shardc_ir::RegionId, i: u32) -> Option<String> {
-        let owner = self.owner(region);
-        let (span, mark) = match owner {
+    fn arg_name(&self, region: RegionId, i: u32) -> Option<String> {
+        self.source.get(self.declared(region).get(i as usize)?.clone()).map(str::to_owned)
+    }
+
+    /// Where the arguments of a region are declared: their names are the first ones behind the operation or function that are
+    /// followed by a mark.
+    fn declared(&self, region: RegionId) -> Rc<[Range<usize>]> {
+        if let Some(known) = self.declared.borrow().get(&region) {
+            return Rc::clone(known);
+        }
+        let (span, mark) = match self.owners[region].expand() {
             None => (self.module.funcs[self.func].span, ':'),
             Some(op) => {
                 let data = &self.module.ops[op];
                 (data.span, if matches!(data.kind, OpKind::While) { '=' } else { ':' })
             }
         };
-        self.declared(span, mark, i as usize)
+        let found = self.names_behind(span, mark).take(self.module.regions[region].args.len()).collect();
+        self.declared.borrow_mut().entry(region).or_insert(found).clone()
     }
 
-    /// The operation that a region belongs to; `None` for the body of a function.
-    fn owner(&self, region: shardc_ir::RegionId) -> Option<OpId> {
-        let body = self.module.funcs[self.func].body?;
-        if region == body {
-            return None;
-        }
-        self.module.walk(body).into_iter().find(|&op| self.module.ops[op].regions.contains(&region))
-    }
-
-    /// The `i`th name behind a place that is followed by `mark`, as arguments are where they are declared.
-    fn declared(&self, span: Span, mark: char, i: usize) -> Option<String> {
-        if !span.is_some() {
-            return None;
-        }
-        let text = self.source.get(span.start as usize..)?;
-        let mut found = 0;
-        for (at, _) in text.match_indices('%') {
-            let rest = text.get(at + 1..)?;
+    /// The names behind a place that are followed by `mark`.
+    fn names_behind(&self, span: Span, mark: char) -> impl Iterator<Item = Range<usize>> + '_ {
+        let start = span.start as usize;
+        let text = if span.is_some() { self.source.get(start..).unwrap_or("") } else { "" };
+        let name = move |(at, _): (usize, &str)| {
+            let rest = &text[at + 1..];
             let end = rest.find(|c: char| !(c.is_alphanumeric() || "_.$-".contains(c)))?;
-            if rest.get(end..)?.trim_start().starts_with(mark) {
-                if found == i {
-                    return text.get(at..at + 1 + end).map(str::to_owned);
-                }
-                found += 1;
-            }
-        }
-        None
+            rest[end..].trim_start().starts_with(mark).then_some(start + at..start + at + 1 + end)
+        };
+        text.match_indices('%').filter_map(name)
     }
 
     /// The index of the line that a span begins on.
@@ -156,27 +167,17 @@ impl<'a> Names<'a> {
         match subject {
             Subject::Value(value) => match self.module.values[value].def() {
                 ValueDef::Result(op, _) => self.op_place(op),
-                ValueDef::Arg(region, i) => match self.owner(region) {
+                ValueDef::Arg(region, i) => match self.owners[region].expand() {
                     Some(op) => self.op_place(op),
                     None => {
                         let loc = func.arg_locs.get(i as usize).copied().unwrap_or_default();
-                        self.place(self.arg_span(i as usize).unwrap_or(func.span), loc)
+                        let declared = self.declared(region).get(i as usize).cloned();
+                        self.place(declared.map_or(func.span, |at| Span::new(at.start, at.end)), loc)
                     }
                 },
             },
             Subject::Result(_) => self.place(func.span, PackedOption::default()),
         }
-    }
-
-    /// Where an argument of the function is declared.
-    fn arg_span(&self, i: usize) -> Option<Span> {
-        let start = self.module.funcs[self.func].span.start as usize;
-        let name = self.declared(self.module.funcs[self.func].span, ':', i)?;
-        let text = self.source.get(start..)?;
-        let at = text.match_indices(&name).find(|(at, _)| {
-            text.get(at + name.len()..).is_some_and(|rest| rest.trim_start().starts_with(':'))
-        })?;
-        Some(Span::new(start + at.0, start + at.0 + name.len()))
     }
 
     fn place(&self, span: Span, loc: PackedOption<LocId>) -> SourcePlace {

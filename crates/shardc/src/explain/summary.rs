@@ -16,10 +16,6 @@ const LARGE: u64 = 1 << 20;
 impl Explainer<'_> {
     pub(super) fn summary(&self, partitioned: Result<&Output, &Error>, report: &mut Report) {
         report.axes = self.axes();
-        let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
-        report.arguments = args.map(|subject| self.value(subject, false)).collect();
-        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
-        report.results = results.map(|subject| self.value(subject, false)).collect();
         report.conflicts = self.conflicts(self.provenance.conflicts().iter());
         report.replicated = self.replicated();
         match partitioned {
@@ -29,6 +25,14 @@ impl Explainer<'_> {
                 error.to_string().lines().next().unwrap_or_default()
             )),
         }
+    }
+
+    /// Arguments and results, and the ways of their axes.
+    pub(super) fn boundary(&self, report: &mut Report) {
+        let args = self.module.regions[self.body].args.iter().map(|&v| Subject::Value(v));
+        report.arguments = args.map(|subject| self.value(subject, false)).collect();
+        let results = (0..self.num_results()).map(|i| Subject::Result(i as u32));
+        report.results = results.map(|subject| self.value(subject, false)).collect();
     }
 
     /// What each axis of the mesh does.

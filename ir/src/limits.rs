@@ -2,11 +2,11 @@
 
 use crate::DYNAMIC;
 
-/// Most devices of a mesh, of a tile assignment or of a replica group's program: 65,536 hosts of 4.
+/// Most devices of a mesh, of a tile assignment or of a replica group's program, whoever writes it: 262,144 hosts of 4.
 ///
-/// Replica groups, permutes and manifests name every device, and the collective verifier keeps a number for each, so time
-/// and memory grow with the devices of a program. Of so many, one collective is two megabytes of text.
-pub const MAX_DEVICES: i64 = 1 << 18;
+/// Partitioning takes as long for many devices as for few, but permutes, manifests and replica groups that are written as lists
+/// name every device: of so many, one collective is eight megabytes of text.
+pub const MAX_DEVICES: i64 = 1 << 20;
 
 /// Most elements of one dimension, and most bytes of one tensor: what [`MAX_DEVICES`] devices of 256 GiB have together.
 ///

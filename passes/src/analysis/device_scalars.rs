@@ -78,7 +78,7 @@ fn is_integer(dtype: DType) -> bool {
 }
 
 /// Returns the element of a constant of one element, or of equal elements.
-pub(super) fn constant(module: &Module, value: ValueId) -> Option<i64> {
+pub(crate) fn constant(module: &Module, value: ValueId) -> Option<i64> {
     let ty = module.tensor(value)?;
     if !is_integer(ty.dtype) {
         return None;

@@ -110,7 +110,7 @@ fn texts_that_are_wrong() {
         ("{devices=[99999999999999999999]<=[1]}", "! at character 11: this number is too large"),
         (
             "{devices=[1000000,1000000]<=[1]}",
-            "! at character 11: these are too many devices: a program has at most 262144 devices",
+            "! at character 11: these are too many devices: a program has at most 1048576 devices",
         ),
         (
             "{devices=[4]<=[2,2]T(0,0)}",

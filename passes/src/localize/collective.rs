@@ -3,12 +3,11 @@
 //! Where a dimension does not divide evenly, blocks are padded before they are cut and what is too much is
 //! sliced off after they are put together, so that each device has its block of `ceil(n / k)`.
 
-use std::collections::BTreeMap;
-
+use rustc_hash::FxHashMap;
 use shardc_ir::{
-    AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective, MeshCollectiveKind,
-    OpId, OpKind, PadSpec, ReductionKind, ReplicaGroups, SizeList, SliceSpec, SpmdMode, TensorSharding, Type,
-    ValueId,
+    AxisList, AxisMove, AxisRef, Channel, CollectiveSpec, DType, Diagnostic, Mesh, MeshCollective,
+    MeshCollectiveKind, OpId, OpKind, PadSpec, ReductionKind, ReplicaGroups, SizeList, SliceSpec, SpmdMode,
+    TensorSharding, Type, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -149,7 +148,20 @@ impl Localizer<'_> {
                 Some(Channel::between_devices(self.next_channel - 1))
             }
         };
+        let groups = self.shared(groups);
         Box::new(CollectiveSpec { groups, channel, ..CollectiveSpec::default() })
+    }
+
+    /// Returns groups equal to these that other collectives have too: lists are as long as there are devices.
+    fn shared(&mut self, groups: ReplicaGroups) -> ReplicaGroups {
+        if groups.as_strided().is_some() {
+            return groups;
+        }
+        if let Some(known) = self.listed_groups.get(&groups) {
+            return known.clone();
+        }
+        self.listed_groups.insert(groups.clone());
+        groups
     }
 
     /// Returns the groups of an all-gather or reduction, where a channel alone would leave ids to be those of replicas.
@@ -277,33 +289,68 @@ fn permute_pairs(
     to: &TensorSharding,
     manual: &[AxisRef],
 ) -> ReplicaGroups {
-    let block = |mesh: &Mesh, sharding: &TensorSharding, position: usize| -> Vec<i64> {
-        let dims = sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
-        // A pending sum is a different addend on each device along its axes.
-        let apart = sharding.unreduced.iter().chain(manual);
-        dims.chain(apart.map(|&a| mesh.coordinate(position, a))).collect()
+    // A block has a number over the dimensions, the axes of pending sums and those that are manual: a pending sum is a different
+    // addend on each device along its axes.
+    let parts = |sharding: &TensorSharding| -> Vec<AxisList> {
+        let apart = sharding.unreduced.iter().chain(manual).map(|&axis| AxisList::from_iter([axis]));
+        sharding.dims.iter().map(|dim| dim.axes.clone()).chain(apart).collect()
     };
-    let has: BTreeMap<i64, Vec<i64>> = (0..meshes.0.num_devices())
-        .map(|position| (meshes.0.device_at(position), block(meshes.0, from, position)))
+    let (held, wanted) = (parts(from), parts(to));
+    let sizes: Vec<i64> = (0..held.len().max(wanted.len()))
+        .map(|part| {
+            let size =
+                |mesh: &Mesh, parts: &[AxisList]| parts.get(part).map_or(1, |axes| mesh.axes_size(axes));
+            size(meshes.0, &held).max(size(meshes.1, &wanted))
+        })
         .collect();
-    let wants: Vec<(i64, Vec<i64>)> = (0..meshes.1.num_devices())
-        .map(|position| (meshes.1.device_at(position), block(meshes.1, to, position)))
+    let (has, wants) = (Blocks::new(meshes.0, &held, &sizes), Blocks::new(meshes.1, &wanted, &sizes));
+    let own: FxHashMap<i64, i64> = (0..meshes.0.num_devices())
+        .map(|position| (meshes.0.device_at(position), has.at(position)))
         .collect();
-    let mut holders: BTreeMap<&[i64], Vec<i64>> = BTreeMap::new();
-    let mut pairs: Vec<Option<i64>> = Vec::with_capacity(wants.len());
-    for (device, wanted) in &wants {
-        let own = has.get(device);
-        let keeps = own == Some(wanted);
-        pairs.push(keeps.then_some(*device));
-        if let Some(own) = own.filter(|_| !keeps) {
-            holders.entry(own.as_slice()).or_default().push(*device);
+    // Devices that have a block and want another, as a list through `before` for each block; the last one sends first.
+    let devices = meshes.1.num_devices();
+    let mut holders: FxHashMap<i64, usize> = FxHashMap::default();
+    let mut before = vec![usize::MAX; devices];
+    let keeps = |position: usize| own.get(&meshes.1.device_at(position)) == Some(&wants.at(position));
+    for position in (0..devices).filter(|&position| !keeps(position)) {
+        if let Some(&block) = own.get(&meshes.1.device_at(position)) {
+            before[position] = holders.insert(block, position).unwrap_or(usize::MAX);
         }
     }
-    for ((_, wanted), source) in wants.iter().zip(&mut pairs) {
-        if source.is_none() {
-            *source = holders.get_mut(wanted.as_slice()).and_then(Vec::pop);
+    ReplicaGroups::pairs((0..devices).filter_map(|position| {
+        let target = meshes.1.device_at(position);
+        if keeps(position) {
+            return Some((target, target));
         }
+        let last = holders.get_mut(&wants.at(position))?;
+        let source = *last;
+        *last = *before.get(source)?;
+        Some((meshes.1.device_at(source), target))
+    }))
+}
+
+/// Which block each position of a mesh has, as a number.
+struct Blocks {
+    /// Stride and size of each axis, with what one step along it adds to the number.
+    digits: Vec<(i64, i64, i64)>,
+}
+
+impl Blocks {
+    /// Numbers blocks over `parts`, of which one counts to the size of the same place.
+    fn new(mesh: &Mesh, parts: &[AxisList], sizes: &[i64]) -> Blocks {
+        let (mut digits, mut below) = (Vec::new(), 1_i64);
+        for (axes, &size) in parts.iter().zip(sizes) {
+            let mut step = below;
+            for &axis in axes.iter().rev() {
+                digits.push((mesh.stride(axis), mesh.axis_size(axis), step));
+                step = step.saturating_mul(mesh.axis_size(axis));
+            }
+            below = below.saturating_mul(size);
+        }
+        Blocks { digits }
     }
-    let sent = wants.iter().zip(pairs);
-    ReplicaGroups::pairs(sent.filter_map(|((target, _), source)| Some((source?, *target))))
+
+    fn at(&self, position: usize) -> i64 {
+        self.digits.iter().map(|&(stride, size, step)| position as i64 / stride % size * step).sum()
+    }
 }

@@ -32,10 +32,11 @@ mod sizes;
 
 use std::collections::{HashMap, HashSet};
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{
     Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
-    QuantTensor, RegionId, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode, TensorSharding,
-    TensorType, Type, TypeId, ValueId,
+    QuantTensor, RegionId, ReplicaGroups, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode,
+    TensorSharding, TensorType, Type, TypeId, ValueId,
 };
 
 use self::coords::Coords;
@@ -98,6 +99,7 @@ pub fn localize(
             scope,
             mode,
             next_channel: 1,
+            listed_groups: FxHashSet::default(),
             error: None,
         };
         pass.region(body);
@@ -248,6 +250,8 @@ pub(crate) struct Localizer<'m> {
     scope: Scope,
     mode: SpmdMode,
     next_channel: i64,
+    /// The groups and pairs of collectives so far that are no strides.
+    listed_groups: FxHashSet<ReplicaGroups>,
     error: Option<Box<Diagnostic>>,
 }
 

@@ -6,7 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shardc_ir::{CollectiveSpec, Diagnostic, Group, Mesh, Module, OpId, OpKind, ReplicaGroups};
+use shardc_ir::{
+    AxisRef, CollectiveSpec, Diagnostic, Digit, Group, Mesh, Module, OpId, OpKind, ReplicaGroups,
+    StridedGroups,
+};
 
 use super::Scope;
 
@@ -42,6 +45,13 @@ pub(crate) fn device_groups(
         return Err(refused(message, "write the replica groups as lists of device numbers"));
     }
     let groups = named_devices(&data.kind, spec, mesh);
+    if let Some(strided) = groups.as_strided()
+        && strided.num_devices() == mesh.num_devices()
+        && mesh.device_ids.is_none()
+        && stays_within(mesh, &scope.free_axes(mesh), strided)
+    {
+        return Ok(groups);
+    }
     let mut met = vec![0u32; mesh.num_devices()];
     for device in groups.ids() {
         match usize::try_from(device).ok().and_then(|d| met.get_mut(d)) {
@@ -131,6 +141,19 @@ fn free_coordinates_are_alike(mesh: &Mesh, scope: &Scope, groups: &ReplicaGroups
     same && (by_free.is_empty() || by_free.len() as i64 == mesh.axes_size(&free))
 }
 
+/// Whether groups differ along none of the free axes. Each device then has the same part in its group whatever its free
+/// coordinates are.
+fn stays_within(mesh: &Mesh, free: &[AxisRef], groups: &StridedGroups) -> bool {
+    let digit = |&axis: &AxisRef| -> Option<Digit> {
+        let (stride, size) = (mesh.stride(axis), mesh.axis_size(axis));
+        Some(Digit { stride: u32::try_from(stride).ok()?, size: u32::try_from(size).ok()? })
+    };
+    let is_apart = |axis: &AxisRef| {
+        digit(axis).is_some_and(|axis| groups.members().iter().all(|member| member.is_apart_from(axis)))
+    };
+    free.iter().all(is_apart)
+}
+
 /// Returns the position in the mesh of each device.
 pub(super) fn positions(mesh: &Mesh) -> Vec<usize> {
     let mut positions = vec![0; mesh.num_devices()];
@@ -157,6 +180,12 @@ mod tests {
         assert!(alike(&[vec![0, 2], vec![1, 3]]));
         assert!(!alike(&[vec![0, 2], vec![3, 1]]), "another order at each free coordinate");
         assert!(!alike(&[vec![0, 1], vec![2, 3]]), "groups along the free axis");
+        let strided = |groups: &[Vec<i64>]| {
+            let groups: ReplicaGroups = groups.iter().collect();
+            groups.as_strided().is_some_and(|groups| stays_within(&mesh, &scope.free_axes(&mesh), groups))
+        };
+        assert!(strided(&[vec![0, 2], vec![1, 3]]));
+        assert!(!strided(&[vec![0, 1], vec![2, 3]]));
         assert!(!alike(&[vec![0, 2]]), "a pair at one free coordinate only");
         assert!(alike(&[]));
     }

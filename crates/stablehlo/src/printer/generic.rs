@@ -4,7 +4,7 @@ use shardc_ir::{Attr, OpId, OpKind, UnaryOp};
 
 use super::attrs::{Entry, push_entries};
 use super::names::{Numbering, Parent};
-use super::properties::{is_carried_property, properties};
+use super::properties::{Property, is_carried_property, written};
 use super::{PrintForm, Printer};
 use crate::literals::attrs::push_name;
 use crate::literals::tokens::{push_list, push_string};
@@ -54,28 +54,33 @@ impl Printer<'_> {
         self.push("(");
         self.values(&data.operands);
         self.push(")");
-        let mut props = properties(module, op);
+        let is_unit = |value: &Property| matches!(value, Property::Text(text) if text == "unit");
+        let mut props = written(module, op);
         if name != data.kind.name() && data.kind != OpKind::Return {
             props.retain(|(prop, _)| row(&name).is_some_and(|row| row.attr(prop).is_some()));
         }
         let apart = self.options.form != PrintForm::GenericAttributes;
         if apart && !props.is_empty() {
             self.push(" <{");
+            let groups = &mut self.groups;
             push_list(&mut self.out, &props, |out, (name, value)| {
                 push_name(out, name);
-                if value != "unit" {
+                if !is_unit(value) {
                     out.push_str(" = ");
-                    out.push_str(value);
+                    value.push(out, groups);
                 }
             });
             self.push("}>");
         }
         self.regions(op, numbering);
+        let given;
         let mut entries = self.discardable(op);
         entries.retain(|(name, _)| !is_carried_property(&data.kind, name));
         if !apart {
-            let text = |value: &String| if value == "unit" { String::new() } else { value.clone() };
-            entries.extend(props.iter().map(|(name, value)| (&**name, Entry::Text(text(value)))));
+            let (names, values): (Vec<_>, Vec<Property>) = props.into_iter().unzip();
+            given = names;
+            let text = |value: Property| if is_unit(&value) { String::new() } else { value.into_text() };
+            entries.extend(given.iter().zip(values).map(|(name, value)| (&**name, Entry::Text(text(value)))));
         }
         if !entries.is_empty() {
             self.push(" ");

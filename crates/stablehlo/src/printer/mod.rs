@@ -14,7 +14,10 @@ mod opaque;
 mod ops;
 mod properties;
 
-use shardc_ir::{Module, OpId, SecondaryMap, TypeId, ValueId};
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, ReplicaGroups, SecondaryMap, TypeId, ValueId};
 
 pub use booleans::list_booleans;
 use names::{Name, Numbering};
@@ -106,6 +109,8 @@ struct Printer<'m> {
     names: SecondaryMap<ValueId, Name>,
     types: SecondaryMap<TypeId, Option<Box<str>>>,
     locs: locs::LocAliases,
+    /// Where the text of groups of many devices stands.
+    groups: FxHashMap<ReplicaGroups, Range<usize>>,
 }
 
 impl<'m> Printer<'m> {
@@ -118,6 +123,7 @@ impl<'m> Printer<'m> {
             names: SecondaryMap::new(),
             types: SecondaryMap::new(),
             locs: locs::LocAliases::default(),
+            groups: FxHashMap::default(),
         }
     }
 

@@ -1,28 +1,105 @@
 //! Inherent attributes as text.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::Range;
 
-use shardc_ir::{Module, OpId, OpKind};
+use rustc_hash::FxHashMap;
+use shardc_ir::{Module, OpId, OpKind, ReplicaGroups};
 
 use crate::literals::attrs::push_attr;
 use crate::syntax::kinds::attrs_of;
-use crate::syntax::values::push_generic;
+use crate::syntax::values::{Val, push_generic, push_groups};
 use crate::syntax::{AttrType, row};
 
 /// The inherent attributes of an operation (what generic text puts into `<{...}>`): names and MLIR text of their
 /// values, sorted by name. A unit attribute has the value `unit`.
 #[must_use]
 pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
+    written(module, op).into_iter().map(|(name, value)| (name, value.into_text())).collect()
+}
+
+/// The value of an inherent attribute.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Property {
+    Text(String),
+    /// Groups of as many ids as there are devices, which many operations have alike.
+    Groups(LongGroups),
+}
+
+#[derive(PartialEq, Eq)]
+pub(super) struct LongGroups(ReplicaGroups);
+
+// Attributes are in the order of their names, of which no operation has one twice.
+impl PartialOrd for LongGroups {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for LongGroups {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.ids().cmp(other.0.ids())
+    }
+}
+
+impl Property {
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Property::Text(text) => text,
+            Property::Groups(LongGroups(groups)) => {
+                let mut text = String::new();
+                push_groups(&mut text, &groups, 0);
+                text
+            }
+        }
+    }
+
+    /// Appends the value. What groups were appended, and where, is in `known`: their text is copied from there.
+    pub(super) fn push(&self, out: &mut String, known: &mut FxHashMap<ReplicaGroups, Range<usize>>) {
+        let groups = match self {
+            Property::Text(text) => return out.push_str(text),
+            Property::Groups(LongGroups(groups)) => groups,
+        };
+        let start = out.len();
+        let Some(text) = known.get(groups) else {
+            push_groups(out, groups, 0);
+            known.insert(groups.clone(), start..out.len());
+            return;
+        };
+        out.reserve(text.len());
+        let mut part = String::with_capacity(PART);
+        for from in text.clone().step_by(PART) {
+            // Digits and brackets: every byte is a character.
+            part.push_str(out.get(from..text.end.min(from + PART)).unwrap_or_default());
+            out.push_str(&part);
+            part.clear();
+        }
+    }
+}
+
+/// How much text is copied at a time.
+const PART: usize = 1 << 16;
+
+/// Groups of fewer ids are written where they stand.
+const LONG: usize = 256;
+
+pub(super) fn written(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, Property)> {
     let data = &module.ops[op];
     let row = row(data.kind.name());
     let result_type = data.results.first().map(|&r| module.values[r].ty);
-    let mut props: Vec<(Cow<'_, str>, String)> = attrs_of(module, &data.kind)
+    let mut props: Vec<(Cow<'_, str>, Property)> = attrs_of(module, &data.kind)
         .into_iter()
         .map(|(name, val)| {
+            if let Val::Groups(groups, None) = &val
+                && groups.num_ids() >= LONG
+            {
+                return (Cow::Borrowed(name), Property::Groups(LongGroups(groups.clone())));
+            }
             let ty = row.and_then(|row| row.attr(name)).map_or(AttrType::Raw, |(_, ty)| ty);
             let mut text = String::new();
             push_generic(&mut text, module, ty, &val, result_type);
-            (Cow::Borrowed(name), text)
+            (Cow::Borrowed(name), Property::Text(text))
         })
         .collect();
     let kept = match &data.kind {
@@ -34,12 +111,12 @@ pub fn properties(module: &Module, op: OpId) -> Vec<(Cow<'_, str>, String)> {
     for (name, attr) in carried {
         let mut text = String::new();
         push_attr(&mut text, attr);
-        props.push((Cow::Borrowed(name), text));
+        props.push((Cow::Borrowed(name), Property::Text(text)));
     }
     for (name, attr) in kept.into_iter().flat_map(shardc_ir::AttrDict::iter) {
         let mut text = String::new();
         push_attr(&mut text, attr);
-        props.push((Cow::Borrowed(name), text));
+        props.push((Cow::Borrowed(name), Property::Text(text)));
     }
     props.sort();
     props

@@ -69,7 +69,7 @@ impl ConvNumbers {
 pub(crate) type Attrs = SmallVec<[(&'static str, Val); 4]>;
 
 /// Appends groups as a matrix; where there are none, it has `width` columns.
-fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
+pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize) {
     if groups.group_size() == Some(0) && groups.len() == 1 {
         // An empty list rather than a matrix.
         out.push_str("dense<> : tensor<0xi64>");

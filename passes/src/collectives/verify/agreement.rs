@@ -1,19 +1,40 @@
-//! Which devices agree on a value: equivalence relations over devices, interned.
+//! Which devices agree on a value: equivalence relations over devices.
 
 use std::hash::Hash;
 
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
-/// An equivalence relation over the devices of a program; a handle of [`Agreements`], so that comparing is cheap.
+/// An equivalence relation over the devices of a program, so that comparing is cheap: a handle of [`Agreements`], or the set
+/// of digits of a device's number that tell devices apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Agreement(u32);
 
 impl Agreement {
     /// All devices are alike.
     pub(super) const ALIKE: Agreement = Agreement(0);
-    /// No two devices are alike.
+    /// No two devices are alike; among handles.
     pub(super) const APART: Agreement = Agreement(1);
+
+    /// Returns the set with one digit more.
+    pub(super) fn with_digit(self, digit: usize) -> Agreement {
+        Agreement(self.0 | 1 << digit)
+    }
+
+    /// Whether a digit is in the set.
+    pub(super) fn has_digit(self, digit: usize) -> bool {
+        self.0 >> digit & 1 == 1
+    }
+
+    /// Returns the digits of either set.
+    pub(super) fn and(self, other: Agreement) -> Agreement {
+        Agreement(self.0 | other.0)
+    }
+
+    /// Returns the digits of this set that are not in the other.
+    pub(super) fn without(self, other: Agreement) -> Agreement {
+        Agreement(self.0 & !other.0)
+    }
 }
 
 /// The equivalences of a program, of which there are few. Each lists the class of every device; classes are numbered

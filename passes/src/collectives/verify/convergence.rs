@@ -8,8 +8,9 @@
 //! This is divergence analysis as compilers for GPUs do it, with devices for threads; instead of "uniform or not" a value has
 //! an equivalence relation over the devices. Relations only ever get finer, each at most as often as there are devices, so that
 //! loops come to a fixed point; an inner loop goes on where it was when the outer one is analyzed again.
-
-use std::rc::Rc;
+//!
+//! Relations are first looked at by coordinates ([`super::coordinates`]), of which there are few however many devices there
+//! are. Only where that leaves a doubt, each device is looked at ([`super::enumerated`]).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -17,11 +18,13 @@ use shardc_ir::{
     ReplicaGroups, SecondaryMap, SliceSpec, ValueId,
 };
 
-use super::agreement::{Agreement, Agreements};
+use super::agreement::Agreement;
 use super::broken;
-use crate::analysis::device_scalars::{PerDevice, evaluate};
+use super::coordinates::{Coordinates, Cuts};
+use super::enumerated::Enumerated;
+use super::relations::Relations;
 use crate::manual::{Scope, device_groups};
-use crate::sharding::interface::{Interface, InterfaceTensor};
+use crate::sharding::interface::Interface;
 
 pub(super) fn check(
     module: &Module,
@@ -31,14 +34,33 @@ pub(super) fn check(
     errors: &mut Vec<Diagnostic>,
 ) {
     let Some(body) = module.funcs[func].body else { return };
-    let mut flow = Flow::new(module, devices);
+    if !meets_under_control(module, body) {
+        return;
+    }
+    let mut cuts = Cuts::default();
     if let Some(interface) = interface {
-        for (&arg, tensor) in module.regions[body].args.iter().zip(&interface.inputs) {
-            flow.of[arg] = flow.parameter(interface, tensor);
+        for mesh in interface.meshes.iter().map(|(_, mesh)| mesh).chain([&interface.mesh]) {
+            cuts.axes(mesh, mesh.all_axes());
+        }
+        for tensor in &interface.inputs {
+            cuts.axes(interface.mesh_of(tensor), tensor.sharding.split_axes());
         }
     }
-    flow.region(body, Agreement::ALIKE);
-    for (op, a, b) in flow.first_divergences() {
+    for op in module.walk(body) {
+        if let Some(spec) = module.ops[op].kind.collective() {
+            cuts.groups(&spec.groups);
+        }
+    }
+    if let Some(coordinates) = Coordinates::new(devices, cuts)
+        && of_program(Flow::new(module, devices, coordinates), body, interface).is_empty()
+    {
+        return;
+    }
+    let divergences = match enumerated(module, body, devices) {
+        Ok(relations) => of_program(Flow::new(module, devices, relations), body, interface),
+        Err(error) => return errors.push(error),
+    };
+    for (op, a, b) in divergences {
         let message = format!(
             "{} is for devices {a} and {b} together, but what decides whether they come to it can differ between them",
             module.ops[op].kind.name()
@@ -47,13 +69,101 @@ pub(super) fn check(
     }
 }
 
+/// Returns the divergences of a localized program.
+fn of_program<R: Relations>(
+    mut flow: Flow<'_, R>,
+    body: RegionId,
+    interface: Option<&Interface>,
+) -> Vec<(OpId, i64, i64)> {
+    if let Some(interface) = interface {
+        for (&arg, tensor) in flow.module.regions[body].args.iter().zip(&interface.inputs) {
+            let axes: AxisList = tensor.sharding.split_axes().collect();
+            flow.of[arg] = flow.relations.blocks(interface.mesh_of(tensor), &axes);
+        }
+    }
+    flow.region(body, Agreement::ALIKE);
+    flow.first_divergences()
+}
+
 /// Returns the collectives in the manual computation `op`, of a program that is not partitioned, to which two devices may
 /// come unequally often, with the two. Values from around the computation are the same for all.
-pub(super) fn divergences(module: &Module, op: OpId, mesh: &Mesh) -> Vec<(OpId, i64, i64)> {
-    let mut flow = Flow::new(module, mesh.num_devices());
+///
+/// # Errors
+/// There are too many devices to look at each, and coordinates do not tell (`SH0327`).
+pub(super) fn divergences(
+    module: &Module,
+    op: OpId,
+    mesh: &Mesh,
+) -> Result<Vec<(OpId, i64, i64)>, Diagnostic> {
+    let devices = mesh.num_devices();
+    let mut cuts = Cuts::default();
+    cuts.axes(mesh, mesh.all_axes());
+    let inner = || module.ops[op].regions.iter().flat_map(|&region| module.walk(region));
+    for inner in inner().chain([op]) {
+        match &module.ops[inner].kind {
+            OpKind::ManualComputation(spec) => {
+                for &sharding in &spec.in_shardings {
+                    cuts.axes(mesh, module.shardings.get(sharding).split_axes());
+                }
+            }
+            kind => {
+                if let Some(spec) = kind.collective() {
+                    cuts.groups(&spec.groups);
+                }
+            }
+        }
+    }
+    if let Some(coordinates) = Coordinates::new(devices, cuts)
+        && of_computation(Flow::new(module, devices, coordinates), op, mesh).is_empty()
+    {
+        return Ok(Vec::new());
+    }
+    for &region in &module.ops[op].regions {
+        enumerated(module, region, devices)?;
+    }
+    Ok(of_computation(Flow::new(module, devices, Enumerated::new(devices)), op, mesh))
+}
+
+fn of_computation<'m, R: Relations>(
+    mut flow: Flow<'m, R>,
+    op: OpId,
+    mesh: &'m Mesh,
+) -> Vec<(OpId, i64, i64)> {
     flow.written = Some(ManualContext { mesh, scope: Scope::default() });
     flow.op(op, Agreement::ALIKE);
     flow.first_divergences()
+}
+
+/// Most collectives times devices that are looked at one by one: some minutes.
+const MAX_ENUMERATED: usize = 1 << 33;
+
+/// Returns relations that look at each device.
+///
+/// # Errors
+/// These are too many (`SH0327`): the program is then refused, since it might hang.
+fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumerated, Diagnostic> {
+    let collectives = module.walk(body).into_iter().filter(|&op| module.ops[op].kind.collective().is_some());
+    let (count, last) = collectives.fold((0_usize, None), |(count, _), op| (count + 1, Some(op)));
+    match last.filter(|_| count.saturating_mul(devices) > MAX_ENUMERATED) {
+        None => Ok(Enumerated::new(devices)),
+        Some(op) => {
+            let message = format!(
+                "whether all of {devices} devices come to the same of {count} collectives follows from each device's number"
+            );
+            let mut error = Diagnostic::unsupported("SH0327", message).at(module.ops[op].span).hint(
+                "decide by coordinates along axes of the mesh, or by a value that is the same on all devices (an all_reduce makes one)",
+            );
+            error.user_loc = module.user_loc(op);
+            Err(error)
+        }
+    }
+}
+
+/// Whether a collective stands in a region of another operation: where none does, all devices come to all of them.
+fn meets_under_control(module: &Module, body: RegionId) -> bool {
+    let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
+    let mut inner = regions.flat_map(|&region| module.walk(region));
+    inner.any(|op| module.ops[op].kind.collective().is_some())
 }
 
 /// Where the program itself says what each device does.
@@ -64,16 +174,16 @@ struct ManualContext<'m> {
 }
 
 /// The state of the analysis of one program.
-struct Flow<'m> {
+struct Flow<'m, R: Relations> {
     module: &'m Module,
     devices: usize,
-    agreements: Agreements,
+    relations: R,
     /// Which devices hold equal values.
     of: SecondaryMap<ValueId, Agreement>,
     /// The parts of values that were concatenated, and have not been computed with since.
     parts: FxHashMap<ValueId, Concatenated>,
     /// Single integers that follow from the number of the device.
-    known: FxHashMap<ValueId, PerDevice>,
+    known: FxHashMap<ValueId, R::Number>,
     /// Loops whose carried values have an agreement already.
     begun: FxHashSet<OpId>,
     /// Collectives with two devices that may not both come to them.
@@ -101,12 +211,12 @@ fn keeps(kind: &OpKind, dim: usize) -> bool {
     }
 }
 
-impl<'m> Flow<'m> {
-    fn new(module: &'m Module, devices: usize) -> Flow<'m> {
+impl<'m, R: Relations> Flow<'m, R> {
+    fn new(module: &'m Module, devices: usize, relations: R) -> Flow<'m, R> {
         Flow {
             module,
             devices,
-            agreements: Agreements::new(devices),
+            relations,
             of: SecondaryMap::new(),
             parts: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -135,23 +245,6 @@ impl<'m> Flow<'m> {
         spec.groups.clone()
     }
 
-    /// Returns the number that each device gets as its own: that of the first of the devices that are one to the program.
-    fn own_numbers(&self) -> PerDevice {
-        let Some(ManualContext { mesh, scope }) = &self.written else {
-            return (0..self.devices as i64).collect();
-        };
-        let mut first: FxHashMap<i64, i64> = FxHashMap::default();
-        let mut numbers = vec![0; self.devices];
-        for position in 0..mesh.num_devices() {
-            let device = mesh.device_at(position);
-            let number = *first.entry(mesh.linear_coordinate(position, &scope.axes)).or_insert(device);
-            if let Some(slot) = usize::try_from(device).ok().and_then(|d| numbers.get_mut(d)) {
-                *slot = number;
-            }
-        }
-        numbers.into_iter().collect()
-    }
-
     /// Analyzes the body of a manual computation, with the blocks that each device has of what goes in.
     fn manual(&mut self, op: OpId, spec: &ManualSpec, control: Agreement) {
         let module = self.module;
@@ -166,15 +259,8 @@ impl<'m> Flow<'m> {
             let is_manual = |axis: &AxisRef| inner.axes.iter().any(|manual| manual.axis == axis.axis);
             let dims = module.shardings.get(sharding).dims.iter();
             let axes: AxisList = dims.flat_map(|dim| dim.axes.iter().copied().filter(is_manual)).collect();
-            let mut blocks = vec![0; self.devices];
-            for position in 0..mesh.num_devices() {
-                let device = usize::try_from(mesh.device_at(position)).ok();
-                if let Some(block) = device.and_then(|device| blocks.get_mut(device)) {
-                    *block = mesh.linear_coordinate(position, &axes);
-                }
-            }
-            let held = self.agreements.by_key(blocks);
-            self.of[arg] = self.agreements.refine(self.of[operand], held);
+            let held = self.relations.blocks(mesh, &axes);
+            self.of[arg] = self.relations.refine(self.of[operand], held);
         }
         self.written = Some(ManualContext { mesh, scope: inner });
         self.region(body, control);
@@ -183,20 +269,6 @@ impl<'m> Flow<'m> {
         for (&result, &value) in data.results.iter().zip(&returned) {
             self.of[result] = self.of[value];
         }
-    }
-
-    /// Returns which devices are fed the same block of a parameter.
-    fn parameter(&mut self, interface: &Interface, tensor: &InterfaceTensor) -> Agreement {
-        let mesh = interface.mesh_of(tensor);
-        let mut blocks: Vec<Vec<i64>> = vec![Vec::new(); self.devices];
-        for position in 0..mesh.num_devices() {
-            let block = tensor.sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes));
-            let device = usize::try_from(mesh.device_at(position)).ok();
-            if let Some(slot) = device.and_then(|d| blocks.get_mut(d)) {
-                *slot = block.collect();
-            }
-        }
-        self.agreements.by_key(blocks)
     }
 
     /// Analyzes a region; devices that agree in `control` come to it equally often.
@@ -233,16 +305,18 @@ impl<'m> Flow<'m> {
             }
             OpKind::ManualComputation(spec) => self.manual(op, spec, control),
             OpKind::PartitionId | OpKind::ReplicaId => {
-                let ids = self.own_numbers();
+                let along =
+                    self.written.as_ref().map(|written| (written.mesh, written.scope.axes.as_slice()));
+                let (agreement, number) = self.relations.own_number(along);
                 for &result in &data.results {
-                    self.of[result] = self.agreements.by_key(ids.iter());
-                    self.known.insert(result, Rc::clone(&ids));
+                    self.of[result] = agreement;
+                    self.known.extend(number.clone().map(|number| (result, number)));
                 }
             }
             // What comes from outside, or from a generator of the device's own, may be anything on any device.
             OpKind::Infeed(_) | OpKind::Recv(_) | OpKind::Rng(_) => {
                 for &result in &data.results {
-                    self.of[result] = Agreement::APART;
+                    self.of[result] = self.relations.apart();
                 }
             }
             // Each value by itself.
@@ -276,16 +350,16 @@ impl<'m> Flow<'m> {
             self.region(region, control);
             for inner in module.walk(region) {
                 let around = self.all(&module.ops[inner].operands);
-                agreement = self.agreements.refine(agreement, around);
+                agreement = self.relations.refine(agreement, around);
             }
         }
         // Only what diverges is worth evaluating: this keeps `known` small.
         if agreement == Agreement::ALIKE {
             return self.set_all(&data.results, agreement);
         }
-        let known = evaluate(module, op, self.devices, |v| self.known.get(&v).cloned());
-        if let (Some(known), &[result]) = (known, data.results.as_slice()) {
-            self.of[result] = self.agreements.by_key(known.iter());
+        let known = self.relations.evaluate(module, op, &|v| self.known.get(&v).cloned());
+        if let (Some((agreement, known)), &[result]) = (known, data.results.as_slice()) {
+            self.of[result] = agreement;
             self.known.insert(result, known);
             return;
         }
@@ -296,7 +370,7 @@ impl<'m> Flow<'m> {
     }
 
     fn all(&mut self, values: &[ValueId]) -> Agreement {
-        values.iter().fold(Agreement::ALIKE, |a, &v| self.agreements.refine(a, self.of[v]))
+        values.iter().fold(Agreement::ALIKE, |a, &v| self.relations.refine(a, self.of[v]))
     }
 
     fn set_all(&mut self, values: &[ValueId], agreement: Agreement) {
@@ -311,14 +385,8 @@ impl<'m> Flow<'m> {
             return;
         }
         let groups = self.groups(op, spec);
-        let classes = self.agreements.classes(control);
-        let class = |device: i64| usize::try_from(device).ok().and_then(|d| classes.get(d));
-        for group in groups.iter() {
-            let Some(first) = group.first() else { continue };
-            if let Some(other) = group.iter().find(|&d| d >= 0 && class(d) != class(first)) {
-                self.divergent.push((op, first, other));
-                return;
-            }
+        if let Some((a, b)) = self.relations.divergence(&groups, control) {
+            self.divergent.push((op, a, b));
         }
     }
 
@@ -326,60 +394,30 @@ impl<'m> Flow<'m> {
     /// place in the group.
     fn exchange(&mut self, op: OpId, spec: &CollectiveSpec, by_place: bool) {
         let groups = self.groups(op, spec);
-        let devices = self.devices;
-        self.send(op, |agreements, before| {
-            let classes = agreements.classes(before);
-            // What a group holds goes by a number, zero where there is none: groups are as large as they are few.
-            let mut numbers: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
-            let mut keys: Vec<(usize, usize)> = vec![(0, 0); devices];
-            for group in groups.iter() {
-                let members: Vec<usize> = group.iter().filter_map(|d| usize::try_from(d).ok()).collect();
-                let held: Vec<u32> = members.iter().filter_map(|&d| classes.get(d).copied()).collect();
-                let next = numbers.len() + 1;
-                let number = *numbers.entry(held).or_insert(next);
-                for (place, &device) in members.iter().enumerate() {
-                    if let Some(key) = keys.get_mut(device) {
-                        *key = (number, if by_place { place } else { 0 });
-                    }
-                }
-            }
-            agreements.by_key(keys)
-        });
+        self.send(op, |relations, before| relations.exchange(&groups, before, by_place));
     }
 
     /// Analyzes a permute: each device gets what its source holds, or zeros.
     fn permute(&mut self, op: OpId, spec: &CollectiveSpec) {
         let pairs = self.groups(op, spec);
-        let devices = self.devices;
-        self.send(op, |agreements, before| {
-            let classes = agreements.classes(before);
-            let mut keys: Vec<Option<u32>> = vec![None; devices];
-            for pair in pairs.iter() {
-                let Some((source, target)) = pair.pair() else { continue };
-                let held = usize::try_from(source).ok().and_then(|d| classes.get(d).copied());
-                if let Some(key) = usize::try_from(target).ok().and_then(|d| keys.get_mut(d)) {
-                    *key = held;
-                }
-            }
-            agreements.by_key(keys)
-        });
+        self.send(op, |relations, before| relations.permute(&pairs, before));
     }
 
     /// Applies `after`, what a collective does to an agreement, to its operands. Where several values are exchanged at once,
     /// each is by itself, and so is each part of one that was concatenated for it.
-    fn send(&mut self, op: OpId, after: impl Fn(&mut Agreements, Agreement) -> Agreement) {
+    fn send(&mut self, op: OpId, after: impl Fn(&mut R, Agreement) -> Agreement) {
         let data = &self.module.ops[op];
         if data.operands.len() != data.results.len() {
             let operands = self.all(&data.operands);
-            let agreement = after(&mut self.agreements, operands);
+            let agreement = after(&mut self.relations, operands);
             return self.set_all(&data.results, agreement);
         }
         for (&operand, &result) in data.operands.iter().zip(&data.results) {
-            self.of[result] = after(&mut self.agreements, self.of[operand]);
+            self.of[result] = after(&mut self.relations, self.of[operand]);
             let Some(parts) = self.parts.get(&operand).filter(|parts| keeps(&data.kind, parts.dim)) else {
                 continue;
             };
-            let of = parts.of.iter().map(|&(end, before)| (end, after(&mut self.agreements, before)));
+            let of = parts.of.iter().map(|&(end, before)| (end, after(&mut self.relations, before)));
             let parts = Concatenated { dim: parts.dim, of: of.collect() };
             self.parts.insert(result, parts);
         }
@@ -411,7 +449,7 @@ impl<'m> Flow<'m> {
         let mut agreement = Agreement::ALIKE;
         for &(end, part) in of {
             if start < end && begin < limit {
-                agreement = self.agreements.refine(agreement, part);
+                agreement = self.relations.refine(agreement, part);
             }
             begin = end;
         }
@@ -428,7 +466,7 @@ impl<'m> Flow<'m> {
         let module = self.module;
         let data = &module.ops[op];
         let choice = self.all(&data.operands);
-        let inner = self.agreements.refine(control, choice);
+        let inner = self.relations.refine(control, choice);
         // Devices that take different branches get different results even where each branch alone is uniform: control
         // dependence, which following operands only would miss.
         let mut results = vec![choice; data.results.len()];
@@ -436,7 +474,7 @@ impl<'m> Flow<'m> {
             self.region(region, inner);
             let returned = self.returned(region).to_vec();
             for (result, &value) in results.iter_mut().zip(&returned) {
-                *result = self.agreements.refine(*result, self.of[value]);
+                *result = self.relations.refine(*result, self.of[value]);
             }
         }
         for (&result, agreement) in data.results.iter().zip(results) {
@@ -466,7 +504,7 @@ impl<'m> Flow<'m> {
             let predicate = self.returned(cond).to_vec();
             let decided = self.all(&predicate);
             let before = goes_on;
-            goes_on = self.agreements.refine(goes_on, decided);
+            goes_on = self.relations.refine(goes_on, decided);
             self.region(body, goes_on);
             let next = self.returned(body).to_vec();
             let mut changed = goes_on != before;
@@ -481,7 +519,7 @@ impl<'m> Flow<'m> {
         // each trip all those that are in it agree.
         for (i, &result) in data.results.iter().enumerate() {
             let last = self.of[in_body[i]];
-            self.of[result] = self.agreements.refine(last, goes_on);
+            self.of[result] = self.relations.refine(last, goes_on);
         }
     }
 
@@ -491,11 +529,11 @@ impl<'m> Flow<'m> {
         let mut changed = false;
         for &arg in args {
             let known = match (self.known.get(&value), first) {
-                (Some(value), true) => Some(Rc::clone(value)),
-                (Some(value), false) if self.known.get(&arg) == Some(value) => Some(Rc::clone(value)),
+                (Some(value), true) => Some(value.clone()),
+                (Some(value), false) if self.known.get(&arg) == Some(value) => Some(value.clone()),
                 _ => None,
             };
-            let agreement = self.agreements.refine(self.of[arg], self.of[value]);
+            let agreement = self.relations.refine(self.of[arg], self.of[value]);
             changed |= agreement != self.of[arg] || known.is_none() && self.known.contains_key(&arg);
             self.of[arg] = agreement;
             match known {

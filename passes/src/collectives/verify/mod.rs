@@ -21,8 +21,12 @@
 
 mod agreement;
 mod convergence;
+mod coordinates;
+mod enumerated;
 mod interface;
+mod numbers;
 mod pending;
+mod relations;
 mod written;
 
 use std::collections::BTreeMap;

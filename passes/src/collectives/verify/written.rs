@@ -18,7 +18,14 @@ pub(crate) fn written_partings(module: &Module, body: RegionId) -> Vec<Diagnosti
             continue;
         };
         // What is in another manual computation comes up with that.
-        for (op, a, b) in convergence::divergences(module, op, &module.meshes[mesh]) {
+        let divergences = match convergence::divergences(module, op, &module.meshes[mesh]) {
+            Ok(divergences) => divergences,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
+        for (op, a, b) in divergences {
             let message = format!(
                 "devices {a} and {b} meet in this {}, but what decides whether they come to it can differ between them: devices would wait for each other forever",
                 module.ops[op].kind.name()

@@ -27,8 +27,8 @@ pub(super) struct Line<'a> {
 }
 
 impl Localizer<'_> {
-    /// The window of each device along one dimension.
-    pub(super) fn transfer(
+    /// The window of each device along one dimension, out of blocks that have been thinned.
+    pub(super) fn window(
         &mut self,
         transfer: &Transfer,
         sources: &[ValueId],
@@ -41,23 +41,15 @@ impl Localizer<'_> {
             self.too_far();
             return None;
         };
-        let dtype = self.rw.module.tensor(*sources.first()?)?.dtype;
-        let fill = match fill {
-            Some(fill) => fill,
-            // Swept away again where nothing takes it.
-            None => self.splat(&vec![0; dtype.bytes()], &[], dtype),
-        };
-        let mut thinned = sources.to_vec();
-        if let Some(thin) = &transfer.thin {
-            for value in &mut thinned {
-                *value = self.thin(*value, thin, line);
-            }
-        }
-        let window = self.exchange(&exchange, &thinned, fill, line);
-        Some(match &transfer.spread {
-            Some(spread) => self.spread(window, spread, fill, line),
-            None => window,
-        })
+        let fill = self.fill_of(*sources.first()?, fill)?;
+        Some(self.exchange(&exchange, sources, fill, line))
+    }
+
+    /// What stands where a window holds no element; zero if nothing is said.
+    fn fill_of(&mut self, source: ValueId, fill: Option<ValueId>) -> Option<ValueId> {
+        let dtype = self.rw.module.tensor(source)?.dtype;
+        // Swept away again where nothing takes it.
+        Some(fill.unwrap_or_else(|| self.splat(&vec![0; dtype.bytes()], &[], dtype)))
     }
 
     /// Returns the bytes of what one index of dimension `dim` stands for in a device's block, as planning computes them, so that
@@ -225,7 +217,14 @@ impl Localizer<'_> {
     }
 
     /// A window with fill between its elements.
-    fn spread(&mut self, window: ValueId, spread: &Spread, fill: ValueId, line: &Line<'_>) -> ValueId {
+    pub(super) fn spread(
+        &mut self,
+        window: ValueId,
+        spread: &Spread,
+        fill: Option<ValueId>,
+        line: &Line<'_>,
+    ) -> ValueId {
+        let Some(fill) = self.fill_of(window, fill) else { return window };
         let size = self.rw.module.shape(window)[line.dim];
         let reach = (size - 1) * spread.step + 1;
         let between = spread.step - 1;

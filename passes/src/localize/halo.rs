@@ -11,7 +11,7 @@ use shardc_ir::{AxisRef, Diagnostic, OpId, OpKind, SizeList, ValueId};
 
 use super::Localizer;
 use super::exchange::Line;
-use crate::windows::{Along, Fill, is_windowed, scattered_from, transfers};
+use crate::windows::{Along, Fill, Transfer, is_windowed, scattered_from, transfers};
 
 impl Localizer<'_> {
     /// Replaces operands of `op` that are needed in windows by their windows. Returns whether that was all that `op` does.
@@ -38,30 +38,17 @@ impl Localizer<'_> {
             }
             return are_made;
         }
+        let mut moved = Vec::with_capacity(lines.len());
         for (along, axes) in &lines {
             let k = self.mesh.axes_size(axes);
             let Some(transfers) = transfers(&kind, &shapes, &made, *along, k) else {
                 self.too_far();
                 return true;
             };
-            for transfer in transfers {
-                let operands = &self.rw.module.ops[op].operands;
-                let sources: Vec<ValueId> =
-                    transfer.operands.iter().filter_map(|&i| operands.get(i).copied()).collect();
-                let fill = match transfer.fill {
-                    Fill::Nothing | Fill::Zero => None,
-                    Fill::Operand(i) => operands.get(i).copied(),
-                };
-                let line = Line { dim: transfer.dim, axes };
-                let Some(window) = self.transfer(&transfer, &sources, fill, &line) else {
-                    return true;
-                };
-                let first = transfer.operands.first().copied().unwrap_or(0);
-                self.rw.module.ops[op].operands[first] = window;
-                if transfer.operands.len() > 1 {
-                    self.rw.module.ops[op].operands.truncate(1);
-                }
-            }
+            moved.extend(transfers.into_iter().map(|transfer| (transfer, axes.as_slice())));
+        }
+        if self.move_windows(op, &moved).is_none() {
+            return true;
         }
         self.on_windows(op, &lines);
         let window = self.rw.module.ops[op].operands[0];
@@ -74,6 +61,43 @@ impl Localizer<'_> {
             return true;
         }
         false
+    }
+
+    /// Makes windows of operands: along all dimensions blocks are thinned before anything is sent, and windows spread after
+    /// all has come, so that what is sent along one dimension has no gaps of another. `None` if that failed.
+    fn move_windows(&mut self, op: OpId, moved: &[(Transfer, &[AxisRef])]) -> Option<()> {
+        let operand = |this: &Self, i: usize| this.rw.module.ops[op].operands.get(i).copied();
+        let fill = |this: &Self, fill: Fill| match fill {
+            Fill::Nothing | Fill::Zero => None,
+            Fill::Operand(i) => operand(this, i),
+        };
+        for (transfer, axes) in moved {
+            let Some(thin) = &transfer.thin else { continue };
+            for &i in &transfer.operands {
+                let block = operand(self, i)?;
+                let thinned = self.thin(block, thin, &Line { dim: transfer.dim, axes });
+                self.rw.module.ops[op].operands[i] = thinned;
+            }
+        }
+        for (transfer, axes) in moved {
+            let sources: Vec<ValueId> = transfer.operands.iter().filter_map(|&i| operand(self, i)).collect();
+            let fill = fill(self, transfer.fill);
+            let window = self.window(transfer, &sources, fill, &Line { dim: transfer.dim, axes })?;
+            let first = transfer.operands.first().copied()?;
+            self.rw.module.ops[op].operands[first] = window;
+            if transfer.operands.len() > 1 {
+                self.rw.module.ops[op].operands.truncate(1);
+            }
+        }
+        for (transfer, axes) in moved {
+            let (Some(spread), Some(&first)) = (&transfer.spread, transfer.operands.first()) else {
+                continue;
+            };
+            let (window, fill) = (operand(self, first)?, fill(self, transfer.fill));
+            let spread = self.spread(window, spread, fill, &Line { dim: transfer.dim, axes });
+            self.rw.module.ops[op].operands[first] = spread;
+        }
+        Some(())
     }
 
     /// Returns what `op` needs windows along, and the axes that split it.

@@ -272,6 +272,7 @@ pub(crate) fn infer(cx: &Ctx<'_>) -> Res<Types> {
         K::DynamicSlice { sizes } => shape::dynamic_slice(cx, sizes),
         K::DynamicUpdateSlice => shape::dynamic_update_slice(cx),
         K::Concatenate { dim } => shape::concatenate(cx, *dim),
+        K::Splice(spec) => shape::splice(cx, spec),
         K::Pad(spec) => shape::pad(cx, spec),
         K::DotGeneral(spec) => linalg::dot_general(cx, spec),
         K::Convolution(spec) => window::convolution(cx, spec),

@@ -4,7 +4,7 @@ use smallvec::smallvec;
 
 use super::bounds::bound;
 use super::{Ctx, Fail, Res, Ty, Types, distinct_dims, ensure, known, on_size, same, size_fits, tensor};
-use crate::{DYNAMIC, DimList, PadSpec, Shape, SizeList, SliceSpec};
+use crate::{DYNAMIC, DimList, PadSpec, Shape, SizeList, SliceSpec, SplicePiece, SpliceSpec};
 
 pub(crate) fn transpose(cx: &Ctx<'_>, permutation: &DimList) -> Res<Types> {
     let operand = cx.tensor(0)?;
@@ -118,6 +118,35 @@ pub(crate) fn concatenate(cx: &Ctx<'_>, dim: u32) -> Res<Types> {
     if cx.operands.len() == 1 {
         return Ok(smallvec![Ty::Same(cx.ty(0)?)]);
     }
+    Ok(tensor(&shape, first.dtype))
+}
+
+pub(crate) fn splice(cx: &Ctx<'_>, spec: &SpliceSpec) -> Res<Types> {
+    let first = cx.tensor(0)?;
+    let dim = spec.dim as usize;
+    ensure!(dim < first.rank(), "splice along dimension {dim} does not fit {first}");
+    for i in 0..cx.operands.len() {
+        let next = cx.tensor(i)?;
+        let fits = |d: usize| d == dim || next.shape[d] == first.shape[d];
+        ensure!(
+            next.dtype == first.dtype && next.rank() == first.rank() && (0..first.rank()).all(fits),
+            "splice of {first} and {next} (operand {i})"
+        );
+        ensure!(!next.shape.contains(&DYNAMIC), "splice of {next}, whose size is not known");
+    }
+    let mut size = 0i64;
+    for piece in &spec.pieces {
+        let SplicePiece { operand, start, limit } = *piece;
+        ensure!((operand as usize) < cx.operands.len(), "splice has no operand {operand}");
+        let from = cx.tensor(operand as usize)?;
+        ensure!(
+            0 <= start && start <= limit && limit <= from.shape[dim],
+            "piece [{start}:{limit}] of dimension {dim} does not fit {from} (operand {operand})"
+        );
+        size = checked(cx, size.checked_add(limit - start))?;
+    }
+    let mut shape = first.shape.clone();
+    shape[dim] = size;
     Ok(tensor(&shape, first.dtype))
 }
 

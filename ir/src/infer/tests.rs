@@ -4,7 +4,8 @@ use crate::testing::{arg, list, reducer, region, tys};
 use crate::{
     BinaryOp, Channel, CollectiveSpec, CompareDirection, ConvDims, ConvSpec, Dense, DotSpec, FftKind,
     GatherSpec, KernelDims, Module, OpKind, PadSpec, RegionId, RngAlgorithm, ScatterSpec, SliceSpec,
-    Transposition, TriangularSpec, UnaryOp, WindowSpec, check_result_types, infer_types,
+    SplicePiece, SpliceSpec, Transposition, TriangularSpec, UnaryOp, WindowSpec, check_result_types,
+    infer_types,
 };
 
 fn infer_in(module: &mut Module, kind: &OpKind, operands: &str, regions: &[RegionId]) -> String {
@@ -109,6 +110,16 @@ fn movement() {
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 2x?xf32", "2x?xf32");
     check(OpKind::Concatenate { dim: 1 }, "2x3xf32 3x3xf32", "dimension 0 differs");
     check(OpKind::Concatenate { dim: 2 }, "2x3xf32", "does not fit");
+    let splice = |pieces: &[[i64; 3]]| {
+        let piece =
+            |&[operand, start, limit]: &[i64; 3]| SplicePiece { operand: operand as u32, start, limit };
+        OpKind::Splice(Box::new(SpliceSpec { dim: 0, pieces: pieces.iter().map(piece).collect() }))
+    };
+    check(splice(&[[0, 4, 9], [1, 0, 3], [0, 0, 4]]), "9x2xf32 5x2xf32", "12x2xf32");
+    check(splice(&[[0, 4, 10]]), "9x2xf32", "piece [4:10] of dimension 0 does not fit");
+    check(splice(&[[1, 0, 4]]), "9x2xf32", "no operand 1");
+    check(splice(&[[0, 0, 4]]), "9x2xf32 9x3xf32", "splice of");
+    check(splice(&[[0, 0, 4]]), "?x2xf32", "not known");
     let pad = |low: i64, high: i64, interior: i64| {
         OpKind::Pad(Box::new(PadSpec { low: list(&[low]), high: list(&[high]), interior: list(&[interior]) }))
     };

@@ -106,6 +106,8 @@ pub enum OpKind {
         /// The dimension.
         dim: u32,
     },
+    /// Ranges of the operands side by side; no back end knows it, it becomes what each device does for its part.
+    Splice(Box<SpliceSpec>),
     /// Operand 0 padded with the scalar operand 1.
     Pad(Box<PadSpec>),
     /// Generalised matrix product.

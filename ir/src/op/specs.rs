@@ -27,6 +27,26 @@ pub struct PadSpec {
     pub interior: SizeList,
 }
 
+/// A concatenation of ranges of the operands, each of which may be taken from in several places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpliceSpec {
+    /// The dimension along which the pieces stand side by side.
+    pub dim: u32,
+    /// The pieces, in order.
+    pub pieces: SmallVec<[SplicePiece; 2]>,
+}
+
+/// A range of an operand along the dimension of a splice; all of its other dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplicePiece {
+    /// The index of the operand.
+    pub operand: u32,
+    /// The first element.
+    pub start: i64,
+    /// The element after the last one.
+    pub limit: i64,
+}
+
 /// Dimensions of `dot_general`. Result dimensions: batching, then left free, then right free.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DotSpec {

@@ -268,6 +268,9 @@ DYNAMIC_UPDATE_SLICE: K::DynamicUpdateSlice => "stablehlo.dynamic_update_slice" 
 CONCATENATE: K::Concatenate { .. } => "stablehlo.concatenate" (1+) (1) (0) NONE, 1,
     [need("dimension", I64)],
     Pure, Other, Light, Moved, PerTensor, MOVES, AlongPassThrough, Stays;
+SPLICE: K::Splice(_) => "shardc.splice" (1+) (1) (0) NONE, 0,
+    [need("dimension", I64), need("pieces", Ints)],
+    Pure, Other, Light, Moved, PerTensor, MOVES, AlongPassThrough, Refused;
 PAD: K::Pad(_) => "stablehlo.pad" (2) (1) (0) NONE, 1,
     [need("edge_padding_high", Ints), need("edge_padding_low", Ints), need("interior_padding", Ints)],
     Pure, Other, Light, Moved, PerTensor, MOVES, AlongPassThrough, Stays;

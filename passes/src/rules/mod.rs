@@ -100,6 +100,7 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         OpKind::DynamicSlice { .. } => shape::dynamic_slice(module, op),
         OpKind::DynamicUpdateSlice => shape::dynamic_update_slice(module, op),
         OpKind::Concatenate { dim } => shape::concatenate(module, op, *dim as usize, conservative),
+        OpKind::Splice(spec) => shape::splice(module, op, spec.dim as usize),
         OpKind::DotGeneral(spec) => contract::dot_general(module, op, spec),
         OpKind::Convolution(spec) => contract::convolution(module, op, spec, conservative),
         OpKind::Reduce { dims } => reduce::reduce(module, op, dims),

@@ -121,6 +121,17 @@ pub(super) fn concatenate(
     Some(rule.finish())
 }
 
+/// Relates the dimensions of a splice; elements shift between devices along `along`.
+pub(super) fn splice(module: &Module, op: OpId, along: usize) -> Option<ShardingRule> {
+    let shape = result_shape(module, op, 0)?;
+    let mut rule = RuleBuilder::new(module, op);
+    for (dim, &n) in shape.iter().enumerate() {
+        let kind = if dim == along { FactorKind::Permutation } else { FactorKind::PassThrough };
+        rule.everywhere(dim, n, kind);
+    }
+    Some(rule.finish())
+}
+
 /// Relates the dimensions of a `reshape`: splits and merges them into common factors.
 ///
 /// Both shapes are walked from the major end. While the products of the factors found so far agree, the greatest

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use shardc_ir::{
     Attr, AxisList, CollectiveSpec, CompareDirection, CompareType, ConvSpec, DimList, GatherSpec,
-    MeshCollective, MeshCollectiveKind, Module, OpKind, ReductionKind, SizeList, TransferSpec, WindowSpec,
+    MeshCollective, MeshCollectiveKind, Module, OpKind, ReductionKind, SizeList, SplicePiece, TransferSpec,
+    WindowSpec,
 };
 use smallvec::SmallVec;
 
@@ -39,6 +40,18 @@ impl Given {
             Val::Ints(list) => Ok(list.iter().copied().collect()),
             _ => Err(format!("the attribute `{name}` must be a list of integers")),
         }
+    }
+
+    pub(super) fn splice_pieces(&mut self, name: &str) -> Result<SmallVec<[SplicePiece; 2]>, Problem> {
+        let wrong = || format!("the attribute `{name}` must hold three numbers for each piece");
+        let list = self.ints(name)?;
+        let pieces = list.chunks(3).map(|piece| match *piece {
+            [operand, start, limit] => u32::try_from(operand)
+                .map(|operand| SplicePiece { operand, start, limit })
+                .map_err(|_| wrong()),
+            _ => Err(wrong()),
+        });
+        pieces.collect()
     }
 
     pub(super) fn dims(&mut self, name: &str) -> Result<DimList, Problem> {

@@ -4,7 +4,7 @@ use shardc_ir::{
     Attr, AttrDict, BatchNormKind, BatchNormSpec, BroadcastingOp, BroadcastingSpec, CompositeSpec,
     CustomCallSpec, DotSpec, DynamicBroadcastSpec, DynamicOp, FftKind, InfeedSpec, ManualSpec, Module,
     NamedSpec, OpKind, OpaqueSpec, PadSpec, PropagationDirection, RngAlgorithm, RngDistribution, ScanSpec,
-    SliceSpec, Transposition, TriangularSpec, UnaryOp,
+    SliceSpec, SpliceSpec, Transposition, TriangularSpec, UnaryOp,
 };
 
 use super::given::{Given, Problem};
@@ -60,6 +60,10 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         "stablehlo.dynamic_slice" => K::DynamicSlice { sizes: given.ints("slice_sizes")? },
         "stablehlo.dynamic_update_slice" => K::DynamicUpdateSlice,
         "stablehlo.concatenate" => K::Concatenate { dim: given.dim("dimension")? },
+        "shardc.splice" => {
+            let dim = given.dim("dimension")?;
+            K::Splice(Box::new(SpliceSpec { dim, pieces: given.splice_pieces("pieces")? }))
+        }
         "stablehlo.pad" => K::Pad(Box::new(PadSpec {
             low: given.ints("edge_padding_low")?,
             high: given.ints("edge_padding_high")?,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use shardc_ir::{
     Attr, BroadcastingOp, CollectiveSpec, ConvSpec, DynamicOp, MeshCollective, MeshCollectiveKind, MeshId,
-    Module, OpKind, ReductionKind, TransferSpec, WindowSpec,
+    Module, OpKind, ReductionKind, SizeList, SplicePiece, TransferSpec, WindowSpec,
 };
 use smallvec::SmallVec;
 
@@ -142,6 +142,12 @@ pub(super) fn push_attrs(out: &mut Attrs, module: &Module, kind: &OpKind) {
         }
         K::DynamicSlice { sizes } => out.push(("slice_sizes", ints(sizes))),
         K::Concatenate { dim } => out.push(("dimension", int(*dim))),
+        K::Splice(spec) => {
+            let piece = |p: &SplicePiece| [i64::from(p.operand), p.start, p.limit];
+            let pieces: SizeList = spec.pieces.iter().flat_map(piece).collect();
+            out.push(("dimension", int(spec.dim)));
+            out.push(("pieces", ints(&pieces)));
+        }
         K::Pad(spec) => {
             out.push(("edge_padding_low", ints(&spec.low)));
             out.push(("edge_padding_high", ints(&spec.high)));

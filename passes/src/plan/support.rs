@@ -212,7 +212,8 @@ fn reaches_beyond(spec: &WindowSpec, dim: usize) -> bool {
 /// Returns the rule as the planner splits by it, which promises more than that of propagation:
 ///
 /// * A spatial dimension of a convolution's input may be split by the places of windows or, as in the gradient of a kernel,
-///   within them; the rule allows for both at once, the planner for the larger.
+///   within them; the rule allows for both at once, the planner for the larger, or for the places of windows where these are
+///   asked for and the blocks of the kernel would not be even.
 /// * The source of a `select_and_scatter` is split where its operand is.
 /// * A `dynamic_slice` finds what it takes of a dimension in the blocks of it, whole: a reduction over the blocks.
 /// * A `scatter` writes single elements where they are.
@@ -222,13 +223,8 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
     let data = &module.ops[op];
     match &data.kind {
         OpKind::Convolution(spec) => {
-            for &from in &spec.input.spatial {
-                let Some(factors) = rule.operands.first_mut().and_then(|m| m.dims.get_mut(from as usize))
-                else {
-                    continue;
-                };
-                // The rule has the larger one first.
-                factors.truncate(1);
+            for i in 0..spec.input.spatial.len() {
+                split_one_way(module, op, spec, i, &mut rule);
             }
         }
         OpKind::Scatter(spec) => {
@@ -304,6 +300,44 @@ fn pair_single_elements(module: &Module, op: OpId, rule: &mut ShardingRule) {
             *dim = factors;
         }
     }
+}
+
+/// Leaves one factor of spatial dimension `i` of a convolution's input; `None` if there is nothing to choose.
+fn split_one_way(
+    module: &Module,
+    op: OpId,
+    spec: &ConvSpec,
+    i: usize,
+    rule: &mut ShardingRule,
+) -> Option<()> {
+    let at = |list: &DimList| list.get(i).map(|&d| d as usize);
+    let (from, kernel, to) = (at(&spec.input.spatial)?, at(&spec.kernel.spatial)?, at(&spec.output.spatial)?);
+    let data = &module.ops[op];
+    let (&[_, weights], &[made]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
+    let ways = |value: ValueId, dim: usize| {
+        let sharding = module.shardings.sharding_of(value).filter(|s| dim < s.rank());
+        sharding.map_or(1, |s| module.meshes[s.mesh].axes_size(s.axes(dim)))
+    };
+    let (&size, &windows) = (module.shape(weights).get(kernel)?, module.shape(made).get(to)?);
+    let [input, of_kernel, ..] = rule.operands.as_mut_slice() else { return None };
+    let of_input = input.dims.get_mut(from)?;
+    // The rule has the larger one first.
+    let within = of_input.first().copied().filter(|&f| of_kernel.find(f).is_some());
+    if within.is_none() || ways(weights, kernel) > 1 || size % ways(made, to) == 0 {
+        of_input.truncate(1);
+        return Some(());
+    }
+    // Blocks of the kernel would be padded, and what is padded would meet elements.
+    let factor = rule.factors.len() as FactorIndex;
+    let of_result = rule.results.first_mut()?.dims.get_mut(to)?;
+    for &old in of_result.iter() {
+        rule.factors[usize::from(old)].size = 1;
+    }
+    rule.factors.push(Factor { size: windows, kind: FactorKind::Permutation, blocked: false });
+    of_kernel.dims.get_mut(kernel)?.clear();
+    *of_input = [factor].into_iter().collect();
+    *of_result = [factor].into_iter().collect();
+    Some(())
 }
 
 /// Returns the dimensions that a scatter has indices for and of which an update has one element, though it keeps the

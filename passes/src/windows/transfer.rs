@@ -228,13 +228,18 @@ fn along_kernel(
     let size = *kernel.get(*spec.kernel.spatial.get(i)? as usize)?;
     let windows = *result.get(*spec.output.spatial.get(i)? as usize)?;
     let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
-    if size <= 0 || windows <= 0 || k <= 0 || size % k != 0 || spec.reversal.get(i) == Some(&true) {
+    if size <= 0 || windows <= 0 || k <= 0 || size % k != 0 {
         return None;
     }
     let low = spec.padding.get(i).map_or(0, |p| p.0);
     // Seen from the kernel, strides and dilations change parts: tap `t` meets elements `t * dilation + r * stride`.
     let reach = (windows - 1) * at(&spec.strides) + 1;
-    let window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
+    let mut window = Blocks { size, k, block: size / k }.windows(at(&spec.rhs_dilation), low, reach);
+    if spec.reversal.get(i) == Some(&true) {
+        // Each device reverses its block of the kernel; the last block of all meets what the first would.
+        window.origins.reverse();
+        window.needs.reverse();
+    }
     let held = Held::blocks(*input.get(from)?, k, 0);
     let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
     transfer.spread_out(at(&spec.lhs_dilation));

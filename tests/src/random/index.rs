@@ -116,16 +116,61 @@ impl Emitter {
     /// A tensor, pairs of indices into two of its dimensions, those dimensions, and the others.
     fn pairs(&mut self, c: &mut Choices<'_>) -> Option<(Tensor, Tensor, [usize; 2], Vec<usize>)> {
         let x = self.pick(c, |t| t.rank() > 1)?;
-        let first = self.indices(c, |t| t.rank() == 1)?;
-        let second = self.indices(c, |t| t.shape == first.shape && t.elem == first.elem)?;
+        let i = c.below(x.rank());
+        let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
+        let (first, second) = if c.one_in(2) {
+            // The first index is the number of the pair, so that there are as many pairs as rows.
+            let second = self.indices(c, |t| t.shape == [x.shape[i]])?;
+            (self.count(c, x.shape[i], second.elem)?, second)
+        } else {
+            let first = self.indices(c, |t| t.rank() == 1)?;
+            let second = self.indices(c, |t| t.shape == first.shape && t.elem == first.elem)?;
+            (first, second)
+        };
         let (n, elem) = (first.shape[0], first.elem);
         let column = |e: &mut Self, t: &Tensor| e.apply("stablehlo.reshape", &[t], "", &[n, 1], elem, true);
         let (a, b) = (column(self, &first), column(self, &second));
         let pairs = self.apply("stablehlo.concatenate", &[&a, &b], ", dim = 1", &[n, 2], elem, true);
-        let i = c.below(x.rank());
-        let j = (i + 1 + c.below(x.rank() - 1)) % x.rank();
         let left = (0..x.rank()).filter(|&d| d != i && d != j).collect();
         Some((x, pairs, [i, j], left))
+    }
+
+    /// The numbers below `n`, as programs write them: plainly, made non-negative, or by a division.
+    fn count(&mut self, c: &mut Choices<'_>, n: i64, elem: Elem) -> Option<Tensor> {
+        // What is divided counts twice as far, which eight bits must hold.
+        let way = if n < 64 { c.below(3) } else { 0 };
+        if way < 2 {
+            let count = self.push("stablehlo.iota dim = 0", " : ", &[n], elem, true);
+            if way == 0 || elem == Elem::UI32 {
+                return Some(count);
+            }
+            let zero = self.constant("0", &[n], elem);
+            let size = self.constant(&n.to_string(), &[n], elem);
+            let back = self.apply("stablehlo.add", &[&count, &size], "", &[n], elem, true);
+            let text = format!(
+                "stablehlo.compare LT, {}, {}, SIGNED : ({}, {})",
+                count.name,
+                zero.name,
+                count.ty(),
+                zero.ty()
+            );
+            let is_negative = self.push(&text, " -> ", &[n], Elem::I1, true);
+            return Some(self.apply(
+                "stablehlo.select",
+                &[&is_negative, &back, &count],
+                "",
+                &[n],
+                elem,
+                true,
+            ));
+        }
+        let count = self.push("stablehlo.iota dim = 0", " : ", &[2 * n], elem, true);
+        let two = self.constant("2", &[2 * n], elem);
+        let half = self.apply("stablehlo.divide", &[&count, &two], "", &[2 * n], elem, true);
+        let square = self.apply("stablehlo.reshape", &[&half], "", &[n, 2], elem, true);
+        let text = format!("stablehlo.slice {} [0:{n}, 1:2] : ({})", square.name, square.ty());
+        let column = self.push(&text, " -> ", &[n, 1], elem, true);
+        Some(self.apply("stablehlo.reshape", &[&column], "", &[n], elem, true))
     }
 
     /// Elements by pairs of indices.
@@ -231,6 +276,35 @@ impl Emitter {
             updates.ty()
         );
         self.push(&text, " -> ", &x.shape, x.elem, exact && x.exact && updates.exact);
+        Some(())
+    }
+
+    /// Sets rows of zeros, each once at most, as tokens are sent to their experts.
+    pub(crate) fn scatter_unique(&mut self, c: &mut Choices<'_>) -> Option<()> {
+        let updates = self.pick(c, |t| t.rank() > 0)?;
+        let (n, step) = (updates.shape[0], c.of(&[1, 2]));
+        let rows = c.of(&[n, 2 * n, n - 1]).max(1);
+        let shape = [&[rows], &updates.shape[1..]].concat();
+        Self::fits(&shape).then_some(())?;
+        let count = self.push("stablehlo.iota dim = 0", " : ", &[n], Elem::I32, true);
+        let by = self.constant(&step.to_string(), &[n], Elem::I32);
+        let indices = self.apply("stablehlo.multiply", &[&count, &by], "", &[n], Elem::I32, true);
+        let updates = self.apart(updates);
+        let zeros = self.constant(updates.elem.zero(), &shape, updates.elem);
+        let m = self.fresh();
+        let elem = updates.elem.text();
+        self.use_all(&[&indices, &updates]);
+        let text = format!(
+            "\"stablehlo.scatter\"({}, {}, {}) <{{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [{}], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}}> ({{\n^bb0(%a{m}: tensor<{elem}>, %b{m}: tensor<{elem}>):\n  stablehlo.return %b{m} : tensor<{elem}>\n}}) : ({}, {}, {})",
+            zeros.name,
+            indices.name,
+            updates.name,
+            list(1..updates.rank()),
+            zeros.ty(),
+            indices.ty(),
+            updates.ty()
+        );
+        self.push(&text, " -> ", &shape, updates.elem, updates.exact);
         Some(())
     }
 }

@@ -29,7 +29,14 @@ impl Emitter {
             20 => self.gather(c),
             21 => self.gather_batched(c),
             22 => self.gather_pairs(c),
-            23 | 24 => self.scatter(c),
+            23 => self.scatter(c),
+            24 => {
+                if c.one_in(2) {
+                    self.scatter_unique(c)
+                } else {
+                    self.scatter(c)
+                }
+            }
             25 => self.dynamic_slice(c),
             26 => self.dynamic_update_slice(c),
             27 => self.select(c),

@@ -21,8 +21,8 @@ impl Emitter {
         (k.shape[kernel[0]] % groups == 0).then_some(())?;
         let batches = if groups == 1 && c.one_in(4) { 2 } else { 1 };
         (x.shape[input[0]] % batches == 0 && k.shape[kernel[0]] % batches == 0).then_some(())?;
-        let (low, high, stride) = (c.of(&[0, 1, 2]), c.of(&[0, 1]), c.of(&[1, 1, 2]));
-        let (spread_x, spread_k) = (c.of(&[1, 1, 2]), c.of(&[1, 1, 2]));
+        let (low, high, stride) = (c.of(&[0, 1, 2, -1]), c.of(&[0, 1, -1, -2]), c.of(&[1, 1, 2, 3]));
+        let (spread_x, spread_k) = (c.of(&[1, 1, 2, 3]), c.of(&[1, 1, 2, 3]));
         let reverse = c.one_in(3);
         let spread = |n: i64, by: i64| (n - 1) * by + 1;
         let room = spread(x.shape[input[1]], spread_x) + low + high - spread(k.shape[kernel[1]], spread_k);
@@ -80,8 +80,10 @@ impl Emitter {
         // An initial value that counts.
         let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
         let init = if c.one_in(4) { one } else { init };
-        let (window, stride, low, high) = (c.of(&[2, 3]), c.of(&[2, 1, 3]), c.of(&[0, 1]), c.of(&[0, 1]));
-        let room = x.shape[dim] + low + high - window;
+        let (window, stride, low, high) =
+            (c.of(&[2, 3]), c.of(&[2, 1, 3]), c.of(&[0, 1, -1]), c.of(&[0, 1, -1]));
+        let (spread_x, spread) = (c.of(&[1, 1, 2, 3]), c.of(&[1, 1, 2]));
+        let room = (x.shape[dim] - 1) * spread_x + 1 + low + high - ((window - 1) * spread + 1);
         (room >= 0).then_some(())?;
         let mut shape = x.shape.clone();
         shape[dim] = room / stride + 1;
@@ -94,15 +96,18 @@ impl Emitter {
         let scalar = init.ty();
         self.use_all(&[&x]);
         let text = format!(
-            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
+            "\"stablehlo.reduce_window\"({}, {}) <{{base_dilations = array<i64: {}>, padding = dense<[{}]> : tensor<{}x2xi64>, window_dilations = array<i64: {}>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
             x.name,
             init.name,
+            only(spread_x),
             padding.join(", "),
             x.rank(),
+            only(spread),
             only(window),
             only(stride),
             x.ty()
         );
+        Self::fits(&shape).then_some(())?;
         self.push(&text, " -> ", &shape, x.elem, exact && x.exact);
         Some(())
     }
@@ -147,13 +152,14 @@ impl Emitter {
     pub(super) fn windowed(&mut self, c: &mut Choices<'_>) -> Option<()> {
         self.constraint(c)?;
         let before = self.scope.len();
-        match c.below(6) {
+        match c.below(8) {
             0 => self.slice(c),
             1 => self.pad(c),
             2 => self.concatenate(c),
             3 => self.reverse(c),
             4 => self.pool(c),
-            _ => self.pool_gradient(c),
+            5 => self.pool_gradient(c),
+            _ => self.convolution(c),
         };
         if self.scope.len() > before { self.constraint(c) } else { None }
     }

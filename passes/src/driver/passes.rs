@@ -24,6 +24,7 @@ use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
 use crate::transforms::dce::dce;
 use crate::transforms::decompose::decompose;
+use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::legalize_backend::{BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
@@ -171,6 +172,13 @@ pub const PASSES: &[Pass] = &[
             });
             Ok(Vec::new())
         },
+    },
+    Pass {
+        name: "diagonals",
+        about: "take diagonals out along the dimension that is not split",
+        needs: &[],
+        options: &[],
+        apply: |module, context| each_body(module, context, diagonals),
     },
     Pass {
         name: "fold-pads",

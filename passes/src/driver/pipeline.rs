@@ -92,6 +92,7 @@ const IMPORT: &[&str] =
 const ATTEMPT: &[&str] = &[
     "propagate",
     "note-annotations",
+    "diagonals",
     "fold-pads",
     "dce",
     "plan",

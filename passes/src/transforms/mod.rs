@@ -6,6 +6,7 @@ pub(crate) mod clone_functions;
 pub(crate) mod cse;
 pub mod dce;
 pub mod decompose;
+pub mod diagonals;
 pub mod fold_pads;
 pub mod inline;
 pub mod legalize_backend;

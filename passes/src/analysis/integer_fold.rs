@@ -169,7 +169,7 @@ impl<'m> IntegerFold<'m> {
             }
             OpKind::Concatenate { dim } => {
                 let along = *dim as usize;
-                let Some((_, mut i)) = at.filter(|&(d, _)| d == along) else { return None };
+                let (_, mut i) = at.filter(|&(d, _)| d == along)?;
                 for &part in &op.operands {
                     let n = *module.shape(part).get(along)?;
                     if i < n {

@@ -6,7 +6,7 @@
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::{AttrDict, Digit, ReplicaGroups};
+use crate::{AttrDict, AxisList, Digit, ReplicaGroups};
 
 /// Part of an axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor.
 /// Written `"x":(pre)size` in text.
@@ -200,6 +200,36 @@ impl Mesh {
         ReplicaGroups::strided(groups, members)
     }
 
+    /// The axes, or parts of axes, along which groups are: those whose [`Mesh::replica_groups`] these are.
+    #[must_use]
+    pub fn axes_of_groups(&self, groups: &ReplicaGroups) -> Option<AxisList> {
+        let positions = self.device_ids.as_ref().map(|ids| {
+            let mut positions = vec![-1; ids.len()];
+            for (position, &id) in (0..).zip(ids) {
+                if let Some(slot) = usize::try_from(id).ok().and_then(|id| positions.get_mut(id)) {
+                    *slot = position;
+                }
+            }
+            groups.map(|id| usize::try_from(id).ok().and_then(|id| positions.get(id).copied()).unwrap_or(-1))
+        });
+        let mut axes = AxisList::new();
+        for digit in positions.as_ref().unwrap_or(groups).as_strided()?.members() {
+            let (stride, end) = (i64::from(digit.stride), i64::try_from(digit.end()).ok()?);
+            for axis in self.all_axes() {
+                // What of the axis is in the digit, from major to minor.
+                let (minor, whole) = (self.stride(axis), self.stride(axis) * self.axis_size(axis));
+                let (low, high) = (minor.max(stride), whole.min(end));
+                if low >= high {
+                    continue;
+                }
+                let part =
+                    SubAxis { pre: u32::try_from(whole / high).ok()?, size: u32::try_from(high / low).ok()? };
+                axes.push(AxisRef { sub: ((low, high) != (minor, whole)).then_some(part), ..axis });
+            }
+        }
+        (self.replica_groups(&axes) == *groups).then_some(axes)
+    }
+
     /// Axes of size one split nothing.
     #[must_use]
     pub fn is_trivial(&self, axis: AxisRef) -> bool {
@@ -244,6 +274,34 @@ mod tests {
     fn the_order_of_axes_makes_a_difference() {
         assert_eq!(Mesh::new([("x", 2), ("y", 4)]), Mesh::new([("x", 2), ("y", 4)]));
         assert_ne!(Mesh::new([("x", 2), ("y", 4)]), Mesh::new([("y", 4), ("x", 2)]));
+    }
+
+    #[test]
+    fn groups_are_along_the_axes_that_they_came_from() {
+        let order = Some(vec![0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+        for device_ids in [None, order] {
+            let mesh = Mesh { device_ids, ..Mesh::new([("x", 2), ("y", 4), ("z", 2)]) };
+            let (x, y, z) = (AxisRef::whole(0), AxisRef::whole(1), AxisRef::whole(2));
+            for axes in [
+                vec![x],
+                vec![y],
+                vec![z],
+                vec![x, y],
+                vec![y, x],
+                vec![x, z],
+                vec![z, y],
+                vec![x, y, z],
+                vec![sub(1, 1, 2)],
+                vec![sub(1, 2, 2), x],
+                vec![sub(1, 2, 2), z],
+                vec![],
+            ] {
+                let found = mesh.axes_of_groups(&mesh.replica_groups(&axes));
+                assert_eq!(found.as_deref(), Some(axes.as_slice()));
+            }
+            assert_eq!(mesh.axes_of_groups(&ReplicaGroups::from(vec![vec![1, 0]])), None);
+            assert_eq!(mesh.axes_of_groups(&ReplicaGroups::all(8)), None);
+        }
     }
 
     #[test]

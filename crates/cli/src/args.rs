@@ -172,6 +172,9 @@ pub(crate) struct HowArgs {
     /// How devices see one another
     #[arg(long, value_enum, default_value_t = Mode::Replica)]
     pub(crate) spmd_mode: Mode,
+    /// How replica groups are written
+    #[arg(long, value_enum, default_value_t = Groups::Lists)]
+    pub(crate) groups: Groups,
     /// Fail where an operation would gather what the annotations split
     #[arg(long)]
     pub(crate) strict: bool,
@@ -224,6 +227,14 @@ pub(crate) enum Mode {
     Replica,
     /// Cross-partition collectives, partition_id, everything marked manual
     Partition,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Groups {
+    /// As lists of devices
+    Lists,
+    /// As axes of a mesh, whose text does not grow with the number of devices
+    MeshAxes,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use shardc::{CleanOptions, Compiler, Error, Module, Output, Stage};
 use shardc_passes::annotations::spec::Annotation;
 
-use crate::args::{AnnotationArgs, HowArgs, InputArgs, Mode, StopArgs};
+use crate::args::{AnnotationArgs, Groups, HowArgs, InputArgs, Mode, StopArgs};
 use crate::failure::Failure;
 use crate::observe::{Timings, Watch};
 use crate::output::{Named, Outputs};
@@ -33,11 +33,21 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
             memory_bytes: how.memory,
         };
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
+        compiler = compiler.groups(how.groups.into());
         if let Some(bytes) = how.warn_bytes {
             compiler = compiler.warn_bytes(bytes);
         }
     }
     Ok(compiler)
+}
+
+impl From<Groups> for shardc::GroupForm {
+    fn from(groups: Groups) -> Self {
+        match groups {
+            Groups::Lists => shardc::GroupForm::Lists,
+            Groups::MeshAxes => shardc::GroupForm::MeshAxes,
+        }
+    }
 }
 
 impl From<Mode> for shardc::SpmdMode {

@@ -13,6 +13,7 @@ use shardc_passes::propagate::{DebugOptions, PropagateOptions};
 use shardc_passes::report::warnings::{Selection, select};
 use shardc_passes::rules::RuleSet;
 use shardc_passes::rules::registry::{CallRule, CustomCall, RuleError};
+use shardc_passes::transforms::group_form::{GroupForm, write_mesh_axes};
 use shardc_passes::transforms::inline::CallSites;
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -159,6 +160,32 @@ impl Compiler {
     #[must_use]
     pub fn clean(mut self, clean: CleanOptions) -> Self {
         self.options.clean = clean;
+        self
+    }
+
+    /// How the partitioned program writes replica groups: as lists of devices by default, which are as long as there are
+    /// devices; or as axes of a mesh, which StableHLO has since version 1.13 and not every reader knows. Programs for PJRT
+    /// ([`Output::backend_code`]) have lists.
+    ///
+    /// ```
+    /// use shardc::{Compiler, GroupForm};
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=1024, "model"=1024]>
+    ///   func.func @main(%x: tensor<4096x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>})
+    ///       -> (tensor<4096x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    ///     return %x : tensor<4096x64xf32>
+    ///   }
+    /// "#;
+    /// let text = Compiler::new().groups(GroupForm::MeshAxes).partition(source)?.text();
+    /// assert!(text.contains(r#"<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "data">]>"#));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn groups(mut self, form: GroupForm) -> Self {
+        self.options.groups = form;
         self
     }
 
@@ -436,6 +463,9 @@ impl Compiler {
         let Outcome::Done(done) = outcome else { return Ok(None) };
         let Partitioned { strategy, interface, warnings: more, warn_bytes, cleaned } = *done;
         warnings.extend(more);
+        if self.options.groups == GroupForm::MeshAxes {
+            write_mesh_axes(&mut module, &interface.mesh);
+        }
         Ok(Some(Output { module, interface, warnings, warn_bytes, strategy, cleaned }))
     }
 }

@@ -12,6 +12,7 @@ use crate::plan::{Asked, Plan};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
+use crate::transforms::group_form::GroupForm;
 use crate::transforms::inline::CallSites;
 
 /// What a pass needs besides the module.
@@ -23,6 +24,8 @@ pub struct PassContext {
     pub options: PassOptions,
     /// How far collectives are cleaned up.
     pub clean: CleanOptions,
+    /// How the partitioned program writes replica groups.
+    pub groups: GroupForm,
     /// What is said about the program besides its text.
     pub import: ImportOptions,
     /// How shardings are propagated.

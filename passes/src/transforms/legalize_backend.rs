@@ -56,6 +56,12 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if options.num_devices.is_some() {
         rename_entry(module);
     }
+    // Groups that are written as axes are known as lists too, and their meshes go.
+    for op in module.ops.values_mut() {
+        if let Some(spec) = op.kind.collective_mut().filter(|spec| !spec.groups.is_empty()) {
+            spec.mesh_axes = None;
+        }
+    }
     module.mesh_names.clear();
     module.shardings.clear_values();
     Ok(())

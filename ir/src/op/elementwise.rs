@@ -90,7 +90,7 @@ elementwise! {
         And = "stablehlo.and"(1, true, Quantized::No, Linear::Itself),
         Atan2 = "stablehlo.atan2"(1, false, Quantized::PerTensor, Linear::No),
         Complex = "stablehlo.complex"(1, false, Quantized::No, LINEAR),
-        Divide = "stablehlo.divide"(1, false, Quantized::PerTensor, Linear::Sums { from: 0, to: 1 }),
+        Divide = "stablehlo.divide"(1, false, Quantized::PerTensor, Linear::Depends),
         Maximum = "stablehlo.maximum"(1, true, Quantized::PerTensor, Linear::Itself),
         Minimum = "stablehlo.minimum"(1, true, Quantized::PerTensor, Linear::Itself),
         Multiply = "stablehlo.multiply"(1, true, Quantized::PerTensor, Linear::EitherSums),

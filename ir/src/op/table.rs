@@ -314,7 +314,7 @@ CHOLESKY: K::Cholesky { .. } => "stablehlo.cholesky" (1) (1) (0) NONE, 1, [may("
 TRIANGULAR_SOLVE: K::TriangularSolve(_) => "stablehlo.triangular_solve" (2) (1) (0) NONE, 1,
     [need("left_side", Bool), need("lower", Bool), need("transpose_a", Word("transpose")),
         need("unit_diagonal", Bool)],
-    Pure, Other, Heavy, Real, NOT, NO, AlongPassThrough, Stays;
+    Pure, Other, Heavy, Real, NOT, Linear::Sums { from: 1, to: 2 }, AlongPassThrough, Stays;
 BATCH_NORM_TRAINING: K::BatchNorm(BatchNormKind::Training, _) =>
     "stablehlo.batch_norm_training" (3) (3) (0) NONE, 1, NORM,
     Pure, Other, Light, Real, PerTensor, NO, AlongPassThrough, Stays;
@@ -330,16 +330,16 @@ REDUCE: K::Reduce { .. } => "stablehlo.reduce" (2+) (1+) (1) ELEMENTS, 1, [need(
 REDUCE_WINDOW: K::ReduceWindow(_) => "stablehlo.reduce_window" (2+) (1+) (1) ELEMENTS, 1,
     [ones("base_dilations"), PADDING, ones("window_dilations"), need("window_dimensions", Ints),
         ones("window_strides")],
-    Pure, Other, Light, Stored, PerTensor, NO, AlongPassThrough, Stays;
+    Pure, Other, Light, Stored, PerTensor, Linear::Depends, AlongPassThrough, Stays;
 SELECT_AND_SCATTER: K::SelectAndScatter(_) => "stablehlo.select_and_scatter" (3) (1) (2) ELEMENTS, 1,
     [PADDING, may("window_dimensions", Ints, NEVER), ones("window_strides")],
-    Pure, Other, Light, Stored, PerTensor, NO, AlongPassThrough, Stays;
+    Pure, Other, Light, Stored, PerTensor, Linear::Depends, AlongPassThrough, Stays;
 SORT: K::Sort { .. } => "stablehlo.sort" (1+) (1+) (1) ELEMENTS, 1,
     [may("dimension", I64, Absent::Int(-1)), may("is_stable", Bool, FALSE)],
     Pure, Other, Heavy, Stored, PerTensor, NO, Depends, Stays;
 SCATTER: K::Scatter(_) => "stablehlo.scatter" (3+) (1+) (1) ELEMENTS, 0,
     [SORTED, need("scatter_dimension_numbers", Scatter), may("unique_indices", Bool, FALSE)],
-    Pure, Other, Light, Stored, PerTensor, NO, Depends, Stays;
+    Pure, Other, Light, Stored, PerTensor, Linear::Depends, Depends, Stays;
 MAP: K::Map { .. } => "stablehlo.map" (1+) (1) (1) ELEMENTS, 1, [need("dimensions", Ints)],
     Pure, Other, Light, Stored, PerTensor, NO, AlongPassThrough, Stays;
 

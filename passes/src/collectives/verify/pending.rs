@@ -5,12 +5,13 @@
 //! computes with it as if it were whole counts too much or too little, and nobody notices.
 
 use shardc_ir::{
-    AxisRef, Diagnostic, Linear, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
-    TensorSharding, ValueId,
+    AxisRef, Diagnostic, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding,
+    ValueId,
 };
 
 use super::broken;
-use crate::analysis::reducer::{is_idempotent, is_identity, reduction_of};
+use crate::analysis::linear::{Passes, passes};
+use crate::analysis::reducer::{is_idempotent, is_identity};
 use crate::analysis::regions::program_ops;
 
 /// Checks a planned module, before or after its reshards are lowered.
@@ -66,6 +67,10 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
                     .map(|i| format!("result {i} of {name} is pending in one branch and not in another"))
             });
         }
+        OpKind::OptimizationBarrier => {
+            return differs(module, &data.operands, &data.results)
+                .map(|i| format!("value {i} of {name} is pending on one side and not on the other"));
+        }
         OpKind::Return | OpKind::ManualComputation(_) => return None,
         _ => {}
     }
@@ -82,22 +87,22 @@ fn fault(module: &Module, op: OpId) -> Option<String> {
     for (i, &operand) in data.operands.iter().enumerate() {
         let neutral = || is_idempotent(from.reduction) || is_identity(module, operand, from.reduction);
         match (takes, pending(module, operand)) {
-            (Passes::Alike(start, end), Some(s)) => {
-                if i < start || i >= end {
+            (Passes::Alike { .. }, Some(s)) => {
+                if !takes.takes(i) {
                     return Some(format!("{name} takes operand {i}, a pending sum, for the whole"));
                 }
                 if !same(s) {
                     return Some(format!("operands {first} and {i} of {name} are not pending alike"));
                 }
             }
-            (Passes::Alike(start, end), None) if i >= start && i < end && !neutral() => {
+            (Passes::Alike { .. }, None) if takes.takes(i) && !neutral() => {
                 return Some(format!("operand {i} of {name} is whole, operand {first} pending"));
             }
             // A product is linear in either operand, but not in both: `(a + b)(c + d)` has cross terms.
             (Passes::Either, Some(_)) if i != first => {
                 return Some(format!("operands {first} and {i} of {name} are both pending sums"));
             }
-            (Passes::Alike(..) | Passes::Either, _) => {}
+            (Passes::Alike { .. } | Passes::Either, _) => {}
         }
     }
     None
@@ -210,53 +215,4 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         ));
     }
     None
-}
-
-/// Which operands of an operation may be pending, so that its result on the sums is the sum of its results on the addends.
-#[derive(Clone, Copy)]
-enum Passes {
-    /// Those from one to before another, all of them alike; one that changes nothing may be whole. The rest is whole.
-    Alike(usize, usize),
-    /// Any one, with the others whole.
-    Either,
-}
-
-const NONE: Passes = Passes::Alike(0, 0);
-const ALL: Passes = Passes::Alike(0, usize::MAX);
-
-fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
-    let data = &module.ops[op];
-    let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { NONE };
-    let alike = |from: u8, to: u8| match to {
-        u8::MAX => Passes::Alike(from.into(), usize::MAX),
-        to => Passes::Alike(from.into(), to.into()),
-    };
-    match data.kind.def().linear {
-        Linear::No => NONE,
-        Linear::Moves { from, to } => alike(from, to),
-        Linear::Sums { from, to } => if_sum(alike(from, to)),
-        Linear::EitherSums => if_sum(Passes::Either),
-        Linear::Itself => match &data.kind {
-            OpKind::Binary(op) if *op == kind.op() => ALL,
-            _ => NONE,
-        },
-        Linear::Depends => match &data.kind {
-            // Rounding a sum or its addends makes no difference in kind; cutting off fractions does.
-            OpKind::Convert | OpKind::ReducePrecision { .. } => {
-                let is_float = |values: &[ValueId]| {
-                    values.iter().all(|&v| module.tensor(v).is_none_or(|t| !t.dtype.is_integer()))
-                };
-                if kind != ReductionKind::Add || !is_float(&data.operands) || is_float(&data.results) {
-                    ALL
-                } else {
-                    NONE
-                }
-            }
-            OpKind::Reduce { .. } => {
-                let by = data.regions.first().and_then(|&r| reduction_of(module, r, data.results.len()));
-                if by == Some(kind) { ALL } else { NONE }
-            }
-            _ => NONE,
-        },
-    }
 }

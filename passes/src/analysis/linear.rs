@@ -1,0 +1,137 @@
+//! Linearity: on which operands an operation may be done addend by addend.
+//!
+//! An operation `f` may be done on the addends of a pending sum where `f(a + b) = f(a) + f(b)`, in all the operands that
+//! are pending together. The same is asked for other reductions: rounding keeps the order of numbers, so the largest of
+//! rounded numbers is the rounded largest.
+
+use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, ReductionKind};
+
+use super::reducer::reduction_of;
+
+/// Which operands of an operation may be pending, so that its result on the sums is the sum of its results on the addends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passes {
+    /// Those from one to before another, all of them alike; one that changes nothing may be whole. The rest is whole.
+    Alike {
+        /// The first.
+        from: usize,
+        /// One past the last.
+        to: usize,
+        /// One between them that is whole.
+        except: Option<usize>,
+    },
+    /// Any one, with the others whole.
+    Either,
+}
+
+impl Passes {
+    /// No operand.
+    pub(crate) const NONE: Passes = Passes::Alike { from: 0, to: 0, except: None };
+    const ALL: Passes = Passes::Alike { from: 0, to: usize::MAX, except: None };
+
+    /// Whether operand `i` may be pending.
+    pub(crate) fn takes(self, i: usize) -> bool {
+        match self {
+            Passes::Alike { from, to, except } => from <= i && i < to && except != Some(i),
+            Passes::Either => true,
+        }
+    }
+}
+
+/// Returns which operands of `op` may be pending reductions of this kind.
+pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
+    let data = &module.ops[op];
+    let if_sum = |passes: Passes| if kind == ReductionKind::Add { passes } else { Passes::NONE };
+    let alike = |from: u8, to: u8| {
+        let to = if to == u8::MAX { usize::MAX } else { to.into() };
+        Passes::Alike { from: from.into(), to, except: None }
+    };
+    let all_if = |ok: bool| if ok { Passes::ALL } else { Passes::NONE };
+    let region_does = |region: usize| {
+        let &region = data.regions.get(region)?;
+        reduction_of(module, region, data.results.len())
+    };
+    match data.kind.def().linear {
+        Linear::No => Passes::NONE,
+        Linear::Moves { from, to } => alike(from, to),
+        Linear::Sums { from, to } => if_sum(alike(from, to)),
+        Linear::EitherSums => if_sum(Passes::Either),
+        Linear::Itself => all_if(matches!(data.kind, OpKind::Binary(op) if op == kind.op())),
+        Linear::Depends => match &data.kind {
+            // Each division of integers drops a remainder.
+            OpKind::Binary(BinaryOp::Divide) => {
+                let is_integer = |dtype: DType| dtype.is_integer();
+                let drops = element_types(module, op).is_none_or(|(from, _)| is_integer(from));
+                if drops { Passes::NONE } else { if_sum(alike(0, 1)) }
+            }
+            OpKind::Convert => {
+                all_if(element_types(module, op).is_some_and(|(from, to)| converts(from, to, kind)))
+            }
+            OpKind::ReducePrecision { .. } => all_if(kind == ReductionKind::Add || is_order(kind)),
+            OpKind::Reduce { .. } | OpKind::ReduceWindow(_) => all_if(region_does(0) == Some(kind)),
+            // What is scattered is added to what is there: both may be pending, the places are not.
+            OpKind::Scatter(_) if region_does(0) == Some(kind) => {
+                Passes::Alike { from: 0, to: usize::MAX, except: Some(data.results.len()) }
+            }
+            // The places are chosen by the first operand; what goes there is summed.
+            OpKind::SelectAndScatter(_) if region_does(1) == Some(kind) => {
+                Passes::Alike { from: 1, to: usize::MAX, except: None }
+            }
+            _ => Passes::NONE,
+        },
+    }
+}
+
+fn is_order(kind: ReductionKind) -> bool {
+    matches!(kind, ReductionKind::Max | ReductionKind::Min)
+}
+
+/// Returns the element types of the first operand and the first result.
+fn element_types(module: &Module, op: OpId) -> Option<(DType, DType)> {
+    let data = &module.ops[op];
+    Some((module.tensor(*data.operands.first()?)?.dtype, module.tensor(*data.results.first()?)?.dtype))
+}
+
+/// Whether numbers may be converted before they are combined. Rounding a sum or its addends makes no difference in kind;
+/// cutting off fractions does, and so does widening integers, whose sums wrap around.
+fn converts(from: DType, to: DType, kind: ReductionKind) -> bool {
+    let is_real = |dtype: DType| matches!(dtype.class(), DTypeClass::Float);
+    let is_wrapping = |dtype: DType| matches!(dtype.class(), DTypeClass::Signed | DTypeClass::Unsigned);
+    let is_inexact = |dtype: DType| matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex);
+    match kind {
+        ReductionKind::Add => {
+            is_inexact(from) && is_inexact(to)
+                || is_wrapping(from) && is_wrapping(to) && to.bits() <= from.bits()
+        }
+        ReductionKind::Mul => is_real(from) && is_real(to),
+        ReductionKind::Max | ReductionKind::Min => {
+            is_real(from) && is_real(to) || from.class() == to.class() && to.bits() >= from.bits()
+        }
+        ReductionKind::And | ReductionKind::Or | ReductionKind::Xor => {
+            from == to || is_wrapping(from) && is_wrapping(to) && to.bits() <= from.bits()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversions_that_round_pass_sums_and_those_that_cut_or_widen_integers_do_not() {
+        let add = ReductionKind::Add;
+        assert!(converts(DType::F32, DType::BF16, add) && converts(DType::BF16, DType::F32, add));
+        assert!(converts(DType::F32, DType::C64, add));
+        assert!(!converts(DType::F32, DType::I32, add) && !converts(DType::I32, DType::F32, add));
+        // 100 + 100 is -56 in eight bits, and 200 in more.
+        assert!(!converts(DType::I8, DType::I32, add) && converts(DType::I32, DType::I8, add));
+        assert!(converts(DType::I32, DType::UI32, add) && !converts(DType::I1, DType::I32, add));
+    }
+
+    #[test]
+    fn conversions_keep_the_order_where_nothing_wraps() {
+        let max = ReductionKind::Max;
+        assert!(converts(DType::F32, DType::BF16, max) && converts(DType::I8, DType::I32, max));
+        assert!(!converts(DType::I32, DType::I8, max) && !converts(DType::I32, DType::UI32, max));
+    }
+}

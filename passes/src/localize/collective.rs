@@ -12,20 +12,12 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::Localizer;
-use crate::analysis::reducer::{encode, reducer};
+use crate::analysis::reducer::{encode, is_idempotent, reducer};
 
 impl Localizer<'_> {
     pub(crate) fn mesh_collective(&mut self, op: OpId) {
         let OpKind::MeshCollective(collective) = self.rw.module.ops[op].kind.clone() else { return };
         let MeshCollective { mesh, kind, out } = *collective;
-        if let MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) = kind
-        {
-            let message = format!("{} cannot be carried out", kind.name());
-            let hint =
-                "leave the value split or replicated: a sum that is pending along more axes saves nothing";
-            let error = Diagnostic::unsupported("SH0411", message).at(self.rw.module.ops[op].span).hint(hint);
-            return self.fail(error);
-        }
         let mesh = self.rw.module.meshes[mesh].clone();
         let operand = self.rw.module.ops[op].operands[0];
         let old = self.rw.module.ops[op].results[0];
@@ -85,7 +77,22 @@ impl Localizer<'_> {
                 let spec = self.on_channel(pairs);
                 self.collective(OpKind::CollectivePermute(spec), sent, &target)
             }
-            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => sent,
+            // The integers that stand for real numbers do not add up as these do.
+            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_)
+                if self.rw.module.is_quantized(operand) =>
+            {
+                self.fail_as_addend(operand);
+                sent
+            }
+            MeshCollectiveKind::ShardedToUnreduced(axes) => {
+                let by = self.rw.module.shardings.get(out).reduction;
+                self.placed_as_addend(sent, &axes, &target, by)
+            }
+            MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+                let by = self.rw.module.shardings.get(out).reduction;
+                // The largest of equal numbers is that number.
+                if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
+            }
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
                 self.reducing(OpKind::AllReduce(spec), sent, &target, kind)
@@ -189,6 +196,11 @@ impl Localizer<'_> {
     ) -> ValueId {
         let dtype = self.rw.module.tensor(value).map_or(DType::F32, |t| t.dtype);
         let carrier = carrier(dtype);
+        // The sum of truth values is whether one of them is true, which back ends have as a reduction of its own.
+        let reduction = reduction.map(|by| match by {
+            ReductionKind::Add if dtype == DType::I1 => ReductionKind::Or,
+            by => by,
+        });
         let mut value = value;
         if carrier != dtype {
             let whole = self.rw.module.shape(value).to_vec();
@@ -255,7 +267,7 @@ impl Localizer<'_> {
     }
 
     /// `value` with dimension `dim` cut to `size`.
-    fn trim(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
+    pub(super) fn trim(&mut self, value: ValueId, dim: usize, size: i64) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if ty.shape[dim] <= size {
             return value;

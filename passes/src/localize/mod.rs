@@ -16,6 +16,7 @@
 //! The input must be planned and its reshards lowered; what the planner promises in
 //! [`support`](crate::plan) is what this pass relies on.
 
+mod addends;
 mod collective;
 mod coords;
 mod dynamic;

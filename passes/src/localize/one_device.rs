@@ -4,7 +4,7 @@
 //! its numbers are an addend to which the others add zeros, and the sum over all devices is the value that all share. The
 //! numbers of `rng_bit_generator` follow from its state and are the same on every mesh.
 
-use shardc_ir::{CompareDirection, CompareType, DType, Diagnostic, OpId, OpKind};
+use shardc_ir::{DType, Diagnostic, OpId, ReductionKind};
 
 use super::Localizer;
 
@@ -31,14 +31,12 @@ impl Localizer<'_> {
         }
         let (old, drawn) = self.detach_result(op, 0);
         self.rw.keep();
-        let Some(ty) = self.rw.module.tensor(drawn).cloned() else { return };
-        let index = self.linear_coordinate(&axes);
-        let first = self.i32_scalar(0);
-        let bool_ty = self.tensor_type(&[], DType::I1);
-        let equal = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
-        let is_first = self.emit(equal, &[index, first], bool_ty);
-        let zeros = self.splat(&vec![0; ty.dtype.bytes()], &ty.shape, ty.dtype);
-        let value = self.emit(OpKind::Select, &[is_first, drawn, zeros], self.rw.module.values[drawn].ty);
+        let by = if self.rw.module.tensor(drawn).is_some_and(|ty| ty.dtype == DType::I1) {
+            ReductionKind::Or
+        } else {
+            ReductionKind::Add
+        };
+        let value = self.kept_by_first(drawn, &axes, by);
         self.attach(old, value);
     }
 }

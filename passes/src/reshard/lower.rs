@@ -15,7 +15,7 @@ use crate::report::warnings::counted;
 /// after, and have to be whole on every device in between (`SH0318`).
 ///
 /// # Errors
-/// A reshard to a pending sum that its operand is not (`SH0402`).
+/// A reshard between meshes that have the devices in different orders, of which more than the order differs (`SH0402`).
 pub fn lower_reshards(module: &mut Module, body: RegionId) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let meshes = module.meshes.clone();
     let mut planners: Vec<Planner<'_>> = meshes.values().map(Planner::new).collect();
@@ -83,7 +83,7 @@ fn lower_region(
                             ),
                         )
                         .at(module.ops[op].span)
-                        .hint("only an operation over the axis makes a pending sum (unreduced); annotate its result instead"),
+                        .hint("annotate the two on one mesh, with as many dimensions as the value has"),
                     );
                 }
             }

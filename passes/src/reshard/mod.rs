@@ -5,6 +5,7 @@
 //! [`lower_reshards`] replaces every [`OpKind::Reshard`](shardc_ir::OpKind::Reshard) of a planned module by the
 //! sequence, still on global shapes.
 
+mod addends;
 mod lower;
 mod search;
 #[cfg(test)]

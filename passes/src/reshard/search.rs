@@ -22,6 +22,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
+use super::addends;
 use crate::cost;
 use crate::sharding::axes::{Part, Parts, parts, refine, size_of, to_axes};
 
@@ -41,9 +42,9 @@ pub(crate) struct Path {
 
 /// A node of the search: what splits each dimension, major first, and what the value is a pending sum over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct State {
-    dims: SmallVec<[Parts; 4]>,
-    pending: Parts,
+pub(super) struct State {
+    pub(super) dims: SmallVec<[Parts; 4]>,
+    pub(super) pending: Parts,
 }
 
 /// Memory that every path may use beyond source and target, in bytes: copies of small values cost less than another
@@ -63,7 +64,7 @@ const MAX_SLICES: usize = 1 << 14;
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
     mesh: &'m Mesh,
-    known: HashMap<(State, State, ReductionKind, TensorType), Path>,
+    known: HashMap<(State, State, [ReductionKind; 2], TensorType), Path>,
 }
 
 impl<'m> Planner<'m> {
@@ -75,24 +76,33 @@ impl<'m> Planner<'m> {
         self.mesh
     }
 
-    /// Returns the cheapest path from one sharding to the other. `None` if `to` is a pending sum over an axis that `from`
-    /// is not, or is to be combined otherwise.
+    /// Returns the cheapest path from one sharding to the other; `None` if one of them says nothing of some dimensions.
     pub(crate) fn path(
         &mut self,
         from: &TensorSharding,
         to: &TensorSharding,
         ty: &TensorType,
     ) -> Option<&Path> {
-        if !to.unreduced.is_empty() && to.reduction != from.reduction {
-            return None;
-        }
         // The sharding of a mesh of one device may say nothing of dimensions.
         if from.rank() != to.rank() {
             return None;
         }
-        let key = (state_of(self.mesh, from), state_of(self.mesh, to), from.reduction, ty.clone());
+        let by = [from.reduction, to.reduction];
+        let key = (state_of(self.mesh, from), state_of(self.mesh, to), by, ty.clone());
         if !self.known.contains_key(&key) {
-            let path = search(self.mesh, &key.0, &key.1, from, ty)?;
+            let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
+            let path = if is_pending(from) && is_pending(to) && by[0] != by[1] {
+                // The largest of sums is no sum of the largest: the one is complete before the other begins.
+                let whole = to.completed();
+                let mut path = self.path(from, &whole, ty)?.clone();
+                let rest = self.path(&whole, to, ty)?;
+                path.steps.extend(rest.steps.iter().cloned());
+                path.cost += rest.cost;
+                path
+            } else {
+                let pending = if is_pending(from) { from } else { to };
+                search(self.mesh, &key.0, &key.1, pending, ty)?
+            };
             self.known.insert(key.clone(), path);
         }
         self.known.get(&key)
@@ -124,7 +134,13 @@ struct PathSearch<'a> {
     parts: Parts,
 }
 
-fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: &TensorType) -> Option<Path> {
+pub(super) fn search(
+    mesh: &Mesh,
+    from: &State,
+    to: &State,
+    template: &TensorSharding,
+    ty: &TensorType,
+) -> Option<Path> {
     let Some((from, to)) = refined(mesh, from, to) else {
         // Parts that do not nest share no blocks, such as the major half and the major third of an axis of 6: by way of
         // the whole value.
@@ -139,7 +155,7 @@ fn search(mesh: &Mesh, from: &State, to: &State, template: &TensorSharding, ty: 
         return Some(path);
     };
     if !to.pending.iter().all(|p| from.pending.contains(p)) {
-        return None;
+        return addends::path(mesh, &from, &to, template, ty);
     }
     let mut all: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
     all.sort_unstable();
@@ -540,14 +556,17 @@ impl PathSearch<'_> {
                 MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), template.reduction)
             }
         };
-        let mut out = TensorSharding::from_dims(
-            template.mesh,
-            after.dims.iter().map(|p| DimSharding::closed(&axes(p))),
-        );
-        out.unreduced = axes(&after.pending);
-        out.reduction = template.reduction;
-        ReshardStep { kind, out: out.tidied() }
+        ReshardStep { kind, out: sharding_of(self.mesh, after, template) }
     }
+}
+
+/// Returns the sharding of a value in this state, on the mesh and with the reduction of `template`.
+pub(super) fn sharding_of(mesh: &Mesh, state: &State, template: &TensorSharding) -> TensorSharding {
+    let dims = state.dims.iter().map(|parts| DimSharding::closed(&to_axes(mesh, parts)));
+    let mut out = TensorSharding::from_dims(template.mesh, dims);
+    out.unreduced = to_axes(mesh, &state.pending);
+    out.reduction = template.reduction;
+    out.tidied()
 }
 
 /// Returns what a dimension lacks that is whole, or split as it should be.
@@ -555,7 +574,7 @@ fn missing((have, wanted): (&Parts, &Parts)) -> Parts {
     if have.is_empty() { wanted.clone() } else { Parts::new() }
 }
 
-fn block(n: i64, parts: &[Part]) -> i64 {
+pub(super) fn block(n: i64, parts: &[Part]) -> i64 {
     let k = size_of(parts);
     (n + k - 1) / k
 }

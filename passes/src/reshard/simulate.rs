@@ -53,6 +53,15 @@ impl Block {
         })
     }
 
+    /// In a block of this shape from `start` on, with zeros around it; what reaches beyond is cut off.
+    fn placed(&self, start: &[usize], shape: &[usize]) -> Block {
+        Block::new(shape, |index| {
+            let inner: Option<Vec<usize>> = index.iter().zip(start).map(|(i, s)| i.checked_sub(*s)).collect();
+            let inner = inner.filter(|inner| inner.iter().zip(&self.shape).all(|(i, n)| i < n));
+            inner.map_or(Some(0), |inner| self.at(&inner))
+        })
+    }
+
     fn concatenated(parts: &[&Block], dim: usize) -> Block {
         let each = parts[0].shape[dim];
         let mut shape = parts[0].shape.clone();
@@ -209,8 +218,22 @@ impl World<'_> {
                     }
                 }
             }
-            MeshCollectiveKind::ShardedToUnreduced(_) | MeshCollectiveKind::ReplicatedToUnreduced(_) => {
-                panic!("{kind:?}")
+            MeshCollectiveKind::ShardedToUnreduced(lists) => {
+                for (position, block) in out.iter_mut().enumerate() {
+                    let start: Vec<usize> = lists
+                        .iter()
+                        .zip(&block.shape)
+                        .map(|(axes, n)| self.mesh.linear_coordinate(position, axes) as usize * n)
+                        .collect();
+                    *block = block.placed(&start, &target);
+                }
+            }
+            MeshCollectiveKind::ReplicatedToUnreduced(axes) => {
+                for (position, block) in out.iter_mut().enumerate() {
+                    if self.mesh.linear_coordinate(position, axes) != 0 {
+                        block.elements.iter_mut().flatten().for_each(|element| *element = 0);
+                    }
+                }
             }
         }
         out
@@ -279,8 +302,8 @@ fn random_mesh(numbers: &mut Numbers) -> Mesh {
 #[test]
 fn paths_bring_every_block_where_it_belongs() {
     let mut numbers = Numbers(7);
-    let (mut moved, mut summed) = (0, 0);
-    for case in 0..3000 {
+    let (mut moved, mut summed, mut spread) = (0, 0, 0);
+    for case in 0..4000 {
         let mesh = random_mesh(&mut numbers);
         let rank = 1 + numbers.below(3);
         let shape: Vec<usize> =
@@ -288,14 +311,29 @@ fn paths_bring_every_block_where_it_belongs() {
         let pending: Vec<AxisRef> = mesh.all_axes().into_iter().filter(|_| numbers.below(4) == 0).collect();
         let from = random_sharding(&mut numbers, &mesh, rank, &pending);
         let still: Vec<AxisRef> = pending.iter().copied().filter(|_| numbers.below(4) == 0).collect();
-        let to = random_sharding(&mut numbers, &mesh, rank, &still);
+        // What becomes pending has addends that depend on the path; their sum does not.
+        let is_new = |axis: &AxisRef| case % 4 == 0 && !pending.contains(axis);
+        let new: Vec<AxisRef> =
+            mesh.all_axes().into_iter().filter(is_new).filter(|_| numbers.below(2) == 0).collect();
+        let mut all: Vec<AxisRef> = still.iter().chain(&new).copied().collect();
+        all.sort_unstable();
+        let to = random_sharding(&mut numbers, &mesh, rank, &all);
         let sizes: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
         let ty = TensorType::new(&sizes, DType::F32);
         let show = || format!("case {case}: {ty} from {} to {}", from.display(&mesh), to.display(&mesh));
         let mut planner = Planner::new(&mesh);
         let path = planner.path(&from, &to, &ty).cloned().unwrap_or_else(|| panic!("no way: {}", show()));
         let world = World { mesh: &mesh, shape, pending: from.unreduced.clone() };
-        let got = world.carry_out(&from, &path);
+        let mut got = world.carry_out(&from, &path);
+        let to = TensorSharding { unreduced: AxisList::from_slice(&still), ..to.clone() };
+        if !new.is_empty() {
+            let addends = got.clone();
+            for (position, block) in got.iter_mut().enumerate() {
+                let group: Vec<&Block> =
+                    world.group(position, &new).into_iter().map(|p| &addends[p]).collect();
+                *block = Block::sum(&group);
+            }
+        }
         for (position, block) in got.iter().enumerate() {
             let wanted = world.expected(&to, position);
             assert_eq!(block.shape, wanted.shape, "{}: {path:?}", show());
@@ -305,8 +343,12 @@ fn paths_bring_every_block_where_it_belongs() {
         }
         moved += usize::from(!path.steps.is_empty());
         summed += usize::from(!from.unreduced.is_empty());
+        spread += usize::from(!new.is_empty());
     }
-    assert!(moved > 2000 && summed > 500, "{moved} moved, {summed} summed");
+    assert!(
+        moved > 2000 && summed > 500 && spread > 300,
+        "{moved} moved, {summed} summed, {spread} became addends"
+    );
 }
 
 fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {

@@ -3,8 +3,13 @@
 //! A dimension of `n` elements that is split `k` ways has blocks of `ceil(n / k)` elements. The tail of the last
 //! block, and whole blocks beyond the end, are padding whose value is unspecified: sharding fills it loudly, gathering
 //! and comparing leave it out.
+//!
+//! An array may also be a sum that is still to be completed: devices then hold addends of a block. Such an array is spread by
+//! giving the block to the first of them and zeros to the others, and gathered by adding up.
 
-use shardc_ir::DType;
+use std::collections::{BTreeMap, BTreeSet};
+
+use shardc_ir::{DType, ReductionKind};
 
 use crate::error::{Result, RuntimeError};
 use crate::host::{Difference, HostArray};
@@ -19,6 +24,9 @@ pub struct ShardLayout {
     local_shape: Vec<usize>,
     shards: Vec<usize>,
     blocks: Vec<Vec<usize>>,
+    /// Which addend of its block each device holds; empty where devices hold the blocks themselves.
+    addends: Vec<usize>,
+    combined_by: ReductionKind,
 }
 
 /// Two devices that should hold the same block and do not.
@@ -32,7 +40,8 @@ pub struct ReplicaDisagreement {
     pub difference: Difference,
 }
 
-/// How often each dimension is split, and over how many devices: `split [4, 1] over 8 devices`.
+/// How often each dimension is split, over how many devices, and in how many addends: `split [4, 1] over 8 devices, as 2
+/// addends`.
 impl std::fmt::Display for ShardLayout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let devices = match self.num_devices() {
@@ -40,9 +49,14 @@ impl std::fmt::Display for ShardLayout {
             n => format!("{n} devices"),
         };
         if self.shards.iter().all(|&k| k == 1) {
-            write!(f, "whole on {devices}")
+            write!(f, "whole on {devices}")?;
         } else {
-            write!(f, "split {:?} over {devices}", self.shards)
+            write!(f, "split {:?} over {devices}", self.shards)?;
+        }
+        match (self.num_addends(), self.combined_by) {
+            (1, _) => Ok(()),
+            (n, ReductionKind::Add) => write!(f, ", as {n} addends"),
+            (n, by) => write!(f, ", as {n} parts of a pending {}", by.word()),
         }
     }
 }
@@ -83,7 +97,53 @@ impl ShardLayout {
             }
         }
         let local_shape = global_shape.iter().zip(shards).map(|(&n, &k)| n.div_ceil(k)).collect();
-        Ok(ShardLayout { global_shape: global_shape.to_vec(), local_shape, shards: shards.to_vec(), blocks })
+        Ok(ShardLayout {
+            global_shape: global_shape.to_vec(),
+            local_shape,
+            shards: shards.to_vec(),
+            blocks,
+            addends: Vec::new(),
+            combined_by: ReductionKind::Add,
+        })
+    }
+
+    /// The layout in which device `d` holds addend `addends[d]` of its block, from 0: the block is the sum of its addends, or
+    /// what else `by` makes of them. Devices may hold the same addend of the same block.
+    ///
+    /// # Errors
+    ///
+    /// There are not as many numbers as devices, or some block has no addend 0, or not those of another block.
+    pub fn with_addends(self, addends: Vec<usize>, by: ReductionKind) -> Result<ShardLayout> {
+        let bad = |text: String| Err(RuntimeError::Layout(text));
+        if addends.len() != self.num_devices() {
+            return bad(format!("{} addends for {} devices", addends.len(), self.num_devices()));
+        }
+        let count = addends.iter().max().map_or(0, |&last| last.saturating_add(1));
+        let held: BTreeSet<(&[usize], usize)> =
+            self.blocks.iter().map(Vec::as_slice).zip(addends.iter().copied()).collect();
+        let blocks: BTreeSet<&[usize]> = self.blocks.iter().map(Vec::as_slice).collect();
+        if blocks.len().checked_mul(count) != Some(held.len()) {
+            return bad(format!(
+                "the devices hold {} addends of {} blocks, of {count} each",
+                held.len(),
+                blocks.len()
+            ));
+        }
+        // A sum of one addend is that addend.
+        let addends = if count == 1 { Vec::new() } else { addends };
+        Ok(ShardLayout { addends, combined_by: by, ..self })
+    }
+
+    /// Which addend of its block a device holds; 0 where devices hold the blocks themselves.
+    #[must_use]
+    pub fn addend(&self, device: usize) -> usize {
+        self.addends.get(device).copied().unwrap_or(0)
+    }
+
+    /// Of how many addends each block is the sum; 1 where devices hold the blocks themselves.
+    #[must_use]
+    pub fn num_addends(&self) -> usize {
+        self.addends.iter().max().map_or(1, |&last| last + 1)
     }
 
     /// The layout in which every device holds all of the array.
@@ -143,7 +203,8 @@ impl ShardLayout {
         Some(sizes.map(|((&n, &local), offset)| local.min(n.saturating_sub(offset))).collect())
     }
 
-    /// The block of `array` that a device holds, with padding filled with [`LOUD_PADDING`].
+    /// The block of `array` that a device holds, with padding filled with [`LOUD_PADDING`]. Of devices that hold addends, the
+    /// first of each block is given the block, the others what adds nothing.
     ///
     /// # Errors
     ///
@@ -167,10 +228,15 @@ impl ShardLayout {
         let offsets = self.offsets(device).ok_or_else(|| {
             RuntimeError::Layout(format!("device {device} of a layout for {} devices", self.num_devices()))
         })?;
+        if self.addend(device) != 0
+            && let Some(nothing) = HostArray::neutral(array.dtype, &self.local_shape, self.combined_by)
+        {
+            return nothing;
+        }
         array.slice_block(&offsets, &self.local_shape, padding)
     }
 
-    /// Puts the blocks of all devices together. Of replicas, the first one's block is taken; see
+    /// Puts the blocks of all devices together, and adds up addends. Of replicas, the first one's block is taken; see
     /// [`ShardLayout::check_replicas`].
     ///
     /// # Errors
@@ -180,9 +246,18 @@ impl ShardLayout {
         let dtype = self.check_shards(shards)?;
         let mut array = HostArray::zeros(dtype, &self.global_shape)?;
         let mut covered = 0usize;
-        for device in self.holders() {
+        let mut addends: BTreeMap<&[usize], Vec<&HostArray>> = BTreeMap::new();
+        for device in self.holders().filter(|_| !self.addends.is_empty()) {
+            addends.entry(&self.blocks[device]).or_default().push(&shards[device]);
+        }
+        for device in self.holders().filter(|&device| self.addend(device) == 0) {
             if let (Some(offsets), Some(extent)) = (self.offsets(device), self.extent(device)) {
-                array.paste_block(&shards[device], &offsets)?;
+                match addends.get(self.blocks[device].as_slice()) {
+                    Some(addends) => {
+                        array.paste_block(&HostArray::combined(addends, self.combined_by)?, &offsets)?;
+                    }
+                    None => array.paste_block(&shards[device], &offsets)?,
+                }
                 covered = covered.saturating_add(extent.iter().product());
             }
         }
@@ -210,7 +285,7 @@ impl ShardLayout {
             let origin = vec![0; extent.len()];
             let reference = shards[first].slice_block(&origin, &extent, 0.0)?;
             for (second, shard) in shards.iter().enumerate().skip(first + 1) {
-                if self.blocks[second] != self.blocks[first] {
+                if self.blocks[second] != self.blocks[first] || self.addend(second) != self.addend(first) {
                     continue;
                 }
                 let difference = HostArray::compare(&reference, &shard.slice_block(&origin, &extent, 0.0)?)?;
@@ -228,10 +303,11 @@ impl ShardLayout {
         Ok(worst)
     }
 
-    /// The first device of each block that some device holds.
+    /// The first device of each block, or addend of one, that some device holds.
     fn holders(&self) -> impl Iterator<Item = usize> {
-        let mut seen = std::collections::BTreeSet::new();
-        (0..self.blocks.len()).filter(move |&device| seen.insert(self.blocks[device].clone()))
+        let mut seen = BTreeSet::new();
+        let held = |device: usize| (self.blocks[device].clone(), self.addend(device));
+        (0..self.blocks.len()).filter(move |&device| seen.insert(held(device)))
     }
 
     fn check_shards(&self, shards: &[HostArray]) -> Result<DType> {
@@ -294,6 +370,39 @@ mod tests {
         shards[3] = HostArray::from_f64(DType::F32, &[2], &[3.0, 0.0]).unwrap();
         let worst = layout.check_replicas(&shards).unwrap().unwrap();
         assert_eq!((worst.devices, worst.block, worst.difference.max_rel_to_scale), ((1, 3), vec![1], 0.25));
+    }
+
+    #[test]
+    fn addends_are_given_to_the_first_and_added_up() {
+        let blocks = vec![vec![0], vec![1], vec![0], vec![1]];
+        let layout = ShardLayout::new(&[3], &[2], blocks).unwrap();
+        let layout = layout.with_addends(vec![0, 0, 1, 1], ReductionKind::Add).unwrap();
+        assert_eq!(layout.to_string(), "split [2] over 4 devices, as 2 addends");
+        let array = HostArray::from_f64(DType::F32, &[3], &[1.0, 2.0, 4.0]).unwrap();
+        let mut shards: Vec<_> = (0..4).map(|d| layout.shard_padded(&array, d, 9.0).unwrap()).collect();
+        assert_eq!(shards[0].to_f64_vec(), [1.0, 2.0]);
+        assert_eq!(shards[3].to_f64_vec(), [0.0, 0.0]);
+        assert_eq!(layout.check_replicas(&shards).unwrap(), None);
+        shards[2] = HostArray::from_f64(DType::F32, &[2], &[0.5, -2.0]).unwrap();
+        assert_eq!(layout.gather(&shards).unwrap().to_f64_vec(), [1.5, 0.0, 4.0]);
+    }
+
+    #[test]
+    fn the_largest_of_equal_parts_is_the_whole() {
+        let layout = ShardLayout::replicated(&[2], 2).unwrap();
+        let layout = layout.with_addends(vec![0, 1], ReductionKind::Max).unwrap();
+        let array = HostArray::from_f64(DType::F32, &[2], &[-1.0, 2.0]).unwrap();
+        let shards: Vec<_> = (0..2).map(|d| layout.shard(&array, d).unwrap()).collect();
+        assert_eq!(layout.gather(&shards).unwrap(), array);
+    }
+
+    #[test]
+    fn addends_that_do_not_add_up_to_each_block_are_rejected() {
+        let layout = || ShardLayout::new(&[4], &[2], vec![vec![0], vec![1], vec![0]]).unwrap();
+        assert!(layout().with_addends(vec![0, 0, 1], ReductionKind::Add).is_err());
+        assert!(layout().with_addends(vec![0, 0], ReductionKind::Add).is_err());
+        assert!(layout().with_addends(vec![1, 1, 1], ReductionKind::Add).is_err());
+        assert!(layout().with_addends(vec![0, 0, 0], ReductionKind::Add).is_ok());
     }
 
     #[test]

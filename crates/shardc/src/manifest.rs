@@ -4,6 +4,10 @@
 //! `device_ids[p]` stands at position `p`, row-major over the axes; along a dimension of size `n` whose axes have
 //! `k` devices, it holds the block number that its coordinates over those axes give (major to minor), of size
 //! `ceil(n / k)`. What lies beyond `n` is padding with any value.
+//!
+//! Where a tensor is `unreduced` along some axes, it is a sum that nobody has completed: its block is the sum of what the
+//! devices along these axes hold. Whoever feeds such a parameter may give the block to the first of them and zeros to the
+//! others; whoever fetches such a result adds up.
 
 use std::collections::BTreeMap;
 
@@ -64,6 +68,13 @@ pub struct TensorInfo {
     pub local_shape: Vec<i64>,
     /// Per dimension the axes that split it, major to minor; part of an axis is `x:(pre)size`.
     pub spec: Vec<Vec<String>>,
+    /// The axes along which devices hold addends of one block, if any; part of an axis is `x:(pre)size`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unreduced: Vec<String>,
+    /// How what is held along `unreduced` makes the block, where it does not add up to it: `max`, `min`, `mul`, `and`, `or`
+    /// or `xor`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reduction: Option<String>,
     /// The mesh in [`Manifest::meshes`] that `spec` is about, if not the manifest's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mesh: Option<String>,
@@ -92,6 +103,8 @@ impl From<&Interface> for Manifest {
                 .iter()
                 .map(|d| d.axes.iter().map(|&a| interface.mesh_of(t).axis_text(a)).collect())
                 .collect(),
+            unreduced: t.sharding.unreduced.iter().map(|&a| interface.mesh_of(t).axis_text(a)).collect(),
+            reduction: Some(t.sharding.reduction.word()).filter(|word| !word.is_empty()).map(str::to_owned),
             mesh: t.mesh.as_deref().map(str::to_owned),
             donated_to: t.donated_to,
         };

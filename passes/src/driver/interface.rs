@@ -1,50 +1,13 @@
 //! How the program is fed: what goes in and comes out of a planned function, and what its memory is.
 
 use shardc_ir::{
-    AttrDict, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, RegionId, Shape, ShardingId, SpmdMode,
+    AttrDict, Class, DType, Diagnostic, FuncId, Mesh, MeshId, Module, Shape, ShardingId, SpmdMode,
     TensorSharding, TensorType, Type, TypeId,
 };
 
 use crate::annotations::names::{argument_name, result_name};
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
-
-/// Demands that what goes in and comes out is whole: no array that is fed or fetched is one addend of a sum.
-///
-/// # Errors
-/// SH0325 for each parameter and result that is pending along some axes.
-pub(super) fn refuse_pending_interface(
-    module: &Module,
-    func: FuncId,
-    body: RegionId,
-) -> Result<(), Vec<Diagnostic>> {
-    let f = &module.funcs[func];
-    let pending = |sharding: ShardingId| -> Option<String> {
-        let sharding = module.shardings.get(sharding);
-        let mesh = &module.meshes[sharding.mesh];
-        let axes = sharding.unreduced.iter().map(|&axis| format!("\"{}\"", mesh.axis_text(axis)));
-        let axes: Vec<String> = axes.collect();
-        (!axes.is_empty()).then(|| axes.join(", "))
-    };
-    let mut errors = Vec::new();
-    for (i, &arg) in module.regions[body].args.iter().enumerate() {
-        let Some(axes) = module.shardings.of(arg).and_then(pending) else { continue };
-        let message =
-            format!("argument {i} is unreduced along {axes}: each device would be fed an addend of it");
-        let hint = format!(
-            "annotate it without unreduced, or pass the addends in one more dimension that {axes} splits and sum over that"
-        );
-        errors.push(Diagnostic::unsupported("SH0325", message).at(f.arg_span(i)).hint(hint));
-    }
-    for (i, sharding) in f.res_shardings.iter().enumerate() {
-        let Some(axes) = sharding.expand().and_then(pending) else { continue };
-        let message =
-            format!("result {i} is unreduced along {axes}: each device would return an addend of it");
-        let hint = "annotate it without unreduced: the sum is then completed before it is returned";
-        errors.push(Diagnostic::unsupported("SH0325", message).at(f.res_span(i)).hint(hint));
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
-}
 
 /// The result that each parameter gives its memory to, where it does.
 pub(super) fn aliases(module: &Module, func: FuncId) -> Vec<Option<usize>> {

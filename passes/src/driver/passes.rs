@@ -7,7 +7,7 @@ use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, ver
 use super::context::BeforePlan;
 pub use super::context::PassContext;
 use super::import;
-use super::interface::{aliases, interface, refuse_pending_interface};
+use super::interface::{aliases, interface};
 use super::pass_options::{DEBUG, PassOption, debug_options};
 pub use super::preconditions::Precondition;
 use super::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, PROPAGATED, not_planned};
@@ -158,13 +158,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "note-annotations",
-        about: "check that arguments and results are whole, and keep in mind what was asked for",
+        about: "keep in mind what was asked for",
         needs: &[NO_CALLS],
         options: &[],
         apply: |module, context| {
             let func = entry(module)?;
             let body = body_of(module, func)?;
-            refuse_pending_interface(module, func, body)?;
             context.handed.before = Some(BeforePlan {
                 asked: Asked::new(module, body),
                 partings: written_partings(module, body),

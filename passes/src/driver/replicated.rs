@@ -12,7 +12,10 @@ pub(crate) fn all_replicated(module: &Module, body: RegionId) -> Option<Diagnost
         (!sharding.is_unsplit() || !sharding.unreduced.is_empty()).then_some(sharding)
     };
     let args = &module.regions[body].args;
-    let (arg, sharding) = args.iter().enumerate().find_map(|(i, &arg)| Some((i, split(arg)?)))?;
+    let (arg, sharding) = args.iter().enumerate().find_map(|(i, &arg)| {
+        // Addends are no parts: who feeds them has not split the work.
+        Some((i, split(arg).filter(|sharding| !sharding.is_unsplit())?))
+    })?;
     let mut works = false;
     for op in program_ops(module, body) {
         let data = &module.ops[op];

@@ -1,5 +1,6 @@
 //! Arrays in this process's memory.
 
+mod combine;
 mod compare;
 mod number;
 

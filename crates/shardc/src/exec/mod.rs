@@ -56,7 +56,7 @@ pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_with
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 
-/// Which block of an array each device holds.
+/// Which block of an array, or addend of one, each device holds.
 ///
 /// # Errors
 /// A dimension is not known at compile time (SH0701), or it is a token (SH0702).
@@ -66,15 +66,20 @@ pub fn layout(interface: &Interface, tensor: &InterfaceTensor) -> Result<ShardLa
     let devices = mesh.num_devices();
     let shape = static_shape(&tensor.global)?;
     let shards: Vec<usize> = tensor.sharding.dims.iter().map(|d| mesh.axes_size(&d.axes) as usize).collect();
-    let mut blocks = vec![Vec::new(); devices];
+    let (mut blocks, mut addends) = (vec![Vec::new(); devices], vec![0; devices]);
     for position in 0..devices {
         let block =
             tensor.sharding.dims.iter().map(|d| mesh.linear_coordinate(position, &d.axes) as usize).collect();
-        if let Some(slot) = usize::try_from(mesh.device_at(position)).ok().and_then(|d| blocks.get_mut(d)) {
-            *slot = block;
+        let addend = mesh.linear_coordinate(position, &tensor.sharding.unreduced) as usize;
+        if let Some(device) = usize::try_from(mesh.device_at(position)).ok().filter(|&d| d < devices) {
+            (blocks[device], addends[device]) = (block, addend);
         }
     }
-    Ok(ShardLayout::new(&shape, &shards, blocks)?)
+    let layout = ShardLayout::new(&shape, &shards, blocks)?;
+    if tensor.sharding.unreduced.is_empty() {
+        return Ok(layout);
+    }
+    Ok(layout.with_addends(addends, tensor.sharding.reduction)?)
 }
 
 /// Refuses what no array of the host can stand for.

@@ -24,7 +24,7 @@ use super::coordinates::{Coordinates, Cuts};
 use super::enumerated::Enumerated;
 use super::relations::Relations;
 use crate::manual::{Scope, device_groups};
-use crate::sharding::interface::Interface;
+use crate::sharding::interface::{Interface, InterfaceTensor};
 
 pub(super) fn check(
     module: &Module,
@@ -43,7 +43,7 @@ pub(super) fn check(
             cuts.axes(mesh, mesh.all_axes());
         }
         for tensor in &interface.inputs {
-            cuts.axes(interface.mesh_of(tensor), tensor.sharding.split_axes());
+            cuts.axes(interface.mesh_of(tensor), varies_along(tensor));
         }
     }
     for op in module.walk(body) {
@@ -69,6 +69,11 @@ pub(super) fn check(
     }
 }
 
+/// Returns the axes along which devices are fed different elements: other blocks, or other addends of one.
+fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
+    tensor.sharding.split_axes().chain(tensor.sharding.unreduced.iter().copied())
+}
+
 /// Returns the divergences of a localized program.
 fn of_program<R: Relations>(
     mut flow: Flow<'_, R>,
@@ -77,7 +82,7 @@ fn of_program<R: Relations>(
 ) -> Vec<(OpId, i64, i64)> {
     if let Some(interface) = interface {
         for (&arg, tensor) in flow.module.regions[body].args.iter().zip(&interface.inputs) {
-            let axes: AxisList = tensor.sharding.split_axes().collect();
+            let axes: AxisList = varies_along(tensor).collect();
             flow.of[arg] = flow.relations.blocks(interface.mesh_of(tensor), &axes);
         }
     }

@@ -1,7 +1,8 @@
 //! C5: what the program takes and gives is what its interface says.
 
-use shardc_ir::{Diagnostic, FuncId, Module, Span, Type, TypeId};
+use shardc_ir::{AxisRef, Diagnostic, FuncId, Module, Span, Type, TypeId};
 
+use crate::sharding::axes::Part;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
 pub(super) fn check(
@@ -54,11 +55,17 @@ fn fault(module: &Module, interface: &Interface, tensor: &InterfaceTensor, ty: T
     if sharding.rank() != global.rank() {
         return Some(format!("its sharding has {} dimensions, {global} does not", sharding.rank()));
     }
-    if !sharding.unreduced.is_empty() {
-        return Some("a sum that devices still have to complete".to_owned());
+    let mesh = interface.mesh_of(tensor);
+    let is_split = |axis: &AxisRef| {
+        let part = Part::of(mesh, *axis);
+        sharding.split_axes().any(|split| Part::of(mesh, split).overlaps(part))
+    };
+    if let Some(&axis) = sharding.unreduced.iter().find(|axis| is_split(axis)) {
+        let axis = mesh.axis_text(axis);
+        return Some(format!("\"{axis}\" splits it, and devices along it have addends of it"));
     }
     for (dim, (&whole, &block)) in global.shape.iter().zip(local_shape).enumerate() {
-        let shards = sharding.shards(interface.mesh_of(tensor), dim);
+        let shards = sharding.shards(mesh, dim);
         if shards == 1 && whole == block {
             continue;
         }
@@ -135,7 +142,7 @@ mod tests {
             ("a device has tensor<2xf32>, which the interface does not say of tensor<8xf64>", |i| {
                 i.outputs[1].global.dtype = shardc_ir::DType::F64;
             }),
-            ("a sum that devices still have to complete", |i| {
+            ("\"x\" splits it, and devices along it have addends of it", |i| {
                 let sharding = &mut i.outputs[1].sharding;
                 sharding.unreduced = sharding.dims[0].axes.clone();
                 sharding.reduction = ReductionKind::Add;

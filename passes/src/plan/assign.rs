@@ -21,6 +21,7 @@ use crate::windows::{Along, Exchange, transfers};
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
 
 /// One operand or result of the operation.
+#[derive(Clone)]
 pub(crate) struct Tensor<'a> {
     pub(crate) mapping: &'a TensorMapping,
     pub(crate) sharding: &'a TensorSharding,
@@ -32,9 +33,12 @@ pub(crate) struct Tensor<'a> {
     pub(crate) free: bool,
     /// The part of the cost of resharding it that counts: one in so many trips for what leaves the loop around.
     pub(crate) share: f64,
+    /// Whether it is an operand that brings what the site [carries](Site::carried).
+    pub(crate) brings: bool,
 }
 
 /// An operation as the assignment sees it: its rule, and its tensors with the shardings that propagation chose.
+#[derive(Clone)]
 pub(crate) struct Site<'a> {
     pub(crate) mesh: &'a Mesh,
     pub(crate) mesh_id: MeshId,
@@ -44,6 +48,11 @@ pub(crate) struct Site<'a> {
     pub(crate) tensors: SmallVec<[Tensor<'a>; 4]>,
     /// Whether the arithmetic is the product of all factors (dot, convolution).
     pub(crate) is_contraction: bool,
+    /// What operands are pending over, and the results then too; empty for most. These parts split no factor: along them
+    /// devices have addends of the same elements.
+    pub(crate) carried: Parts,
+    /// How what is carried is combined.
+    pub(crate) carried_by: ReductionKind,
 }
 
 impl Site<'_> {
@@ -155,7 +164,8 @@ impl Site<'_> {
         for even in [true, false] {
             for tensor in &tensors {
                 for dim in &tensor.sharding.dims {
-                    let unused = |part: &Part| !moved.iter().flatten().any(|p| p.overlaps(*part));
+                    let unused =
+                        |part: &Part| !moved.iter().flatten().chain(&self.carried).any(|p| p.overlaps(*part));
                     let lost: Parts = parts(self.mesh, &dim.axes).into_iter().filter(unused).collect();
                     // All together where there is room for that, else one by one.
                     if let Some(factor) = self.room_for(tensor, &moved, size_of(&lost), even) {
@@ -361,7 +371,7 @@ impl Site<'_> {
     /// Removes what cannot be: factors that cannot be split, parts used twice, and blocks that a dimension
     /// made of several factors cannot express.
     fn sanitize(&self, chosen: &mut FactorParts) {
-        let mut used: Parts = Parts::new();
+        let mut used: Parts = self.carried.clone();
         for (parts, split) in chosen.iter_mut().zip(&self.splits) {
             if *split == Split::No {
                 parts.clear();
@@ -436,6 +446,9 @@ impl Site<'_> {
         if tensor.is_result {
             sharding.unreduced = self.pending(chosen);
             sharding.reduction = self.reduction(chosen);
+        } else if tensor.brings {
+            sharding.unreduced = to_axes(self.mesh, &self.carried);
+            sharding.reduction = self.carried_by;
         }
         sharding.tidied()
     }
@@ -444,7 +457,7 @@ impl Site<'_> {
     fn reduction(&self, chosen: &FactorParts) -> ReductionKind {
         let kinds = chosen.iter().zip(&self.splits).filter(|(parts, _)| !parts.is_empty());
         let mut kinds = kinds.filter_map(|(_, split)| split.pending());
-        kinds.next().unwrap_or_default()
+        kinds.next().unwrap_or(self.carried_by)
     }
 
     /// Returns the axes over which the results are pending, in the order of the mesh.
@@ -454,6 +467,7 @@ impl Site<'_> {
             .zip(&self.splits)
             .filter(|(_, split)| split.pending().is_some())
             .flat_map(|(parts, _)| parts.iter().copied())
+            .chain(self.carried.iter().copied())
             .collect();
         parts.sort_unstable();
         to_axes(self.mesh, &parts)

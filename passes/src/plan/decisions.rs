@@ -11,6 +11,7 @@ use shardc_ir::{Access, EntityRef, Module, Op, OpId, OpKind, ShardingId, TensorS
 use smallvec::SmallVec;
 
 use super::available::AvailableCopies;
+use super::carry;
 use super::loop_invariant::LoopInvariance;
 use super::recompute;
 use super::support::{self, Split};
@@ -118,6 +119,13 @@ impl Pass<'_> {
     pub(super) fn decided(&mut self, op: OpId, copies: &AvailableCopies) -> Option<Decided> {
         let module = &*self.rw.module;
         let data = &module.ops[op];
+        if carry::takes_part(module, op) {
+            // Whether it carries what is pending depends on its regions, too.
+            let (rule, _) = self.rule_and_splits(op)?;
+            let decision = self.decide(op, &rule, copies)?;
+            self.warnings.extend(decision.warning);
+            return Some(self.interned(decision.shardings));
+        }
         let signature = Signature::of(module, op, self.invariance.as_ref(), copies)?;
         let is_told = is_told(data);
         if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {

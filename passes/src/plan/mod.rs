@@ -31,6 +31,7 @@
 
 mod assign;
 mod available;
+mod carry;
 mod cumulative;
 mod decisions;
 mod degenerate;
@@ -43,6 +44,8 @@ mod loop_invariant;
 mod manual;
 mod meshes;
 mod one_device;
+mod pending_flow;
+mod pending_regions;
 mod quantized;
 mod recompute;
 mod small_dims;
@@ -136,6 +139,10 @@ pub(crate) fn plan_and_tell(
         module.funcs[func].res_shardings.iter().map(|s| s.expand()).collect();
     small_dims::take_off_axes(module, body, mesh_id, &declared);
     let mut results = result_shardings(module, func, body, mesh_id);
+    if pending_regions::is_any_pending(module, body) {
+        pending_regions::settle(module, body);
+        pending_flow::flow(module, body, &results);
+    }
     let mesh = module.meshes[mesh_id].clone();
     let (mut gathers, notes, errors) = {
         let mut pass = Pass {
@@ -285,6 +292,11 @@ impl Pass<'_> {
             OpKind::Return => self.require_all(op, returns, copies),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
                 if let Some(sharding) = self.rw.module.shardings.of(data.results[0]) {
+                    // Addends that are at hand need not be made of the sum.
+                    let known = copies.get(data.operands[0], sharding);
+                    if let Some(known) = known.filter(|_| self.is_pending(sharding)) {
+                        self.rw.module.ops[op].operands[0] = known;
+                    }
                     self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
                 }
             }
@@ -370,6 +382,10 @@ impl Pass<'_> {
 
     fn result_shardings(&self, op: OpId) -> Vec<Option<ShardingId>> {
         self.rw.module.ops[op].results.iter().map(|&v| self.rw.module.shardings.of(v)).collect()
+    }
+
+    fn is_pending(&self, sharding: ShardingId) -> bool {
+        !self.rw.module.shardings.get(sharding).unreduced.is_empty()
     }
 
     fn replicated(&mut self, rank: usize) -> ShardingId {
@@ -493,7 +509,7 @@ impl Pass<'_> {
         for rule in std::iter::once(rule).chain(&sums) {
             let site =
                 site(self.rw.module, (self.mesh, self.mesh_id), self.invariance.as_ref(), op, rule, copies)?;
-            let chosen = site.assign(&mut self.planner);
+            let (site, chosen) = carry::assign(self.rw.module, op, site, &mut self.planner);
             let cost = if sums.is_empty() { 0.0 } else { site.cost(&chosen, &mut self.planner) };
             if best.as_ref().is_some_and(|(least, _)| cost >= *least) {
                 continue;
@@ -644,8 +660,9 @@ fn site<'a>(
             Some(invariance) if !is_result => invariance.share(module, value),
             _ => 1.0,
         };
-        tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share });
+        tensors.push(Tensor { mapping, sharding, also, ty, is_result, free, share, brings: false });
     }
     let is_contraction = data.kind.def().work == Work::Contraction;
-    Some(Site { mesh, mesh_id, kind: &data.kind, rule, splits, tensors, is_contraction })
+    let (carried, carried_by) = (Parts::new(), ReductionKind::default());
+    Some(Site { mesh, mesh_id, kind: &data.kind, rule, splits, tensors, is_contraction, carried, carried_by })
 }

@@ -75,10 +75,13 @@ impl Mesh {
             .collect()
     }
 
-    /// A sharding of a tensor of this rank: each axis, or each half of one, on some dimension or none.
+    /// A sharding of a tensor of this rank: each axis, or each half of one, on some dimension or none. In one of four, what
+    /// is on none is what the tensor is a pending sum over.
     pub(crate) fn sharding(&self, c: &mut Choices<'_>, rank: usize) -> String {
-        let open = c.below(8);
-        let mut pieces: Vec<(&str, u32, u32, u32)> = Vec::new();
+        // One number for both, of which there are few.
+        let first = c.below(32);
+        let (open, is_pending) = (first % 8, first / 8 == 3);
+        let mut pieces: Vec<Piece> = Vec::new();
         for &(name, size) in self.axes {
             if size >= 4 && c.one_in(5) {
                 pieces.push((name, 1, 2, size));
@@ -90,33 +93,54 @@ impl Mesh {
         if c.one_in(3) {
             pieces.reverse();
         }
-        let mut dims: Vec<Vec<(&str, u32, u32, u32)>> = vec![Vec::new(); rank];
+        let mut dims: Vec<Vec<Piece>> = vec![Vec::new(); rank];
+        let mut rest: Vec<Piece> = Vec::new();
         for piece in pieces {
             // A dimension twice as likely as none.
             let at = c.below(rank * 2 + 1);
-            let Some(dim) = dims.get_mut(if at < rank * 2 { at / 2 } else { rank }) else { continue };
-            match dim.last_mut() {
-                // Parts that continue each other are written as one.
-                Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,
-                _ => dim.push(piece),
+            match dims.get_mut(if at < rank * 2 { at / 2 } else { rank }) {
+                Some(dim) => push(dim, piece),
+                None => rest.push(piece),
             }
         }
         let dims: Vec<String> = dims
             .iter()
             .enumerate()
             .map(|(d, pieces)| {
-                let mut items: Vec<String> = pieces
-                    .iter()
-                    .map(|&(name, pre, size, full)| {
-                        if size == full { format!("\"{name}\"") } else { format!("\"{name}\":({pre}){size}") }
-                    })
-                    .collect();
+                let mut items = texts(pieces);
                 if open >> d & 1 == 1 {
                     items.push("?".to_owned());
                 }
                 format!("{{{}}}", items.join(", "))
             })
             .collect();
-        format!("<@mesh, [{}]>", dims.join(", "))
+        let place = |piece: &Piece| self.axes.iter().position(|(name, _)| *name == piece.0);
+        rest.sort_by_key(|piece| (place(piece), piece.1));
+        let mut pending = Vec::new();
+        rest.into_iter().for_each(|piece| push(&mut pending, piece));
+        let pending = match is_pending && !pending.is_empty() {
+            true => format!(", unreduced={{{}}}", texts(&pending).join(", ")),
+            false => String::new(),
+        };
+        format!("<@mesh, [{}]{pending}>", dims.join(", "))
     }
+}
+
+/// An axis or a part of one: its name, the product of the sizes of its more major parts, its size, and that of the axis.
+type Piece = (&'static str, u32, u32, u32);
+
+/// Appends a piece; those that continue each other are written as one.
+fn push(pieces: &mut Vec<Piece>, piece: Piece) {
+    match pieces.last_mut() {
+        Some(last) if last.0 == piece.0 && last.1 * last.2 == piece.1 => last.2 *= piece.2,
+        _ => pieces.push(piece),
+    }
+}
+
+fn texts(pieces: &[Piece]) -> Vec<String> {
+    let text = |&(name, pre, size, full): &Piece| match size == full {
+        true => format!("\"{name}\""),
+        false => format!("\"{name}\":({pre}){size}"),
+    };
+    pieces.iter().map(text).collect()
 }

@@ -1,0 +1,140 @@
+//! Pending sums that pass through operations.
+//!
+//! A value that is pending along some axes is a sum of the devices' addends. An operation that is [linear](crate::analysis::linear)
+//! in it may be done on the addends, and its result is then as pending; for any other the sum is completed first. Which of
+//! the two is done costs decide: a sum over less than what it comes from is better completed afterwards, a broadcast before.
+//! Where the result is annotated as pending nothing is sent. Other operands that count together with the pending one, as the
+//! second of an addition, are made pending by keeping them on one device, which sends nothing either.
+
+use shardc_ir::{Module, OpId, OpKind, ReductionKind, TensorSharding, ValueId};
+use smallvec::SmallVec;
+
+use super::assign::{FactorParts, Site};
+use super::support::Split;
+use crate::analysis::linear::{Passes, passes};
+use crate::reshard::Planner;
+use crate::sharding::axes::{Parts, parts};
+
+/// What an operation may do on addends.
+#[derive(Clone, Debug, PartialEq)]
+struct Carry {
+    /// What the operands are pending over, sorted.
+    over: Parts,
+    by: ReductionKind,
+    /// The operands that are pending.
+    brought_by: SmallVec<[usize; 2]>,
+}
+
+/// Returns the best assignment for an operation, with what it carries.
+pub(super) fn assign<'a>(
+    module: &Module,
+    op: OpId,
+    site: Site<'a>,
+    planner: &mut Planner<'_>,
+) -> (Site<'a>, FactorParts) {
+    let carries = carries(module, op, &site);
+    let plain = site.assign(planner);
+    if carries.is_empty() {
+        return (site, plain);
+    }
+    let mut least = site.cost(&plain, planner);
+    let mut best = (site.clone(), plain);
+    for carry in carries {
+        let other = carrying(&site, &carry);
+        let chosen = other.assign(planner);
+        let cost = other.cost(&chosen, planner);
+        // Of equals the one that carries: what it makes can still be completed, and the reader may not need that.
+        if cost <= least {
+            least = cost;
+            best = (other, chosen);
+        }
+    }
+    best
+}
+
+/// Whether some operand or result of an operation is pending.
+pub(super) fn takes_part(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let is_pending = |&v: &ValueId| module.shardings.sharding_of(v).is_some_and(|s| !s.unreduced.is_empty());
+    data.operands.iter().chain(&data.results).any(is_pending)
+}
+
+fn carrying<'a>(site: &Site<'a>, carry: &Carry) -> Site<'a> {
+    let mut out = site.clone();
+    out.carried.clone_from(&carry.over);
+    out.carried_by = carry.by;
+    for &i in &carry.brought_by {
+        out.tensors[i].brings = true;
+    }
+    for split in &mut out.splits {
+        if split.pending().is_some_and(|by| by != carry.by) {
+            *split = Split::No;
+        }
+    }
+    out
+}
+
+/// Returns the ways in which an operation can be done on addends that its operands have, or that its results are to have.
+fn carries(module: &Module, op: OpId, site: &Site<'_>) -> Vec<Carry> {
+    let data = &module.ops[op];
+    let is_pending = |s: &TensorSharding| !s.unreduced.is_empty();
+    if !takes_part(module, op) {
+        return Vec::new();
+    }
+    // Elements with a zero point are no numbers that add up.
+    if data.operands.iter().chain(&data.results).any(|&v| module.is_quantized(v)) {
+        return Vec::new();
+    }
+    let over = |s: &TensorSharding| {
+        let mut parts = parts(site.mesh, &s.unreduced);
+        parts.sort_unstable();
+        parts
+    };
+    let num_operands = data.operands.len();
+    let mut out: Vec<Carry> = Vec::new();
+    for tensor in site.tensors.iter().filter(|t| is_pending(t.sharding)) {
+        let (wanted, by) = (over(tensor.sharding), tensor.sharding.reduction);
+        let takes = passes(module, op, by);
+        if takes == Passes::NONE || rounds_off(module, op, site, tensor.sharding) {
+            continue;
+        }
+        let has_part = |s: &TensorSharding| {
+            s.reduction == by && over(s).iter().any(|p| wanted.iter().any(|w| w.overlaps(*p)))
+        };
+        let brings = |i: &usize| {
+            let tensor = &site.tensors[*i];
+            has_part(tensor.sharding) || tensor.also.iter().any(|also| has_part(also))
+        };
+        let bringing: SmallVec<[usize; 2]> =
+            (0..num_operands).filter(|&i| takes.takes(i)).filter(brings).collect();
+        let sets: Vec<SmallVec<[usize; 2]>> = match takes {
+            // No addends come in: what is made is made pending as a whole.
+            _ if bringing.is_empty() => Vec::new(),
+            Passes::Either => bringing.iter().map(|&i| SmallVec::from_slice(&[i])).collect(),
+            Passes::Alike { .. } => vec![(0..num_operands).filter(|&i| takes.takes(i)).collect()],
+        };
+        for brought_by in sets {
+            let carry = Carry { over: wanted.clone(), by, brought_by };
+            if !out.contains(&carry) {
+                out.push(carry);
+            }
+        }
+    }
+    out
+}
+
+/// Whether an operation gives its results fewer digits, and they are not annotated as pending: the sum of rounded addends is
+/// off by more than the rounded sum.
+fn rounds_off(module: &Module, op: OpId, site: &Site<'_>, from: &TensorSharding) -> bool {
+    let data = &module.ops[op];
+    let narrows = match &data.kind {
+        OpKind::ReducePrecision { .. } => true,
+        OpKind::Convert => {
+            let bits = |v| module.tensor(v).map_or(0, |t| t.dtype.bits());
+            bits(data.results[0]) < bits(data.operands[0])
+        }
+        _ => false,
+    };
+    let is_asked = |s: &TensorSharding| from.unreduced.iter().all(|axis| s.unreduced.contains(axis));
+    narrows && !site.tensors.iter().filter(|t| t.is_result).all(|t| is_asked(t.sharding))
+}

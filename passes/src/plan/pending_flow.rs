@@ -1,0 +1,161 @@
+//! What is pending between annotations.
+//!
+//! An operation without a sharding of its own, of a pending sum and for one, is done on addends: completing the sum between them
+//! would send it, to throw away all but one device's afterwards. So a value whose readers all take addends is pending, if it
+//! comes as addends. Where its only reader makes less of it, or as much, and takes addends too, its sum is completed after that.
+//!
+//! Readers come first: the walk is backward.
+
+use shardc_ir::{
+    Module, OpId, OpKind, PackedOption, ReductionKind, RegionId, SecondaryMap, ShardingId, TensorType, Uses,
+    ValueId, Work,
+};
+
+use super::pending_regions::{Pending, comes_as, pending, set};
+use crate::analysis::linear::{Passes, passes};
+use crate::analysis::reducer::is_identity;
+use crate::analysis::regions::program_ops;
+
+/// Makes values under `body` pending that are made and read as addends. `results` are the shardings that the function returns.
+pub(super) fn flow(module: &mut Module, body: RegionId, results: &[Option<ShardingId>]) {
+    let mut parents: SecondaryMap<RegionId, PackedOption<OpId>> = SecondaryMap::new();
+    for op in program_ops(module, body) {
+        for &region in &module.ops[op].regions {
+            parents[region] = op.into();
+        }
+    }
+    let uses = module.uses();
+    let mut regions: SecondaryMap<OpId, PackedOption<RegionId>> = SecondaryMap::new();
+    let all = std::iter::once(body).chain(parents.keys().filter(|&r| parents[r].is_some()));
+    for region in all {
+        if let Some(end) = module.terminator(region) {
+            regions[end] = region.into();
+        }
+    }
+    Flow { uses, parents, regions, results }.region(module, body);
+}
+
+struct Flow<'a> {
+    uses: Uses,
+    /// The operation that each region belongs to; none for the function's body.
+    parents: SecondaryMap<RegionId, PackedOption<OpId>>,
+    /// The region that each terminator ends.
+    regions: SecondaryMap<OpId, PackedOption<RegionId>>,
+    results: &'a [Option<ShardingId>],
+}
+
+impl Flow<'_> {
+    fn region(&self, module: &mut Module, region: RegionId) {
+        for &op in module.regions[region].ops.clone().iter().rev() {
+            let data = &module.ops[op];
+            let flows = match data.kind {
+                // What they make is annotated, or is as what goes in.
+                OpKind::ShardingConstraint(_)
+                | OpKind::Reshard(_)
+                | OpKind::While
+                | OpKind::ManualComputation(_) => false,
+                _ => true,
+            };
+            for result in data.results.clone() {
+                if flows && pending(module, result).is_none() {
+                    let found = self.read_as(module, result);
+                    if found.is_some() {
+                        set(module, result, found);
+                    }
+                }
+            }
+            for inner in module.ops[op].regions.clone() {
+                if self.parents[inner].is_some() {
+                    self.region(module, inner);
+                }
+            }
+        }
+    }
+
+    /// Returns as what all readers take a value, if it comes so. Some reader wants addends, or there is one alone.
+    fn read_as(&self, module: &Module, value: ValueId) -> Option<Pending> {
+        let readers = self.uses.of(value);
+        let mut wanted: Option<Pending> = None;
+        for &(op, i) in readers {
+            match self.taken(module, op, i as usize) {
+                Taken::Whole => return None,
+                Taken::AsItComes => {}
+                Taken::Pending(by) if *wanted.get_or_insert_with(|| by.clone()) != by => return None,
+                Taken::Pending(_) => {}
+            }
+        }
+        let maker = module.def_op(value)?;
+        let as_made = || {
+            module.ops[maker].operands.iter().find_map(|&v| pending(module, v)).filter(|_| readers.len() == 1)
+        };
+        wanted.or_else(as_made).filter(|wanted| comes_as(module, value, wanted))
+    }
+
+    /// Returns as what an operation takes its operand `i`.
+    fn taken(&self, module: &Module, op: OpId, i: usize) -> Taken {
+        let data = &module.ops[op];
+        let as_value = |value: Option<&ValueId>| match value.and_then(|&v| pending(module, v)) {
+            Some(by) => Taken::Pending(by),
+            None => Taken::Whole,
+        };
+        match data.kind {
+            OpKind::Return => match self.regions[op].expand().map(|region| self.parents[region].expand()) {
+                Some(Some(parent)) => as_value(module.ops[parent].results.get(i)),
+                Some(None) => {
+                    let sharding = self.results.get(i).and_then(|id| Some(module.shardings.get((*id)?)));
+                    match sharding.filter(|s| !s.unreduced.is_empty()) {
+                        Some(s) => Taken::Pending((s.unreduced.clone(), s.reduction)),
+                        None => Taken::Whole,
+                    }
+                }
+                None => Taken::Whole,
+            },
+            OpKind::While | OpKind::OptimizationBarrier => as_value(data.results.get(i)),
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => as_value(data.results.first()),
+            _ => self.taken_by_operation(module, op, i),
+        }
+    }
+
+    fn taken_by_operation(&self, module: &Module, op: OpId, i: usize) -> Taken {
+        let data = &module.ops[op];
+        let (&[result], Some(&value)) = (data.results.as_slice(), data.operands.get(i)) else {
+            return Taken::Whole;
+        };
+        let wanted = pending(module, result);
+        let by = wanted.as_ref().map_or(ReductionKind::Add, |wanted| wanted.1);
+        let takes = passes(module, op, by);
+        if !takes.takes(i) {
+            return Taken::Whole;
+        }
+        if let Some(wanted) = wanted {
+            // A product takes addends on one side.
+            let mut others = data.operands.iter().enumerate().filter(|&(j, _)| j != i);
+            let alone = takes != Passes::Either || !others.any(|(_, &v)| comes_as(module, v, &wanted));
+            return if alone { Taken::Pending(wanted) } else { Taken::Whole };
+        }
+        let bytes = |v: ValueId| module.stored(v).and_then(TensorType::num_bytes);
+        let is_less = bytes(result).zip(bytes(value)).is_some_and(|(result, value)| result <= value);
+        // What counts together with it would have to be kept on one device.
+        let is_with_others = data.operands.iter().enumerate().any(|(j, &v)| {
+            j != i
+                && takes != Passes::Either
+                && takes.takes(j)
+                && !is_identity(module, v, by)
+                && pending(module, v).is_none()
+        });
+        if data.kind.def().work == Work::Light && is_less && !is_with_others && takes != Passes::Either {
+            Taken::AsItComes
+        } else {
+            Taken::Whole
+        }
+    }
+}
+
+/// As what an operation takes an operand.
+enum Taken {
+    /// As addends, of which it makes such.
+    Pending(Pending),
+    /// Either way; it makes no more of addends than they are, and the sum is completed afterwards.
+    AsItComes,
+    Whole,
+}

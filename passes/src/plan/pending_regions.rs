@@ -1,0 +1,182 @@
+//! What is pending while it goes in and out of loops, branches and barriers.
+//!
+//! Annotations say what is pending where it is made or used; what a loop carries, or a branch returns, mostly has none of its
+//! own. A carried value is pending where what the body returns is: a gradient that is added up over micro-batches stays a
+//! sum of addends until after the loop. Where the body returns it whole, it goes in and out whole.
+//!
+//! Any choice is right: a sum that is carried and needed whole is completed where it is needed.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{AxisList, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding, ValueId};
+
+use crate::analysis::linear::passes;
+use crate::analysis::regions::program_ops;
+use crate::sharding::axes::{Parts, parts};
+
+/// No more values than this are looked at to find out whether what a region returns is pending.
+const MAX_VALUES: usize = 64;
+
+/// Gives pending shardings to what goes in and out of regions under `body`, whose values have closed shardings.
+pub(super) fn settle(module: &mut Module, body: RegionId) {
+    region(module, body);
+}
+
+/// Whether some value under `body` is pending.
+pub(super) fn is_any_pending(module: &Module, body: RegionId) -> bool {
+    let is_pending = |&v: &ValueId| pending(module, v).is_some();
+    module.regions[body].args.iter().any(is_pending)
+        || program_ops(module, body).iter().any(|&op| module.ops[op].results.iter().any(is_pending))
+}
+
+/// The axes along which a value is a pending reduction, and which.
+pub(super) type Pending = (AxisList, ReductionKind);
+
+pub(super) fn pending(module: &Module, value: ValueId) -> Option<Pending> {
+    let sharding = module.shardings.sharding_of(value)?;
+    (!sharding.unreduced.is_empty()).then(|| (sharding.unreduced.clone(), sharding.reduction))
+}
+
+fn region(module: &mut Module, at: RegionId) {
+    for op in module.regions[at].ops.clone() {
+        match module.ops[op].kind {
+            OpKind::OptimizationBarrier => {
+                for i in 0..module.ops[op].results.len() {
+                    let (operand, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
+                    let wanted = pending(module, result).or_else(|| pending(module, operand));
+                    set(module, result, wanted);
+                }
+            }
+            OpKind::While => carried(module, op),
+            OpKind::Case | OpKind::If => returned(module, op),
+            OpKind::ManualComputation(_) => {
+                for inner in module.ops[op].regions.clone() {
+                    region(module, inner);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn carried(module: &mut Module, op: OpId) {
+    let regions = module.ops[op].regions.clone();
+    let count = module.ops[op].results.len();
+    let args = |module: &Module, i: usize| {
+        regions.iter().filter_map(|&r| module.regions[r].args.get(i)).copied().collect::<Vec<_>>()
+    };
+    let assumed: Vec<Option<Pending>> = (0..count)
+        .map(|i| {
+            let (first, result) = (module.ops[op].operands[i], module.ops[op].results[i]);
+            pending(module, result).or_else(|| pending(module, first))
+        })
+        .collect();
+    // What is carried is in the place of the result; loops inside look at it.
+    for (i, assumed) in assumed.iter().enumerate() {
+        for arg in args(module, i) {
+            if let Some(id) = module.shardings.of(module.ops[op].results[i]) {
+                module.shardings.set(arg, Some(id));
+            }
+            set(module, arg, assumed.clone());
+        }
+    }
+    for &inner in &regions {
+        region(module, inner);
+    }
+    let end = regions.last().and_then(|&body| module.terminator(body));
+    for (i, assumed) in assumed.into_iter().enumerate() {
+        let next = end.and_then(|end| module.ops[end].operands.get(i).copied());
+        let found = next.and_then(|value| {
+            let declared = pending(module, value);
+            declared.or_else(|| assumed.filter(|assumed| comes_as(module, value, assumed)))
+        });
+        for value in args(module, i).into_iter().chain([module.ops[op].results[i]]) {
+            set(module, value, found.clone());
+        }
+    }
+}
+
+fn returned(module: &mut Module, op: OpId) {
+    let regions = module.ops[op].regions.clone();
+    for &inner in &regions {
+        region(module, inner);
+    }
+    let ends: Vec<OpId> = regions.iter().filter_map(|&r| module.terminator(r)).collect();
+    for i in 0..module.ops[op].results.len() {
+        let result = module.ops[op].results[i];
+        let values: Vec<ValueId> =
+            ends.iter().filter_map(|&end| module.ops[end].operands.get(i).copied()).collect();
+        let declared = values.iter().find_map(|&value| pending(module, value));
+        let asked = pending(module, result);
+        let asked = asked.filter(|asked| values.iter().any(|&value| comes_as(module, value, asked)));
+        set(module, result, declared.or(asked));
+    }
+}
+
+/// Gives the sharding of a value this pending part, unless the axes split it.
+pub(super) fn set(module: &mut Module, value: ValueId, wanted: Option<Pending>) {
+    let Some(sharding) = module.shardings.sharding_of(value) else { return };
+    let (unreduced, reduction) = wanted.unwrap_or_default();
+    let new = TensorSharding { unreduced, reduction, ..sharding.clone() };
+    let mesh = &module.meshes[new.mesh];
+    let over = parts(mesh, &new.unreduced);
+    if new.split_axes().any(|axis| overlaps(&parts(mesh, &[axis]), &over)) {
+        return;
+    }
+    let id = module.shardings.intern(new);
+    module.shardings.set(value, Some(id));
+}
+
+fn overlaps(a: &Parts, b: &Parts) -> bool {
+    a.iter().any(|p| b.iter().any(|q| p.overlaps(*q)))
+}
+
+/// Whether a value is pending as `wanted` without being made so: it is annotated, made over a split dimension, or comes of such
+/// a value by linear operations.
+pub(super) fn comes_as(module: &Module, value: ValueId, wanted: &Pending) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        if seen.len() > MAX_VALUES || !seen.insert(value) {
+            continue;
+        }
+        let Some(sharding) = module.shardings.sharding_of(value) else { continue };
+        let mesh = &module.meshes[sharding.mesh];
+        let over = parts(mesh, &wanted.0);
+        if sharding.reduction == wanted.1 && overlaps(&parts(mesh, &sharding.unreduced), &over) {
+            return true;
+        }
+        let Some(op) = module.def_op(value) else { continue };
+        let data = &module.ops[op];
+        if matches!(data.kind, OpKind::ShardingConstraint(_) | OpKind::Reshard(_)) {
+            continue;
+        }
+        let splits = |&v: &ValueId| {
+            let axes = module.shardings.sharding_of(v).map(|s| s.split_axes().collect::<AxisList>());
+            axes.is_some_and(|axes| overlaps(&parts(mesh, &axes), &over))
+        };
+        // A product over a split dimension, of which the result does not have the split.
+        if wanted.1 == ReductionKind::Add
+            && data.kind.def().work == shardc_ir::Work::Contraction
+            && data.operands.iter().any(splits)
+            && !splits(&value)
+        {
+            return true;
+        }
+        let index = data.results.iter().position(|&v| v == value);
+        match data.kind {
+            OpKind::OptimizationBarrier => {
+                rest.extend(index.and_then(|i| data.operands.get(i)));
+                continue;
+            }
+            OpKind::Case | OpKind::If => {
+                let ends = data.regions.iter().filter_map(|&r| module.terminator(r));
+                rest.extend(ends.filter_map(|end| module.ops[end].operands.get(index?)));
+                continue;
+            }
+            _ => {}
+        }
+        let takes = passes(module, op, wanted.1);
+        rest.extend(data.operands.iter().enumerate().filter(|&(i, _)| takes.takes(i)).map(|(_, &v)| v));
+    }
+    false
+}

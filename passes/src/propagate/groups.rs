@@ -6,8 +6,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    Class, Diagnostic, EntityRef, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, ValueDef,
-    ValueId,
+    Class, Diagnostic, EntityRef, InsertionPoint, Insertions, Module, OpId, OpKind, RegionId, ShardingId,
+    TensorSharding, Uses, ValueDef, ValueId, ValueMap,
 };
 
 use super::flow::Parents;
@@ -71,7 +71,9 @@ pub(super) struct GroupConflict {
 /// Gives the members of each group one sharding; returns the groups where that is not possible.
 pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec<GroupConflict> {
     let mut conflicts = Vec::new();
-    for members in &graph.group_members {
+    // By group; looked for once a group disagrees.
+    let mut ops: Option<Vec<Vec<OpId>>> = None;
+    for (index, members) in graph.group_members.iter().enumerate() {
         let get = |&slot: &u32| {
             let id = shardings[slot as usize];
             (id != NONE).then(|| (id, module.shardings.get(ShardingId::new(id as usize))))
@@ -79,14 +81,9 @@ pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec
         let mut found = members.iter().filter_map(get).filter(|(_, sharding)| !says_nothing(sharding));
         let Some((first, sharding)) = found.next() else { continue };
         if found.any(|(_, other)| other != sharding) {
-            let in_group = |&op: &OpId| {
-                let value = module.ops[op].operands.first();
-                value.and_then(|&v| graph.slot(v)).is_some_and(|slot| members.contains(&slot))
-            };
-            let ops = module.bodies().flat_map(|body| module.walk(body));
-            let ops = ops.filter(|&op| matches!(module.ops[op].kind, OpKind::ShardingGroup { .. }));
+            let ops = ops.get_or_insert_with(|| ops_of_groups(module, graph));
             conflicts.push(GroupConflict {
-                ops: ops.filter(in_group).collect(),
+                ops: std::mem::take(&mut ops[index]),
                 first: ShardingId::new(first as usize),
             });
             continue;
@@ -98,6 +95,20 @@ pub(super) fn join(module: &Module, graph: &Graph, shardings: &mut [u32]) -> Vec
     conflicts
 }
 
+/// The operations that put values into each group, in order.
+fn ops_of_groups(module: &Module, graph: &Graph) -> Vec<Vec<OpId>> {
+    let mut out = vec![Vec::new(); graph.group_members.len()];
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        let data = &module.ops[op];
+        if let (OpKind::ShardingGroup { .. }, Some(&value)) = (&data.kind, data.operands.first())
+            && let Some(&group) = graph.slot(value).and_then(|slot| graph.groups.get(&slot))
+        {
+            out[group as usize].push(op);
+        }
+    }
+    out
+}
+
 fn says_nothing(sharding: &TensorSharding) -> bool {
     sharding.replicated.is_empty()
         && sharding.unreduced.is_empty()
@@ -107,8 +118,9 @@ fn says_nothing(sharding: &TensorSharding) -> bool {
 /// Reads the members of groups that disagree through open constraints; returns warnings.
 pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupConflict]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
+    let (uses, mut insertions) = (module.uses(), Insertions::default());
     for conflict in conflicts {
-        let mut done: Vec<ValueId> = Vec::new();
+        let mut done: FxHashSet<ValueId> = FxHashSet::default();
         for &op in &conflict.ops {
             let Some(&value) = module.ops[op].operands.first() else { continue };
             // `done` holds the results of constraints: a value that is in the group twice reads its own constraint by
@@ -121,9 +133,11 @@ pub(super) fn open(module: &mut Module, parents: &Parents, conflicts: &[GroupCon
             }
             let mesh = module.shardings.get(conflict.first).mesh;
             let sharding = module.shardings.intern(TensorSharding::open(mesh, module.rank(value)));
-            done.push(constrain(module, parents, value, sharding));
+            done.insert(constrain(module, &uses, &mut insertions, value, sharding));
         }
     }
+    let bodies: Vec<RegionId> = module.bodies().collect();
+    insertions.apply_to(module, bodies, &ValueMap::new(), |_| false);
     warnings
 }
 
@@ -150,27 +164,24 @@ fn owner_of(module: &Module, body: RegionId) -> Option<shardc_ir::Span> {
     module.funcs.values().find(|func| func.body == Some(body)).map(|func| func.span)
 }
 
-/// Puts a constraint right behind a value, which all others read in its place.
-fn constrain(module: &mut Module, parents: &Parents, value: ValueId, sharding: ShardingId) -> ValueId {
-    // Made anew for each value, since each constraint changes operands. Only groups that disagree come here.
-    let uses = module.uses().of(value).to_vec();
+/// Puts a constraint right behind a value, which all others read in its place. No value is constrained twice, so that the uses
+/// of a value are those that it had at first.
+fn constrain(
+    module: &mut Module,
+    uses: &Uses,
+    insertions: &mut Insertions,
+    value: ValueId,
+    sharding: ShardingId,
+) -> ValueId {
     let ty = module.values[value].ty;
     let op = module.add_op(OpKind::ShardingConstraint(sharding), &[value], &[ty], &[]);
     let result = module.ops[op].results[0];
-    for (user, i) in uses {
+    for &(user, i) in uses.of(value) {
         module.ops[user].operands[i as usize] = result;
     }
-    let (region, at) = match module.values[value].def() {
-        ValueDef::Arg(region, _) => (Some(region), 0),
-        ValueDef::Result(def, _) => {
-            (module.ops[op].span, module.ops[op].loc) = (module.ops[def].span, module.ops[def].loc);
-            let region = parents.region(def);
-            let at = region.and_then(|r| module.regions[r].ops.iter().position(|&o| o == def));
-            (region, at.map_or(0, |at| at + 1))
-        }
-    };
-    if let Some(region) = region {
-        module.insert_op(region, at, op);
+    if let Some(def) = module.def_op(value) {
+        (module.ops[op].span, module.ops[op].loc) = (module.ops[def].span, module.ops[def].loc);
     }
+    insertions.insert(&mut InsertionPoint::behind(module, value), op);
     result
 }

@@ -263,12 +263,14 @@ fn approx_top_k(module: &Module, op: OpId) -> Option<ShardingRule> {
 /// Returns the rule of `X64Combine`, which is elementwise; but the state of a random number generator stays whole.
 fn x64_combine(module: &Module, op: OpId) -> Option<ShardingRule> {
     let result = *module.ops[op].results.first()?;
-    let is_state = module
-        .ops
-        .values()
-        // Over all operations, since a rule is made without a table of uses. The call is rare: XLA makes it where
-        // 64-bit integers are emulated.
-        .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
+    // A state is a list of two or three numbers.
+    let is_state = module.rank(result) == 1
+        && module
+            .ops
+            .values()
+            // Over all operations, since a rule is made without a table of uses. The call is rare: XLA makes it where
+            // 64-bit integers are emulated.
+            .any(|o| matches!(o.kind, OpKind::RngBitGenerator { .. }) && o.operands.contains(&result));
     if !is_state {
         return pointwise(module, op);
     }

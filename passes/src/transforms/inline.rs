@@ -5,7 +5,7 @@
 //! shard it differently.
 
 use petgraph::algo::{kosaraju_scc, toposort};
-use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::graph::{DiGraph, EdgeIndex, NodeIndex};
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     Build, Diagnostic, EntityRef, FuncId, Module, OpId, OpKind, RegionId, Rewriter, SecondaryMap, ShardingId,
@@ -131,6 +131,8 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
     let mut graph: DiGraph<FuncId, OpId> = DiGraph::new();
     let nodes: Vec<NodeIndex> = module.funcs.keys().map(|func| graph.add_node(func)).collect();
     let mut errors = Vec::new();
+    // `update_edge` would go over all that a function calls for each of its calls.
+    let mut edges: FxHashMap<(FuncId, FuncId), EdgeIndex> = FxHashMap::default();
     for (caller, func) in module.funcs.iter() {
         let Some(body) = func.body else { continue };
         for op in module.walk(body) {
@@ -143,7 +145,10 @@ pub(crate) fn callees_first(module: &Module) -> Result<Vec<FuncId>, Vec<Diagnost
             };
             match module.func_names.get(callee) {
                 Some(&target) => {
-                    graph.update_edge(nodes[caller.index()], nodes[target.index()], op);
+                    let edge = edges
+                        .entry((caller, target))
+                        .or_insert_with(|| graph.add_edge(nodes[caller.index()], nodes[target.index()], op));
+                    graph[*edge] = op;
                 }
                 None => errors.push(match module.kept_symbol(callee) {
                     Some(kept) => {

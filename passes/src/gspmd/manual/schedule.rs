@@ -29,6 +29,7 @@ impl Former<'_, '_> {
         let mut after: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         let mut waits: FxHashMap<usize, usize> = FxHashMap::default();
         let mut edges: FxHashSet<(usize, usize)> = FxHashSet::default();
+        let exits: FxHashSet<OpId> = parts.values().flat_map(|part| &part.exits).copied().collect();
         for &op in ops {
             let Some(to) = node(op) else { continue };
             waits.entry(to).or_default();
@@ -38,8 +39,7 @@ impl Former<'_, '_> {
                 };
                 let Some(from) = node(def) else { continue };
                 // Within a part, an exit's result must not come back.
-                let is_exit = parts.values().any(|p| p.exits.contains(&def));
-                if from == to && is_exit && self.of_op.get(&op) == self.of_op.get(&def) {
+                if from == to && exits.contains(&def) && self.of_op.get(&op) == self.of_op.get(&def) {
                     return Err(self.cycle(op));
                 }
                 if from != to && edges.insert((from, to)) {

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Attr, AttrDict, AxisRef, EntityRef, Mesh, MeshId, Module, OpId, OpKind, PrimaryMap, ShardingId,
-    TensorSharding, ValueDef,
+    Attr, AttrDict, AxisRef, EntityRef, Mesh, MeshId, Module, OpId, OpKind, PackedOption, PrimaryMap,
+    RegionId, SecondaryMap, ShardingId, TensorSharding, ValueDef,
 };
 
 use super::{Log, Subject};
@@ -75,6 +75,8 @@ struct Table<'a> {
     returned: FxHashMap<u32, u32>,
     constraints: FxHashMap<OpId, u32>,
     manual: FxHashMap<OpId, u32>,
+    /// The operation that each region belongs to.
+    owners: SecondaryMap<RegionId, PackedOption<OpId>>,
 }
 
 pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
@@ -85,7 +87,13 @@ pub(super) fn write(log: &Log, module: &mut Module, subject: &Subject<'_>) {
         returned,
         constraints: FxHashMap::default(),
         manual: FxHashMap::default(),
+        owners: SecondaryMap::new(),
     };
+    for op in module.bodies().flat_map(|body| module.walk(body)) {
+        for &region in &module.ops[op].regions {
+            table.owners[region] = op.into();
+        }
+    }
     table.begin(module);
     for step in &log.steps {
         let slot = |tensor: u32| {
@@ -227,16 +235,8 @@ impl Table<'_> {
     }
 
     /// An argument of a region that has a sharding of its own.
-    fn inner(
-        &self,
-        module: &mut Module,
-        region: shardc_ir::RegionId,
-        i: u32,
-        axes: &AxisOrigins,
-        mesh: &Mesh,
-    ) {
-        let ops = module.bodies().flat_map(|body| module.walk(body)).collect::<Vec<_>>();
-        let Some(op) = ops.into_iter().find(|&op| module.ops[op].regions.contains(&region)) else { return };
+    fn inner(&self, module: &mut Module, region: RegionId, i: u32, axes: &AxisOrigins, mesh: &Mesh) {
+        let Some(op) = self.owners[region].expand() else { return };
         if !owns_args(&module.ops[op].kind) {
             return;
         }
@@ -255,7 +255,7 @@ impl Table<'_> {
             }
             OpKind::DataFlowEdge(_) => {
                 let owner = data.operands.first().map(|&v| module.values[v].def());
-                let own = owner.and_then(|def| self.manual_value(module, def));
+                let own = owner.and_then(|def| self.manual_value(def));
                 module.ops[op].attrs.set(ORIGINS, axes.dict(mesh, own));
             }
             kind => {
@@ -268,12 +268,11 @@ impl Table<'_> {
     }
 
     /// What an argument or a result of a manual computation is called.
-    fn manual_value(&self, module: &Module, def: ValueDef) -> Option<Origin> {
+    fn manual_value(&self, def: ValueDef) -> Option<Origin> {
         match def {
             ValueDef::Result(op, i) => self.manual.get(&op).map(|&id| Origin::ManualOut(id, i)),
             ValueDef::Arg(region, i) => {
-                let (_, &id) =
-                    self.manual.iter().find(|(op, _)| module.ops[**op].regions.contains(&region))?;
+                let id = *self.manual.get(&self.owners[region].expand()?)?;
                 Some(Origin::ManualIn(id, i))
             }
         }

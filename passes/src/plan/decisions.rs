@@ -7,7 +7,7 @@
 use std::mem::{Discriminant, discriminant};
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Access, EntityRef, Module, Op, OpId, OpKind, ShardingId, TensorSharding};
+use shardc_ir::{EntityRef, Module, OpId, OpKind, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
 use super::available::AvailableCopies;
@@ -16,8 +16,8 @@ use super::loop_invariant::LoopInvariance;
 use super::recompute;
 use super::support::{self, Split};
 use super::{Pass, splits};
-use crate::rules::rule_of;
 use crate::rules::sharding_rule::ShardingRule;
+use crate::rules::{is_told_by_types, rule_of};
 
 /// The shardings that an operation asks of its operands, then those in which it makes its results.
 pub(super) type Decided = SmallVec<[ShardingId; 4]>;
@@ -80,7 +80,7 @@ struct Entry {
 pub(super) struct Decisions(FxHashMap<Signature, SmallVec<[Entry; 1]>>);
 
 impl Decisions {
-    /// Returns the decision for such an operation, if one was made; `rule` where [`is_told`] says that it takes part.
+    /// Returns the decision for such an operation, if one was made; `rule` where [`is_told_by_types`] does not say that those tell all.
     fn get(
         &self,
         signature: &Signature,
@@ -104,15 +104,6 @@ impl Decisions {
     }
 }
 
-/// Whether the kind of an operation and the types of its tensors tell its rule and how its factors split. Others are looked
-/// at more closely: at their regions, at where their operands come from, at what the program says about a call.
-fn is_told(data: &Op) -> bool {
-    let by_place =
-        matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
-    let by_kind = by_place || matches!(data.kind, OpKind::DotGeneral(_));
-    by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
-}
-
 impl Pass<'_> {
     /// Returns how an operation with a rule is done: as the last one of which the same is known, else as is cheapest. `None`
     /// if it has no rule, or some operand or result has no sharding.
@@ -127,7 +118,7 @@ impl Pass<'_> {
             return Some(self.interned(decision.shardings));
         }
         let signature = Signature::of(module, op, self.invariance.as_ref(), copies)?;
-        let is_told = is_told(data);
+        let is_told = is_told_by_types(data);
         if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
             let known = known.clone();
             debug_assert_eq!(

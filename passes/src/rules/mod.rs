@@ -31,7 +31,7 @@ pub(crate) use custom_call::{is_identity, is_kernel, works_on_parts};
 pub use letters::{LetterPlace, LettersFault, Side, TensorRef};
 pub use text::{RuleParseError, parse_rule};
 
-use shardc_ir::{Attr, AttrDict, Module, OpId, OpKind, RegionId};
+use shardc_ir::{Access, Attr, AttrDict, Module, Op, OpId, OpKind, RegionId};
 
 use crate::rules::sharding_rule::{FactorKind, ShardingRule};
 use builder::{RuleBuilder, pointwise};
@@ -171,6 +171,15 @@ pub fn rule_with(module: &Module, op: OpId, options: RuleOptions) -> Option<Shar
         | OpKind::NamedComputation(_)
         | OpKind::Opaque(_) => None,
     }
+}
+
+/// Whether the kind of an operation and the types of its tensors tell its rule and how its factors split. Others are looked
+/// at more closely: at their regions, at where their operands come from, at what the program says about a call.
+pub(crate) fn is_told_by_types(data: &Op) -> bool {
+    let by_place =
+        matches!(data.kind.def().access, Access::SamePlace | Access::Broadcasts | Access::Rearranges);
+    let by_kind = by_place || matches!(data.kind, OpKind::DotGeneral(_));
+    by_kind && data.regions.is_empty() && data.attrs.sharding_rule().is_none()
 }
 
 /// Whether a set has a rule for such an operation, if there is any.

@@ -1,6 +1,7 @@
 //! The parts of building a graph that both ways share: rules, nodes, results of the function, groups.
 
 use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, TensorType, TypeId, ValueId};
@@ -10,7 +11,13 @@ use super::{Boundary, FuncResult, Graph, NONE, Node, NodeRule};
 use crate::propagate::flow::Parents;
 use crate::propagate::schedule::{OpClass, is_elementwise};
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
-use crate::rules::{RuleOptions, has_rule, rule_with};
+use crate::rules::{RuleOptions, has_rule, is_told_by_types, rule_with};
+
+/// The types of the operands and results of an operation.
+type Types = SmallVec<[TypeId; 4]>;
+
+/// The rule of each kind of operation, of those with one discriminant.
+type RulesByKind = SmallVec<[(OpKind, Option<u32>); 1]>;
 
 /// A graph that is being made.
 pub(super) struct Build<'m> {
@@ -21,6 +28,8 @@ pub(super) struct Build<'m> {
     rule_ids: FxHashMap<NodeRule, u32>,
     /// Rules of elementwise operations whose tensors all have one shape, by type and number of operands.
     pointwise: FxHashMap<(TypeId, usize), u32>,
+    /// Rules that kinds and types tell, by these.
+    by_types: FxHashMap<(Discriminant<OpKind>, Types), RulesByKind>,
     /// Number of uses of each value.
     pub(super) uses: SecondaryMap<ValueId, u32>,
     /// The node of each operation with a rule, plus one.
@@ -45,6 +54,7 @@ impl<'m> Build<'m> {
             rules,
             rule_ids: FxHashMap::default(),
             pointwise: FxHashMap::default(),
+            by_types: FxHashMap::default(),
             uses,
             node_of_op: SecondaryMap::new(),
             flow_node: SecondaryMap::new(),
@@ -119,7 +129,6 @@ impl<'m> Build<'m> {
     fn rule(&mut self, op: OpId) -> Option<u32> {
         let module = self.module;
         let data = &module.ops[op];
-        let is_tensor = |&v: &ValueId| module.stored(v).is_some_and(TensorType::is_static);
         if matches!(data.kind, OpKind::PropagationBarrier { .. }) {
             let tensor = module.stored(*data.results.first()?)?;
             return Some(self.identity(tensor, 1));
@@ -142,6 +151,26 @@ impl<'m> Build<'m> {
                 return Some(rule);
             }
         }
+        if !is_told_by_types(data) {
+            return self.made(op, elementwise);
+        }
+        let types = data.operands.iter().chain(&data.results).map(|&v| module.values[v].ty).collect();
+        let key = (discriminant(&data.kind), types);
+        let known = self.by_types.get(&key).and_then(|list| list.iter().find(|(kind, _)| *kind == data.kind));
+        if let Some(&(_, rule)) = known {
+            debug_assert_eq!(rule, self.made(op, elementwise), "more than kind and types tells the rule");
+            return rule;
+        }
+        let rule = self.made(op, elementwise);
+        self.by_types.entry(key).or_default().push((data.kind.clone(), rule));
+        rule
+    }
+
+    /// Makes the rule of an operation.
+    fn made(&mut self, op: OpId, elementwise: bool) -> Option<u32> {
+        let module = self.module;
+        let data = &module.ops[op];
+        let is_tensor = |&v: &ValueId| module.stored(v).is_some_and(TensorType::is_static);
         let rule = rule_with(module, op, self.rules)?;
         let shapes_known =
             data.operands.iter().chain(&data.results).all(|v| is_tensor(v) || module.stored(*v).is_none());

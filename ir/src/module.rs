@@ -504,23 +504,34 @@ impl Module {
     /// Every operation under `region`, in order, without those in the regions of operations that `enters` refuses.
     #[must_use]
     pub fn walk_where(&self, region: RegionId, enters: impl Fn(&OpKind) -> bool) -> Vec<OpId> {
-        let mut out = Vec::with_capacity(self.regions[region].ops.len());
+        self.walk_with_regions(region, enters).0
+    }
+
+    /// The operations of [`Module::walk_where`], and the regions that they are in: `region`, then those of each operation.
+    #[must_use]
+    pub fn walk_with_regions(
+        &self,
+        region: RegionId,
+        enters: impl Fn(&OpKind) -> bool,
+    ) -> (Vec<OpId>, Vec<RegionId>) {
+        let (mut ops, mut regions) = (Vec::with_capacity(self.regions[region].ops.len()), vec![region]);
         // On an explicit stack: nesting is as deep as the input makes it, and a recursion could run out of stack.
         let mut stack: Vec<&[OpId]> = vec![&self.regions[region].ops];
         while let Some(mut rest) = stack.pop() {
             while let Some((&op, behind)) = rest.split_first() {
-                out.push(op);
+                ops.push(op);
                 rest = behind;
                 let data = &self.ops[op];
                 // Asked of few: most operations have no region.
                 if !data.regions.is_empty() && enters(&data.kind) {
+                    regions.extend(&data.regions);
                     stack.push(rest);
                     stack.extend(data.regions.iter().rev().map(|&r| &*self.regions[r].ops));
                     break;
                 }
             }
         }
-        out
+        (ops, regions)
     }
 
     /// Every operation under `region`, those of an operation's regions before it.

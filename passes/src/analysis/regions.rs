@@ -18,12 +18,11 @@ pub fn program_ops(module: &Module, region: RegionId) -> Vec<OpId> {
 /// Every region under and including `region` whose arguments carry shardings.
 #[must_use]
 pub fn program_regions(module: &Module, region: RegionId) -> Vec<RegionId> {
-    let mut out = vec![region];
-    for op in program_ops(module, region) {
-        let op = &module.ops[op];
-        if !op.regions.is_empty() && has_program_regions(&op.kind) {
-            out.extend(op.regions.iter().copied());
-        }
-    }
-    out
+    program_parts(module, region).1
+}
+
+/// What [`program_ops`] and [`program_regions`] return, found at once.
+#[must_use]
+pub fn program_parts(module: &Module, region: RegionId) -> (Vec<OpId>, Vec<RegionId>) {
+    module.walk_with_regions(region, has_program_regions)
 }

@@ -228,8 +228,11 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             if let Some(body) = module.funcs[entry(module)?].body {
-                context.handed.cleaned.deferred = defer_sums(module, body, context.clean.keep_bytes);
-                dce(module, body);
+                let deferred = defer_sums(module, body, context.clean.keep_bytes);
+                context.handed.cleaned.deferred = deferred;
+                if deferred > 0 {
+                    dce(module, body);
+                }
             }
             Ok(Vec::new())
         },

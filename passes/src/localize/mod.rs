@@ -31,9 +31,7 @@ mod one_device;
 mod own_rows;
 mod sizes;
 
-use std::collections::{HashMap, HashSet};
-
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     Attr, Build, DType, Dense, Diagnostic, EntityRef, FuncId, Mesh, MeshId, Module, OpId, OpKind,
     QuantTensor, RegionId, ReplicaGroups, Rewriter, SPELLING_ATTR, ShardingId, SizeList, SpmdMode,
@@ -42,7 +40,7 @@ use shardc_ir::{
 
 use self::coords::Coords;
 pub(crate) use self::loops::shield_loops;
-use crate::analysis::regions::{has_program_regions, program_ops, program_regions};
+use crate::analysis::regions::{has_program_regions, program_ops, program_parts};
 use crate::manual::Scope;
 use crate::plan::planned_mesh;
 use crate::rules::SHARDING_RULE_ATTR;
@@ -67,10 +65,11 @@ pub fn localize(
     // Dense by value: values that are made from here on have larger numbers, by which they are known to be local.
     let global: Vec<TypeId> = module.values.values().map(|v| v.ty).collect();
     let mut values: Vec<ValueId> = Vec::new();
-    for region in program_regions(module, body) {
+    let (ops, regions) = program_parts(module, body);
+    for region in regions {
         values.extend(&module.regions[region].args);
     }
-    for op in program_ops(module, body) {
+    for op in ops {
         let data = &module.ops[op];
         values.extend(&data.results);
         // In a program that was read from text, what a collective makes stands nowhere else.
@@ -135,7 +134,7 @@ fn on_one_mesh(module: &Module, mesh: &Mesh, values: &[ValueId]) -> Result<(), B
 
 /// Local types, each computed once.
 #[derive(Default)]
-struct LocalTypes(HashMap<(TypeId, ShardingId), TypeId>);
+struct LocalTypes(FxHashMap<(TypeId, ShardingId), TypeId>);
 
 impl LocalTypes {
     fn of(&mut self, module: &mut Module, ty: TypeId, sharding: ShardingId) -> TypeId {
@@ -210,7 +209,7 @@ fn strip(module: &mut Module, mode: SpmdMode, devices: i64) {
         let data = &module.ops[*op];
         matches!(data.kind, OpKind::DotGeneral(_)) && data.operands.iter().any(|&v| module.is_quantized(v))
     };
-    let is_quantized_product: HashSet<OpId> = ops.iter().copied().filter(is_product).collect();
+    let is_quantized_product: FxHashSet<OpId> = ops.iter().copied().filter(is_product).collect();
     for op_id in ops {
         let op = &mut module.ops[op_id];
         // How the source spelt an operation says nothing about the one that it has become; but the verifier asks less of

@@ -3,7 +3,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module, RegionId, ShardingId, Span, TypeId};
 
-use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::regions::program_parts;
 
 /// Refuses tensors of unknown sizes that are split.
 pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(), Vec<Diagnostic>> {
@@ -22,7 +22,8 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
         );
     };
     let data = &module.funcs[func];
-    for region in program_regions(module, body) {
+    let (ops, regions) = program_parts(module, body);
+    for region in regions {
         for (i, &arg) in module.regions[region].args.iter().enumerate() {
             let what = || match region == body {
                 true => format!("argument {i} of @{}", data.name),
@@ -31,7 +32,7 @@ pub(super) fn check(module: &Module, func: FuncId, body: RegionId) -> Result<(),
             check(module.values[arg].ty, module.shardings.of(arg), data.span, &what);
         }
     }
-    for op in program_ops(module, body) {
+    for op in ops {
         let op = &module.ops[op];
         for &result in &op.results {
             let what = || format!("the result of {}", op.kind.title());

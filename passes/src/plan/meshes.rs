@@ -9,7 +9,7 @@ use shardc_ir::{
     TensorSharding,
 };
 
-use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::regions::program_parts;
 use crate::manual::mesh_of;
 
 /// The mesh on which all shardings of the program can be said: that which it uses, where it uses one. Size-one axes and
@@ -94,8 +94,7 @@ fn used_meshes(module: &Module, func: FuncId, body: RegionId) -> (Vec<MeshId>, V
             cuts.extend([mesh.stride(axis), mesh.stride(axis) * mesh.axis_size(axis)]);
         }
     };
-    let regions = program_regions(module, body);
-    let ops = program_ops(module, body);
+    let (ops, regions) = program_parts(module, body);
     let mut asked: Vec<_> = Vec::new();
     let args = regions.iter().flat_map(|&r| &module.regions[r].args);
     for &value in args.chain(ops.iter().flat_map(|&op| &module.ops[op].results)) {

@@ -72,7 +72,7 @@ use self::meshes::{common_mesh, tidy};
 use self::smallest_value::{EarlierReshard, earlier_reshard};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
-use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::regions::program_parts;
 use crate::analysis::trip_count::run_counts;
 use crate::cost;
 use crate::manual::{Scope, is_manual_op};
@@ -180,10 +180,11 @@ pub(crate) fn plan_and_tell(
 /// axes of size one.
 fn close_shardings(module: &mut Module, body: RegionId, mesh: MeshId) {
     let mut values: Vec<ValueId> = Vec::new();
-    for region in program_regions(module, body) {
+    let (ops, regions) = program_parts(module, body);
+    for region in regions {
         values.extend(&module.regions[region].args);
     }
-    for op in program_ops(module, body) {
+    for op in ops {
         values.extend(&module.ops[op].results);
     }
     let mut known: FxHashMap<(Option<ShardingId>, usize), ShardingId> = FxHashMap::default();

@@ -9,7 +9,7 @@ use shardc_ir::{
 };
 
 use super::support::Split;
-use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::regions::program_parts;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule};
 
 /// Takes the axes off dimensions whose positions have scales of their own. The operations around them then say what is gathered.
@@ -21,8 +21,7 @@ pub(super) fn keep_scales_whole(
     func: FuncId,
     body: RegionId,
 ) -> Result<(), Vec<Diagnostic>> {
-    let regions = program_regions(module, body);
-    let ops = program_ops(module, body);
+    let (ops, regions) = program_parts(module, body);
     let args = regions.iter().flat_map(|&r| &module.regions[r].args);
     let values: Vec<ValueId> = args
         .chain(ops.iter().flat_map(|&op| &module.ops[op].results))

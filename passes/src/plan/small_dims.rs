@@ -15,7 +15,7 @@ use shardc_ir::{
 };
 
 use super::support::planning_rule;
-use crate::analysis::regions::{program_ops, program_regions};
+use crate::analysis::regions::program_parts;
 use crate::cost;
 use crate::reshard::Planner;
 use crate::rules::rule_of;
@@ -33,13 +33,13 @@ pub(super) fn take_off_axes(
 ) {
     let mesh = module.meshes[mesh_id].clone();
     let mut classes = Classes::default();
-    for region in program_regions(module, body) {
+    let (ops, regions) = program_parts(module, body);
+    for region in regions {
         for &arg in &module.regions[region].args {
             classes.add(module, &mesh, arg);
         }
     }
     let arguments = classes.nodes.len();
-    let ops = program_ops(module, body);
     for &op in &ops {
         for &result in &module.ops[op].results {
             classes.add(module, &mesh, result);

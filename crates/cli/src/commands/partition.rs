@@ -65,5 +65,7 @@ pub(crate) fn run(args: &PartitionArgs, ui: &Ui) -> Result<ExitCode> {
             json!({ "collectives": collectives.collect::<Vec<_>>(), "cleaned": cleaned })
         });
     }
+    // The program ends here: what it has in memory goes with it, all at once.
+    std::mem::forget(job);
     Ok(ExitCode::SUCCESS)
 }

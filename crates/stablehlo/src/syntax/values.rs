@@ -81,13 +81,27 @@ pub(crate) fn push_groups(out: &mut String, groups: &ReplicaGroups, width: usize
         Some(first) if groups.ids().all(|id| id == first) => push_int(out, first),
         Some(_) => {
             out.push('[');
-            push_list(out, groups.iter(), push_ints);
+            push_list(out, groups.iter(), |out, group| {
+                out.push('[');
+                push_list(out, group, push_id);
+                out.push(']');
+            });
             out.push(']');
         }
         None => {}
     }
     let width = groups.first().map_or(width, Group::len);
     let _ = write!(out, "> : tensor<{}x{width}xi64>", groups.len());
+}
+
+/// Appends the number of a device. Large programs have millions of them, which formatting would take longest for.
+fn push_id(out: &mut String, id: i64) {
+    if !(0..10_000).contains(&id) {
+        return push_int(out, id);
+    }
+    let digits = [id / 1000, id / 100 % 10, id / 10 % 10, id % 10];
+    let leading = digits[..3].iter().take_while(|&&digit| digit == 0).count();
+    out.extend(digits[leading..].iter().map(|&digit| char::from(b'0' + digit as u8)));
 }
 
 /// Appends `name = [1, 2], index = 3`, leaving out empty lists and an index of 0.

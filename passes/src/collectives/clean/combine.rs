@@ -14,9 +14,9 @@
 
 use std::mem::discriminant;
 
-use rustc_hash::FxHashMap;
 use shardc_ir::{
-    Build, Builder, DType, Effect, Module, OpId, OpKind, RegionId, SizeList, SliceSpec, TypeId, ValueId, Work,
+    Build, Builder, DType, Effect, Module, OpId, OpKind, RegionId, SecondaryMap, SizeList, SliceSpec, TypeId,
+    ValueId, Work,
 };
 use smallvec::SmallVec;
 
@@ -34,7 +34,7 @@ pub(super) fn combine(module: &mut Module, region: RegionId, options: &CleanOpti
     }
     for at in 0..module.regions[region].ops.len() {
         let op = module.regions[region].ops[at];
-        if has_program_regions(&module.ops[op].kind) {
+        if !module.ops[op].regions.is_empty() && has_program_regions(&module.ops[op].kind) {
             for inner in module.ops[op].regions.clone() {
                 out.extend(combine(module, inner, options));
             }
@@ -72,16 +72,19 @@ struct Order {
 impl Order {
     fn new(module: &Module, region: RegionId) -> Order {
         let ops = module.regions[region].ops.to_vec();
-        let places: FxHashMap<OpId, u32> = ops.iter().enumerate().map(|(at, &op)| (op, at as u32)).collect();
+        // One more than the place; zero for what is elsewhere.
+        let mut places: SecondaryMap<OpId, u32> = SecondaryMap::with_capacity(module.ops.len());
+        for (at, &op) in (1..).zip(&ops) {
+            places[op] = at;
+        }
+        let place = |v: ValueId| places[module.def_op(v)?].checked_sub(1);
         let mut after = Vec::with_capacity(ops.len());
         let mut last_effect = None;
         for (at, &op) in ops.iter().enumerate() {
             let mut deps: SmallVec<[u32; 3]> = SmallVec::new();
             let mut effect = has_effect(&module.ops[op].kind);
             let mut read = |op: OpId| {
-                deps.extend(
-                    module.ops[op].operands.iter().filter_map(|&v| places.get(&module.def_op(v)?).copied()),
-                );
+                deps.extend(module.ops[op].operands.iter().filter_map(|&v| place(v)));
             };
             read(op);
             for &inner in &module.ops[op].regions {

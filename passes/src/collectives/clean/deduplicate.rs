@@ -5,9 +5,10 @@
 //! constant of its own than with one more value from outside.
 
 use std::hash::{Hash, Hasher};
+use std::iter::successors;
 use std::mem::discriminant;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use shardc_ir::{CollectiveSpec, Dense, Module, Op, OpId, OpKind, RegionId, Rewriter, ValueId};
 use smallvec::SmallVec;
 
@@ -17,31 +18,51 @@ use crate::analysis::regions::has_program_regions;
 
 /// Merges under a function body; returns the number of collectives that are gone.
 pub(super) fn merge(module: &mut Module, body: RegionId, options: &CleanOptions) -> usize {
+    let operations = module.regions[body].ops.len();
     let mut merger = Merger {
         rw: Rewriter::new(module),
         keep_bytes: options.keep_bytes,
-        seen: FxHashMap::default(),
-        order: Vec::new(),
+        last: FxHashMap::with_capacity_and_hasher(operations, FxBuildHasher),
+        seen: Vec::with_capacity(operations),
         merged: 0,
     };
-    merger.region(body);
+    merger.visit(body);
     merger.merged
 }
 
 struct Merger<'m> {
     rw: Rewriter<'m>,
     keep_bytes: u64,
-    /// The operations of this region and of those around it, by [`key`]. By a hash and not by the operation, whose operands
-    /// would have to be copied: equality is looked at where hashes agree.
-    seen: FxHashMap<u64, SmallVec<[(OpId, RegionId); 1]>>,
-    /// The keys in the order in which they were seen.
-    order: Vec<u64>,
+    /// The last operation of this region and of those around it with each [`key`], one more than its number in `seen`; zero for
+    /// none. By a hash and not by the operation, whose operands would have to be copied: equality is looked at where hashes
+    /// agree.
+    last: FxHashMap<u64, u32>,
+    /// The operations in the order in which they were seen.
+    seen: Vec<Seen>,
     merged: usize,
 }
 
+/// An operation that others may be equal to.
+struct Seen {
+    key: u64,
+    op: OpId,
+    region: RegionId,
+    /// The one before it with its key, as in [`Merger::last`].
+    before: u32,
+}
+
 impl Merger<'_> {
-    fn region(&mut self, region: RegionId) {
-        let outside = self.order.len();
+    /// Visits a region in another one.
+    fn inner(&mut self, region: RegionId) {
+        let outside = self.seen.len();
+        self.visit(region);
+        // A scoped table, as in elimination over a dominator tree: a region does not dominate what comes after it.
+        for Seen { key, before, .. } in self.seen.drain(outside..).rev() {
+            self.last.insert(key, before);
+        }
+    }
+
+    fn visit(&mut self, region: RegionId) {
         self.rw.enter(region);
         while let Some(op) = self.rw.next_op() {
             if let Some(key) = key(self.rw.module, op) {
@@ -51,21 +72,19 @@ impl Merger<'_> {
                     self.rw.replace(&results);
                     continue;
                 }
-                self.seen.entry(key).or_default().push((op, region));
-                self.order.push(key);
+                let number = self.seen.len() as u32 + 1;
+                let before = self.last.insert(key, number).unwrap_or(0);
+                self.seen.push(Seen { key, op, region, before });
+            }
+            if self.rw.module.ops[op].regions.is_empty() {
+                continue;
             }
             for inner in self.rw.module.ops[op].regions.clone() {
                 if has_program_regions(&self.rw.module.ops[op].kind) {
-                    self.region(inner);
+                    self.inner(inner);
                 } else {
                     self.rw.rewrite_under(inner);
                 }
-            }
-        }
-        // A scoped table, as in elimination over a dominator tree: a region does not dominate what comes after it.
-        for key in self.order.drain(outside..).rev() {
-            if let Some(same) = self.seen.get_mut(&key) {
-                same.pop();
             }
         }
     }
@@ -77,14 +96,12 @@ impl Merger<'_> {
         // Beyond the region, what is reused lives longer.
         let bytes =
             || module.ops[op].results.iter().filter_map(|&v| module.tensor(v)?.num_bytes()).sum::<i64>();
-        let candidates = self.seen.get(&key)?.iter();
+        let at = |number: u32| self.seen.get(number.checked_sub(1)? as usize);
+        let candidates = successors(at(*self.last.get(&key)?), |one| at(one.before));
         let fits = |place: RegionId| {
             place == region || is_collective && u64::try_from(bytes()).is_ok_and(|b| b <= self.keep_bytes)
         };
-        candidates
-            .filter(|(_, place)| fits(*place))
-            .map(|(same, _)| *same)
-            .find(|&same| is_same(module, op, same))
+        candidates.filter(|one| fits(one.region)).map(|one| one.op).find(|&same| is_same(module, op, same))
     }
 }
 

@@ -7,10 +7,12 @@ mod generate;
 mod page;
 mod partition;
 mod propagate;
+mod scale;
 mod shardy;
 mod step;
 mod text;
 mod tpu;
+mod training;
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +37,7 @@ pub(crate) struct BenchArgs {
     /// be names of programs of the corpus; without any, those that are too large to run.
     #[arg(long, conflicts_with = "only")]
     tpu: bool,
-    /// Write the table of --tpu or of --only step into docs/QUALITY.md.
+    /// Write the table of --tpu, --only step or --only scale into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -58,6 +60,9 @@ enum Comparison {
     /// Training steps on virtual CPU devices, beside XLA's own partition of the same program. Files may be names of
     /// programs of the corpus. Takes minutes, and runs only when asked for.
     Step,
+    /// How the time and the memory of whole commands grow with the program, up to a million operations. Takes minutes, and
+    /// runs only when asked for.
+    Scale,
 }
 
 /// Seconds by stage.
@@ -67,12 +72,19 @@ type Seconds = BTreeMap<String, f64>;
 pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let is_step = args.only == Some(Comparison::Step);
-    ensure!(!args.update || args.tpu || is_step, "--update goes with --tpu or --only step");
+    let is_scale = args.only == Some(Comparison::Scale);
+    ensure!(
+        !args.update || args.tpu || is_step || is_scale,
+        "--update goes with --tpu, --only step or --only scale"
+    );
     if args.tpu {
         return tpu::run(workspace, args);
     }
     if is_step {
         return step::run(workspace, args);
+    }
+    if is_scale {
+        return scale::run(workspace, args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

@@ -57,7 +57,7 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     /// Returns the assignment of least cost, in bytes that a device sends. Not all assignments are tried, of which there are
-    /// exponentially many: at most twelve for each tensor.
+    /// exponentially many: at most eight for each tensor.
     pub(crate) fn assign(&self, planner: &mut Planner<'_>) -> FactorParts {
         // The common case, and the only one for most operations of a well annotated program; costs are not even computed.
         if let Some(agreed) = self.agreed() {
@@ -78,16 +78,10 @@ impl Site<'_> {
                 }
                 let gathered = self.without_windows(&candidate).or_else(|| self.without_sums(&candidate));
                 // What gathering a dimension sets free may split another one, so both are tried with and without that.
-                // Which operand of a product takes the axes makes a difference: the other may have to be whole.
-                let orders: &[bool] = if self.is_contraction { &[false, true] } else { &[false] };
-                let unmoved = [Some(&candidate), gathered.as_ref()].into_iter().flatten();
-                let moved: SmallVec<[FactorParts; 4]> = unmoved
-                    .flat_map(|c| {
-                        orders.iter().filter_map(|&last_first| self.with_unused_axes(c, last_first))
-                    })
-                    .collect();
-                let candidates = [Some(candidate), gathered].into_iter().flatten().chain(moved);
-                for candidate in candidates {
+                let moved =
+                    [Some(&candidate), gathered.as_ref()].map(|c| c.and_then(|c| self.with_unused_axes(c)));
+                let candidates = [Some(candidate), gathered].into_iter().chain(moved);
+                for candidate in candidates.flatten() {
                     let cost = self.cost(&candidate, planner);
                     if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                         best = Some((cost, candidate));
@@ -152,17 +146,12 @@ impl Site<'_> {
     }
 
     /// Returns the assignment with axes that it makes no use of on other factors: an operation that needs a dimension whole
-    /// may be done in parts along another one, which an all-to-all brings about for less than a gather. Tensors take them in
-    /// order, or the last one first.
-    fn with_unused_axes(&self, chosen: &FactorParts, last_first: bool) -> Option<FactorParts> {
+    /// may be done in parts along another one, which an all-to-all brings about for less than a gather.
+    fn with_unused_axes(&self, chosen: &FactorParts) -> Option<FactorParts> {
         let mut moved = chosen.clone();
-        let mut tensors: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.free).collect();
-        if last_first {
-            tensors.reverse();
-        }
         // Even blocks first, for all tensors: uneven ones pad, and a padded block cannot be cut further.
         for even in [true, false] {
-            for tensor in &tensors {
+            for tensor in self.tensors.iter().filter(|t| !t.free) {
                 for dim in &tensor.sharding.dims {
                     let unused =
                         |part: &Part| !moved.iter().flatten().chain(&self.carried).any(|p| p.overlaps(*part));

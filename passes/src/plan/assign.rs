@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::support::Split;
 use crate::cost;
-use crate::reshard::Planner;
+use crate::reshard::{Planner, path_bytes};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
 use crate::windows::{Along, Exchange, transfers};
@@ -205,6 +205,12 @@ impl Site<'_> {
     /// Returns what getting windows from neighbours costs, in bytes that a device sends; infinite where an exchange would take
     /// too many rounds.
     fn window_cost(&self, chosen: &FactorParts) -> f64 {
+        self.sum_of_exchanges(chosen, Exchange::cost)
+    }
+
+    /// Returns the sum of what each exchange of windows takes, of which one index along the dimension stands for so many bytes;
+    /// infinite where an exchange would take too many rounds.
+    fn sum_of_exchanges(&self, chosen: &FactorParts, of: impl Fn(&Exchange, f64) -> f64) -> f64 {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
         let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
@@ -230,7 +236,7 @@ impl Site<'_> {
                 let row_bytes = self.local_bytes(tensor, chosen) / block
                     * self.left_by_slice(tensor, transfer.dim, chosen);
                 match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
-                    Some(exchange) => sum += exchange.cost(row_bytes),
+                    Some(exchange) => sum += of(&exchange, row_bytes),
                     None => return f64::INFINITY,
                 }
             }
@@ -423,6 +429,24 @@ impl Site<'_> {
             0.0
         };
         cost + self.window_cost(chosen) + cost::compute(flops, bytes)
+    }
+
+    /// Returns the bytes alone that a device sends under an assignment.
+    pub(crate) fn sent(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
+        let mut sent = self.sum_of_exchanges(chosen, Exchange::sent);
+        for tensor in self.tensors.iter().filter(|t| !t.free) {
+            let sharding = self.sharding(tensor, chosen);
+            let is_ready = tensor.also.iter().any(|ready| ready.same_placement(&sharding));
+            sent += match tensor.is_result {
+                true => path_bytes(self.mesh, planner, &sharding, tensor.sharding, tensor.ty) as f64,
+                false if is_ready => 0.0,
+                false => {
+                    tensor.share
+                        * path_bytes(self.mesh, planner, tensor.sharding, &sharding, tensor.ty) as f64
+                }
+            };
+        }
+        sent
     }
 
     /// Returns the sharding of a tensor under an assignment; a result over a split reduction is a pending sum.

@@ -506,22 +506,27 @@ impl Pass<'_> {
     /// Decides how an operation with a rule is done; `None` if some operand or result has no sharding.
     fn decide(&mut self, op: OpId, rule: &ShardingRule, copies: &AvailableCopies) -> Option<Decision> {
         let sums = few_rows::as_sums(self.rw.module, op, rule);
-        let mut best: Option<(f64, Decision)> = None;
+        let mut best: Option<(f64, f64, Decision)> = None;
         for rule in std::iter::once(rule).chain(&sums) {
-            let site =
-                site(self.rw.module, (self.mesh, self.mesh_id), self.invariance.as_ref(), op, rule, copies)?;
-            let (site, chosen) = carry::assign(self.rw.module, op, site, &mut self.planner);
-            let cost = if sums.is_empty() { 0.0 } else { site.cost(&chosen, &mut self.planner) };
-            if best.as_ref().is_some_and(|(least, _)| cost >= *least) {
-                continue;
+            let module = &*self.rw.module;
+            let mesh = (self.mesh, self.mesh_id);
+            let site = site(module, mesh, self.invariance.as_ref(), op, rule, copies)?;
+            let (site, chosen) = carry::assign(module, op, site, &mut self.planner);
+            let (mut cost, mut sent) = (0.0, 0.0);
+            if !sums.is_empty() {
+                (cost, sent) = (site.cost(&chosen, &mut self.planner), site.sent(&chosen, &mut self.planner));
+                // Fewer collectives are no reason to send more.
+                if best.as_ref().is_some_and(|(least, bytes, _)| cost >= *least || sent > *bytes) {
+                    continue;
+                }
             }
             let shardings: SmallVec<[TensorSharding; 4]> =
                 site.tensors.iter().map(|t| site.sharding(t, &chosen)).collect();
-            let operands = &shardings[..self.rw.module.ops[op].operands.len()];
+            let operands = &shardings[..module.ops[op].operands.len()];
             let warning = self.gather_warning(op, Some((rule, &site.splits)), operands, copies);
-            best = Some((cost, Decision { shardings, warning }));
+            best = Some((cost, sent, Decision { shardings, warning }));
         }
-        best.map(|(_, decision)| decision)
+        best.map(|(_, _, decision)| decision)
     }
 
     /// Notes that result `i` of `op`, which the caller has kept, comes in the sharding `made`: where propagation wanted another,

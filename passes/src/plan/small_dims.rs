@@ -8,6 +8,8 @@
 //!
 //! What the program itself splits so (arguments, results, constraints, what loops carry) stays as it is.
 
+use std::ops::AddAssign;
+
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     AxisList, DimSharding, Mesh, MeshId, Module, OpId, OpKind, RegionId, ShardingId, TensorSharding, Uses,
@@ -17,7 +19,7 @@ use shardc_ir::{
 use super::support::planning_rule;
 use crate::analysis::regions::program_parts;
 use crate::cost;
-use crate::reshard::Planner;
+use crate::reshard::{Planner, path_bytes};
 use crate::rules::rule_of;
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::parts;
@@ -96,9 +98,23 @@ fn change(module: &mut Module, value: ValueId, change: impl FnOnce(&mut TensorSh
 struct Class {
     /// Whether the axes must stay.
     pinned: bool,
-    /// What is sent if they stay, and if they go.
-    kept: f64,
-    whole: f64,
+    /// What it takes if they stay, and if they go.
+    kept: Price,
+    whole: Price,
+}
+
+/// What something costs, in bytes that a device sends, and the bytes alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Price {
+    cost: f64,
+    sent: f64,
+}
+
+impl AddAssign for Price {
+    fn add_assign(&mut self, other: Price) {
+        self.cost += other.cost;
+        self.sent += other.sent;
+    }
 }
 
 /// Dimensions of values that have fewer elements than devices that split them, in classes of which one cannot lose its axes
@@ -255,12 +271,8 @@ impl Classes {
             for node in self.all_of(module, operand) {
                 let Some(&factor) = mapping.dims[self.nodes[node].1].first() else { continue };
                 // What goes on in the result, as a row of it or as one of its blocks, is not needed whole.
-                if has(&rule.results, factor).is_none()
-                    && !std::mem::replace(&mut self.is_gathered[node], true)
-                {
-                    let gather = gather_cost(module, planner, self.nodes[node]);
-                    let root = self.root(node);
-                    self.class[root].kept += gather;
+                if has(&rule.results, factor).is_none() {
+                    self.add_gather(module, planner, node);
                 }
             }
         }
@@ -271,7 +283,7 @@ impl Classes {
                 let root = self.root(node);
                 let row = row_bytes(module, planner.mesh(), result);
                 let rows = module.shape(result)[dim] as f64;
-                self.class[root].whole += cost::local_copy((rows - 1.0) * row);
+                self.class[root].whole.cost += cost::local_copy((rows - 1.0) * row);
                 let source = has(&rule.operands, factor).and_then(|(i, d)| Some((*data.operands.get(i)?, d)));
                 let Some((operand, from)) = source else { continue };
                 let is_split =
@@ -280,12 +292,14 @@ impl Classes {
                     continue;
                 }
                 let k = module.shardings.sharding_of(result).map_or(1, |s| s.shards(planner.mesh(), dim));
-                match slice_cost(module, op, from, k, row) {
+                match slice_price(module, op, from, k, row) {
                     Some(brought) => {
+                        let (group, bytes) = (k as f64, rows * row);
+                        let cost = cost::all_reduce(bytes, group);
                         self.class[root].kept += brought;
-                        self.class[root].whole += cost::all_reduce(rows * row, k as f64);
+                        self.class[root].whole += Price { cost, sent: 2.0 * bytes * (group - 1.0) / group };
                     }
-                    None => self.class[root].whole += gather_cost(module, planner, (result, dim)),
+                    None => self.class[root].whole += gather_price(module, planner, (result, dim)),
                 }
             }
         }
@@ -295,7 +309,7 @@ impl Classes {
     fn add_gather(&mut self, module: &Module, planner: &mut Planner<'_>, node: usize) {
         if !std::mem::replace(&mut self.is_gathered[node], true) {
             let root = self.root(node);
-            self.class[root].kept += gather_cost(module, planner, self.nodes[node]);
+            self.class[root].kept += gather_price(module, planner, self.nodes[node]);
         }
     }
 
@@ -311,7 +325,11 @@ impl Classes {
     /// Whether less is sent if the axes of a node's class go.
     fn sends_less_whole(&self, node: usize) -> bool {
         let class = self.class[self.root(node)];
-        !class.pinned && class.kept > 0.0 && class.whole <= class.kept
+        // Fewer collectives are no reason to send more.
+        !class.pinned
+            && class.kept.sent > 0.0
+            && class.whole.cost <= class.kept.cost
+            && class.whole.sent.floor() <= class.kept.sent
     }
 }
 
@@ -324,33 +342,34 @@ fn row_bytes(module: &Module, mesh: &Mesh, value: ValueId) -> f64 {
     local * f64::from(ty.dtype.bits()) / 8.0
 }
 
-/// Returns what it costs to have a dimension of a value whole on every device.
-fn gather_cost(module: &Module, planner: &mut Planner<'_>, (value, dim): (ValueId, usize)) -> f64 {
+/// Returns the price of having a dimension of a value whole on every device.
+fn gather_price(module: &Module, planner: &mut Planner<'_>, (value, dim): (ValueId, usize)) -> Price {
     let (Some(from), Some(ty)) = (module.shardings.sharding_of(value), module.tensor(value)) else {
-        return 0.0;
+        return Price::default();
     };
     let mut to = from.clone();
     to.dims[dim] = DimSharding::closed(&[]);
-    planner.cost(from, &to, ty)
+    let sent = path_bytes(planner.mesh(), planner, from, &to, ty) as f64;
+    Price { cost: planner.cost(from, &to, ty), sent }
 }
 
-/// Returns what it costs to bring the rows of a slice of dimension `dim` to the devices that come first; `None` for other
+/// Returns the price of bringing the rows of a slice of dimension `dim` to the devices that come first; `None` for other
 /// operations.
-fn slice_cost(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) -> Option<f64> {
+fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) -> Option<Price> {
     let data = &module.ops[op];
     let (&[operand], &[result]) = (data.operands.as_slice(), data.results.as_slice()) else { return None };
     let (from, to) = (module.shape(operand), module.shape(result));
     if !matches!(data.kind, OpKind::Slice(_)) || !is_windowed(&data.kind, from, dim) {
         return None;
     }
-    let transfers = transfers(&data.kind, &[from], to, Along::Result(dim), k)?;
-    let cost = |exchange: Exchange| exchange.cost(row_bytes);
-    Some(
-        transfers
-            .iter()
-            .map(|t| Exchange::new(&t.held, &t.window, row_bytes).map_or(f64::INFINITY, cost))
-            .sum(),
-    )
+    let mut price = Price::default();
+    for transfer in transfers(&data.kind, &[from], to, Along::Result(dim), k)? {
+        price += match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
+            Some(exchange) => Price { cost: exchange.cost(row_bytes), sent: exchange.sent(row_bytes) },
+            None => Price { cost: f64::INFINITY, sent: f64::INFINITY },
+        };
+    }
+    Some(price)
 }
 
 /// Returns the dimensions of a value, and the axes, that all its readers split and the value does not.

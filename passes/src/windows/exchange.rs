@@ -128,6 +128,12 @@ impl Exchange {
         })
     }
 
+    /// Returns the bytes that a device sends.
+    pub(crate) fn sent(&self, row_bytes: f64) -> f64 {
+        let sent = self.pieces.iter().filter(|p| !p.pairs.is_empty());
+        sent.map(|p| p.width as f64 * row_bytes).sum()
+    }
+
     /// Returns what the exchange costs, in bytes that a device sends.
     pub(crate) fn cost(&self, row_bytes: f64) -> f64 {
         let sent: f64 = self

@@ -65,6 +65,8 @@ pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) ->
 #[must_use]
 pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
     match kind {
+        // A bare exponent is a power of two, never zero.
+        ReductionKind::Add if dtype == DType::F8E8M0FNU => None,
         ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor => {
             Some(SmallVec::from_elem(0, dtype.bytes()))
         }
@@ -161,5 +163,23 @@ pub fn is_idempotent(kind: ReductionKind) -> bool {
     match kind {
         ReductionKind::Max | ReductionKind::Min | ReductionKind::And | ReductionKind::Or => true,
         ReductionKind::Add | ReductionKind::Mul | ReductionKind::Xor => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_zero_is_negative_where_there_are_two() {
+        assert_eq!(exact_zero(DType::F32).as_slice(), (-0.0f32).to_le_bytes());
+        assert_eq!(exact_zero(DType::C64).as_slice(), [[0, 0, 0, 0x80]; 2].concat());
+        assert_eq!(exact_zero(DType::I16).as_slice(), [0, 0]);
+        assert_eq!(exact_zero(DType::F8E4M3FNUZ).as_slice(), [0], "what would be minus zero is no number");
+    }
+
+    #[test]
+    fn a_bare_exponent_has_no_zero() {
+        assert_eq!(identity(ReductionKind::Add, DType::F8E8M0FNU), None);
     }
 }

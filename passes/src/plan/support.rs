@@ -378,8 +378,8 @@ fn pass_through(factor: Factor) -> Split {
 fn sum_of_parts(module: &Module, op: OpId) -> Split {
     match module.tensor(module.ops[op].results[0]).map(|t| t.dtype) {
         Some(DType::I1) => Split::Pending(ReductionKind::Or),
-        Some(_) => Split::Pending(ReductionKind::Add),
-        None => Split::No,
+        Some(dtype) if identity(ReductionKind::Add, dtype).is_some() => Split::Pending(ReductionKind::Add),
+        Some(_) | None => Split::No,
     }
 }
 

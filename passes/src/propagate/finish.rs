@@ -407,9 +407,10 @@ fn uneven_result(
     let data = &module.funcs[func];
     let ty = module.types.stored(data.results[i])?;
     let mesh = &module.meshes[found.mesh];
+    // One element is in no parts.
     let lost = |d: &usize| {
         let parts = mesh.axes_size(&found.dims[*d].axes);
-        found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0
+        ty.shape[*d] > 1 && found.dims[*d].axes.len() > even.dims[*d].axes.len() && ty.shape[*d] % parts != 0
     };
     let dim = (0..found.rank()).find(lost)?;
     let parts = mesh.axes_size(&found.dims[dim].axes);

@@ -26,6 +26,7 @@ use crate::transforms::dce::dce;
 use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
+use crate::transforms::fold_reshapes::fold_reshapes;
 use crate::transforms::legalize_backend::{BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
@@ -187,6 +188,17 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             each_body(module, context, |m, body| {
                 fold_pads(m, body);
+            })
+        },
+    },
+    Pass {
+        name: "fold-reshapes",
+        about: "let readers of reshapes that undo others read what these give back",
+        needs: &[NO_CALLS, PROPAGATED],
+        options: &[],
+        apply: |module, context| {
+            each_body(module, context, |m, body| {
+                fold_reshapes(m, body);
             })
         },
     },

@@ -94,6 +94,7 @@ const ATTEMPT: &[&str] = &[
     "note-annotations",
     "diagonals",
     "fold-pads",
+    "fold-reshapes",
     "dce",
     "plan",
     "merge-reductions",

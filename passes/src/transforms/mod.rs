@@ -8,6 +8,7 @@ pub mod dce;
 pub mod decompose;
 pub mod diagonals;
 pub mod fold_pads;
+pub mod fold_reshapes;
 pub mod group_form;
 pub mod inline;
 pub mod legalize_backend;

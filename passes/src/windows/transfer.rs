@@ -457,6 +457,32 @@ mod tests {
     }
 
     #[test]
+    fn each_element_of_a_slice_is_held_where_it_is_in_a_block() {
+        for (n, k, stride) in
+            (1..20).flat_map(|n| (1..9).flat_map(move |k| (1..5).map(move |stride| (n, k, stride))))
+        {
+            for (start, limit) in (0..n).flat_map(|start| (start..=n).map(move |limit| (start, limit))) {
+                let OpKind::Slice(spec) = slice(start, limit, stride) else { continue };
+                let (thin, spans) = held_of_slice(&spec, n, 0, k);
+                let block = ceil_div(n, k);
+                let taken: Vec<i64> = (start..limit).step_by(stride as usize).collect();
+                let mut found = 0;
+                for (device, span) in (0..k).zip(&spans) {
+                    assert!(span.end - span.start <= thin.size);
+                    for (at, r) in span.clone().enumerate() {
+                        let place =
+                            device * block + thin.first[device as usize].unwrap() + at as i64 * stride;
+                        assert_eq!(place, taken[r as usize]);
+                        assert_eq!(place / block, device);
+                        found += 1;
+                    }
+                }
+                assert_eq!(found, taken.len());
+            }
+        }
+    }
+
+    #[test]
     fn each_device_does_all_windows_that_touch_its_block() {
         for (size, k, window, stride) in (1..20).flat_map(|n| {
             (1..9).flat_map(move |k| (1..5).flat_map(move |w| (1..5).map(move |s| (n, k, w, s))))

@@ -34,6 +34,7 @@ impl AttrDict {
 
     /// The value of `name`.
     #[must_use]
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
         self.0.iter().find(|(n, _)| &**n == name).map(|(_, attr)| attr)
     }
@@ -70,6 +71,7 @@ impl AttrDict {
 
     /// Whether there is no entry.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -418,6 +418,7 @@ impl Module {
 
     /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.
     #[must_use]
+    #[inline]
     pub fn tensor(&self, value: ValueId) -> Option<&TensorType> {
         self.types.as_tensor(self.values[value].ty)
     }
@@ -425,30 +426,35 @@ impl Module {
     /// The type of a value as it lies in memory: of a tensor of quantized elements the integers that are stored. `None`
     /// for tokens, tuples and others. Shapes and sizes are the value's own; what its elements mean is not.
     #[must_use]
+    #[inline]
     pub fn stored(&self, value: ValueId) -> Option<&TensorType> {
         self.types.stored(self.values[value].ty)
     }
 
     /// Whether the elements of a value are quantized.
     #[must_use]
+    #[inline]
     pub fn is_quantized(&self, value: ValueId) -> bool {
         self.types.as_quantized(self.values[value].ty).is_some()
     }
 
     /// Rank of a tensor, of quantized elements or not; 0 for other values.
     #[must_use]
+    #[inline]
     pub fn rank(&self, value: ValueId) -> usize {
         self.shape(value).len()
     }
 
     /// Shape of a tensor, of quantized elements or not; empty for other values.
     #[must_use]
+    #[inline]
     pub fn shape(&self, value: ValueId) -> &[i64] {
         self.types.shape_of(self.values[value].ty).map_or(&[], |shape| shape)
     }
 
     /// The operation that makes a value; `None` for an argument.
     #[must_use]
+    #[inline]
     pub fn def_op(&self, value: ValueId) -> Option<OpId> {
         match self.values[value].def {
             ValueDef::Result(op, _) => Some(op),
@@ -490,6 +496,7 @@ impl Module {
 
     /// The terminator of a region, if it has one.
     #[must_use]
+    #[inline]
     pub fn terminator(&self, region: RegionId) -> Option<OpId> {
         let last = *self.regions[region].ops.last()?;
         matches!(self.ops[last].kind, OpKind::Return).then_some(last)
@@ -615,6 +622,7 @@ impl Uses {
 
     /// The operations that read `value`, with the operand number, in program order.
     #[must_use]
+    #[inline]
     pub fn of(&self, value: ValueId) -> &[(OpId, u32)] {
         let range = |i: usize| self.first.get(i).copied().unwrap_or(self.list.len() as u32) as usize;
         &self.list[range(value.index())..range(value.index() + 1)]

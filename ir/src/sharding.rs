@@ -105,6 +105,7 @@ impl TensorSharding {
     /// Axes that split dimension `dim`; none where the value is on one named device, since such a sharding lists no
     /// dimensions.
     #[must_use]
+    #[inline]
     pub fn axes(&self, dim: usize) -> &[AxisRef] {
         self.dims.get(dim).map_or(&[], |sharding| &sharding.axes)
     }
@@ -260,23 +261,27 @@ impl ShardingTable {
 
     /// The sharding behind a handle.
     #[must_use]
+    #[inline]
     pub fn get(&self, id: ShardingId) -> &TensorSharding {
         &self.pool[id.index()]
     }
 
     /// The sharding of a value, if it has one.
     #[must_use]
+    #[inline]
     pub fn of(&self, value: ValueId) -> Option<ShardingId> {
         self.of[value].expand()
     }
 
     /// The sharding of a value, if it has one.
     #[must_use]
+    #[inline]
     pub fn sharding_of(&self, value: ValueId) -> Option<&TensorSharding> {
         self.of(value).map(|id| self.get(id))
     }
 
     /// Sets or clears the sharding of a value.
+    #[inline]
     pub fn set(&mut self, value: ValueId, sharding: Option<ShardingId>) {
         self.of[value] = sharding.into();
     }

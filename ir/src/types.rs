@@ -47,12 +47,14 @@ impl TypeTable {
 
     /// The type behind a handle.
     #[must_use]
+    #[inline]
     pub fn get(&self, id: TypeId) -> &Type {
         &self.set[id.index()]
     }
 
     /// The tensor type behind a handle, `None` for quantized ones, tokens, tuples and others.
     #[must_use]
+    #[inline]
     pub fn as_tensor(&self, id: TypeId) -> Option<&TensorType> {
         match self.get(id) {
             Type::Tensor(tensor) => Some(tensor),
@@ -62,6 +64,7 @@ impl TypeTable {
 
     /// The tensor type of quantized elements behind a handle, `None` for all others.
     #[must_use]
+    #[inline]
     pub fn as_quantized(&self, id: TypeId) -> Option<&QuantTensor> {
         match self.get(id) {
             Type::Quantized(tensor) => Some(tensor),
@@ -72,6 +75,7 @@ impl TypeTable {
     /// The ranked tensor behind a handle as it lies in memory: of quantized elements the integers that are stored. `None`
     /// for tokens, tuples and others.
     #[must_use]
+    #[inline]
     pub fn stored(&self, id: TypeId) -> Option<&TensorType> {
         match self.get(id) {
             Type::Tensor(tensor) => Some(tensor),
@@ -82,6 +86,7 @@ impl TypeTable {
 
     /// The shape of a ranked tensor, of quantized elements or not.
     #[must_use]
+    #[inline]
     pub fn shape_of(&self, id: TypeId) -> Option<&Shape> {
         match self.get(id) {
             Type::Tensor(tensor) => Some(&tensor.shape),

@@ -33,17 +33,20 @@ impl UseCounts {
 
     /// How often `value` is read.
     #[must_use]
+    #[inline]
     pub fn get(&self, value: ValueId) -> u32 {
         self.0[value]
     }
 
     /// Whether nothing reads any of these values.
     #[must_use]
+    #[inline]
     pub fn are_unused(&self, values: &[ValueId]) -> bool {
         values.iter().all(|&value| self.0[value] == 0)
     }
 
     /// Each of these values is read once more.
+    #[inline]
     pub fn add(&mut self, values: &[ValueId]) {
         for &value in values {
             self.0[value] += 1;
@@ -51,6 +54,7 @@ impl UseCounts {
     }
 
     /// Each of these values is read once less.
+    #[inline]
     pub fn remove(&mut self, values: &[ValueId]) {
         for &value in values {
             self.0[value] = self.0[value].saturating_sub(1);

@@ -20,6 +20,7 @@ impl ValueMap {
 
     /// The value that stands for `value`.
     #[must_use]
+    #[inline]
     pub fn get(&self, value: ValueId) -> ValueId {
         self.to[value].expand().unwrap_or(value)
     }
@@ -47,6 +48,7 @@ impl ValueMap {
     }
 
     /// From now on `new` stands for `old`. What stands for `new` is not asked.
+    #[inline]
     pub fn insert(&mut self, old: ValueId, new: ValueId) {
         self.to[old] = new.into();
         self.is_used = true;
@@ -58,6 +60,7 @@ impl ValueMap {
     }
 
     /// Puts what stands for them in the place of values.
+    #[inline]
     pub fn rewrite(&self, values: &mut [ValueId]) {
         // Most passes replace nothing in most programs.
         if self.is_used {

@@ -168,9 +168,22 @@ impl Applier {
             self.layout.move_after(module, op, input);
             self.stand_in(module, input, op, result, sharding);
         } else {
+            // Who feeds a parameter that is not annotated gives it whole: an addend is kept of it inside.
+            let is_whole = self.flow == Flow::Implied && self.is_parameter(module, input);
+            let sharding = match module.shardings.get(sharding) {
+                given if is_whole && !given.unreduced.is_empty() => {
+                    let completed = given.completed();
+                    module.shardings.intern(completed)
+                }
+                _ => sharding,
+            };
             self.places.set(module, input, sharding);
             self.given.push((input, AnnotationSource::Constraint(op)));
         }
+    }
+
+    fn is_parameter(&self, module: &Module, value: ValueId) -> bool {
+        matches!(module.values[value].def(), ValueDef::Arg(region, _) if self.places.parent(region).is_none())
     }
 
     fn manual(&mut self, module: &mut Module, op: OpId, shardings: &[ShardingId]) {

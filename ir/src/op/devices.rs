@@ -89,6 +89,9 @@ pub enum MeshCollectiveKind {
     AllToAll(Vec<AxisMove>),
     /// Device to device: the local shape stays.
     CollectivePermute,
+    /// Each device takes the pieces of its new block from devices that have them; any dimension may be split otherwise than
+    /// before.
+    Exchange,
     /// Completes a reduction over `axes`.
     AllReduce(AxisList, ReductionKind),
     /// Completes a reduction over the axes and splits each dimension along its entry.

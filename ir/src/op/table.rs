@@ -151,6 +151,7 @@ impl Mesh {
             Mesh::AllSlice(_) => &MESH_ALL_SLICE,
             Mesh::AllToAll(_) => &MESH_ALL_TO_ALL,
             Mesh::CollectivePermute => &MESH_COLLECTIVE_PERMUTE,
+            Mesh::Exchange => &MESH_EXCHANGE,
             Mesh::AllReduce(..) => &MESH_ALL_REDUCE,
             Mesh::ReduceScatter(..) => &MESH_REDUCE_SCATTER,
             Mesh::ShardedToUnreduced(_) => &SHARDED_TO_UNREDUCED,
@@ -467,6 +468,8 @@ MESH_ALL_SLICE: => "sdy.all_slice" (1) (1) (0) NONE, 0, [OUT, need("slicing_axes
 MESH_ALL_TO_ALL: => "sdy.all_to_all" (1) (1) (0) NONE, 0, [OUT, need("params", AllToAll)],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Refused;
 MESH_COLLECTIVE_PERMUTE: => "sdy.collective_permute" (1) (1) (0) NONE, 0, [OUT],
+    Pure, Other, Light, Stored, PerAxis, NO, Whole, Refused;
+MESH_EXCHANGE: => "shardc.exchange" (1) (1) (0) NONE, 0, [OUT],
     Pure, Other, Light, Stored, PerAxis, NO, Whole, Refused;
 MESH_ALL_REDUCE: => "sdy.all_reduce" (1) (1) (0) NONE, 0,
     [OUT, need("reduction_axes", Axes), REDUCTION],

@@ -93,6 +93,15 @@ impl Localizer<'_> {
                 // The largest of equal numbers is that number.
                 if is_idempotent(by) { sent } else { self.kept_by_first(sent, &axes, by) }
             }
+            MeshCollectiveKind::Exchange => {
+                let to = self.rw.module.shardings.get(out).clone();
+                let (Some(from), Some(global)) =
+                    (self.sharding(operand).cloned(), self.global(operand).map(|t| t.shape.clone()))
+                else {
+                    return;
+                };
+                self.exchange_pieces(&mesh, [&from, &to], &global, sent)
+            }
             MeshCollectiveKind::AllReduce(axes, kind) => {
                 let spec = self.groups(mesh.replica_groups(&axes));
                 self.reducing(OpKind::AllReduce(spec), sent, &target, kind)

@@ -29,6 +29,7 @@ mod manual;
 mod mask;
 mod one_device;
 mod own_rows;
+mod pieces;
 mod sizes;
 
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -3,9 +3,10 @@
 //! What devices along an axis hold alike is kept by the first of them, and is nothing on the others. What is split along it
 //! becomes addends where it is: each device has its block of the whole, and nothing elsewhere.
 
-use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding, TensorType};
+use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding};
 
-use super::search::{Path, ReshardStep, State, block, search, sharding_of};
+use super::moves::{State, block, sharding_of};
+use super::search::{Path, ReshardStep, Value, search};
 use crate::cost;
 use crate::sharding::axes::{Parts, size_of, to_axes};
 
@@ -16,10 +17,10 @@ pub(super) fn path(
     from: &State,
     to: &State,
     template: &TensorSharding,
-    ty: &TensorType,
+    value: Value<'_>,
 ) -> Option<Path> {
     let new: Parts = to.pending.iter().copied().filter(|p| !from.pending.contains(p)).collect();
-    let way = Way { mesh, template, ty };
+    let way = Way { mesh, template, value };
     let mut before = to.clone();
     before.pending.retain(|p| !new.contains(p));
     // The last parts of each dimension along which it is split before and pending after.
@@ -28,21 +29,21 @@ pub(super) fn path(
         .iter()
         .map(|parts| parts[parts.iter().rposition(|p| !new.contains(p)).map_or(0, |i| i + 1)..].into())
         .collect();
-    let by_first = way.to_pending(search(mesh, from, &before, template, ty)?, &before, &[], &new);
+    let by_first = way.to_pending(search(mesh, from, &before, template, value)?, &before, &[], &new);
     let mut split = before.clone();
     for (parts, tail) in split.dims.iter_mut().zip(&tails) {
         parts.extend(tail.iter().copied());
     }
     let lines_up = tails.iter().enumerate().all(|(dim, tail)| {
         tail.is_empty()
-            || block(ty.shape[dim], &before.dims[dim])
-                == block(ty.shape[dim], &split.dims[dim]) * size_of(tail)
+            || block(value.shape[dim], &before.dims[dim])
+                == block(value.shape[dim], &split.dims[dim]) * size_of(tail)
             || before.dims[dim].is_empty()
     });
     if !lines_up || tails.iter().all(|tail| tail.is_empty()) {
         return Some(by_first);
     }
-    let in_place = search(mesh, from, &split, template, ty)?;
+    let in_place = search(mesh, from, &split, template, value)?;
     let in_place = way.to_pending(in_place, &split, &tails, &new);
     Some(if in_place.cost <= by_first.cost { in_place } else { by_first })
 }
@@ -50,7 +51,7 @@ pub(super) fn path(
 struct Way<'a> {
     mesh: &'a Mesh,
     template: &'a TensorSharding,
-    ty: &'a TensorType,
+    value: Value<'a>,
 }
 
 impl Way<'_> {
@@ -85,9 +86,9 @@ impl Way<'_> {
     fn push(&self, path: &mut Path, kind: MeshCollectiveKind, at: &mut State) {
         at.pending.sort_unstable();
         let out = sharding_of(self.mesh, at, self.template);
-        let local = out.local_shape(self.mesh, &self.ty.shape);
+        let local = out.local_shape(self.mesh, self.value.shape);
         let elements: f64 = local.iter().map(|&n| n as f64).product();
-        path.cost += cost::local_copy(elements * f64::from(self.ty.dtype.bits()) / 8.0);
+        path.cost += cost::local_copy(elements * self.value.element_bytes);
         path.steps.push(ReshardStep { kind, out });
     }
 }

@@ -6,12 +6,19 @@
 //! sequence, still on global shapes.
 
 mod addends;
+mod exchange;
 mod lower;
+mod moves;
+#[cfg(test)]
+mod pairs;
 mod search;
+mod shortest;
 #[cfg(test)]
 mod simulate;
 mod traffic;
 
+pub(crate) use exchange::{Exchange, Round};
 pub use lower::lower_reshards;
 pub(crate) use search::{Planner, ReshardStep};
 pub(crate) use traffic::path_bytes;
+pub use traffic::{Traffic, traffic};

@@ -3,6 +3,49 @@
 use shardc_ir::{AxisList, Mesh, MeshCollectiveKind, TensorSharding, TensorType};
 
 use super::Planner;
+use super::exchange::{Exchange, lacking};
+use crate::sharding::axes::{Parts, parts};
+
+/// What a change of a sharding costs a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes that its collectives bring to a device, over rings.
+    pub received: u64,
+    /// Bytes of its new block that the device lacks which lacks most: nothing brings fewer. What is pending counts as if it were
+    /// not. 0 where there are too many devices to look at.
+    pub lacking: u64,
+    /// How often collectives start.
+    pub starts: usize,
+    /// The collectives, by their names.
+    pub collectives: Vec<&'static str>,
+}
+
+/// Returns what the change of a value's sharding costs a device; `None` where there is no way.
+#[must_use]
+pub fn traffic(mesh: &Mesh, from: &TensorSharding, to: &TensorSharding, ty: &TensorType) -> Option<Traffic> {
+    let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
+    let mut planner = Planner::new(mesh);
+    let path = planner.path(from, to, ty)?;
+    let mut traffic = Traffic::default();
+    let (mut at, mut received) = (from, 0.0);
+    for step in &path.steps {
+        received += sent(mesh, &step.kind, [at, &step.out], ty);
+        traffic.starts += match &step.kind {
+            MeshCollectiveKind::AllSlice(_) => 0,
+            MeshCollectiveKind::Exchange => {
+                Exchange::between(mesh, [at, &step.out], &ty.shape, element_bytes).map_or(0, |e| e.starts())
+            }
+            _ => 1,
+        };
+        traffic.collectives.push(step.kind.name());
+        at = &step.out;
+    }
+    traffic.received = received as u64;
+    let dims = |s: &TensorSharding| s.dims.iter().map(|dim| parts(mesh, &dim.axes)).collect::<Vec<Parts>>();
+    let lacking = lacking(mesh, &dims(from), &dims(to), &ty.shape).unwrap_or(0);
+    traffic.lacking = (lacking as f64 * element_bytes) as u64;
+    Some(traffic)
+}
 
 /// Returns the bytes that one device sends on the cheapest path from one sharding to another, over rings; 0 where there is
 /// no path.
@@ -14,32 +57,39 @@ pub(crate) fn path_bytes(
     ty: &TensorType,
 ) -> u64 {
     let Some(path) = planner.path(from, to, ty) else { return 0 };
-    let local = |sharding: &TensorSharding| {
-        let elements: f64 = sharding.local_shape(mesh, &ty.shape).iter().map(|&n| n as f64).product();
-        elements * f64::from(ty.dtype.bits()) / 8.0
-    };
-    let (mut at, mut sum) = (local(from), 0.0);
+    let (mut at, mut sum) = (from, 0.0);
     for step in &path.steps {
-        let after = local(&step.out);
-        sum += sent(mesh, &step.kind, at, after);
-        at = after;
+        sum += sent(mesh, &step.kind, [at, &step.out], ty);
+        at = &step.out;
     }
     sum as u64
 }
 
-/// Returns the bytes that one device sends in a collective whose operand and result have this many bytes on it. Blocks are sent with
-/// their padding.
-fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, operand: f64, result: f64) -> f64 {
+/// Returns the bytes that one device sends in a collective between two shardings. Blocks are sent with their padding.
+fn sent(mesh: &Mesh, kind: &MeshCollectiveKind, [from, to]: [&TensorSharding; 2], ty: &TensorType) -> f64 {
+    let element_bytes = f64::from(ty.dtype.bits()) / 8.0;
+    let local = |sharding: &TensorSharding| {
+        let elements: f64 = sharding.local_shape(mesh, &ty.shape).iter().map(|&n| n as f64).product();
+        elements * element_bytes
+    };
+    let (operand, result) = (local(from), local(to));
     let share = |k: i64| (k - 1) as f64 / k.max(1) as f64;
     let group = |lists: &[AxisList]| lists.iter().map(|axes| mesh.axes_size(axes)).product::<i64>();
     match kind {
         MeshCollectiveKind::AllGather(axes) => operand * (group(axes) - 1) as f64,
         MeshCollectiveKind::ReduceScatter(axes, _) => result * (group(axes) - 1) as f64,
         MeshCollectiveKind::AllToAll(moves) => {
-            operand * share(moves.iter().map(|m| mesh.axes_size(&m.axes)).product())
+            let (mut shape, after) = (from.local_shape(mesh, &ty.shape), to.local_shape(mesh, &ty.shape));
+            for one in moves {
+                shape[one.to as usize] = after[one.to as usize] * mesh.axes_size(&one.axes);
+            }
+            let padded = shape.iter().map(|&n| n as f64).product::<f64>() * element_bytes;
+            padded * share(moves.iter().map(|m| mesh.axes_size(&m.axes)).product())
         }
         MeshCollectiveKind::AllReduce(axes, _) => 2.0 * operand * share(mesh.axes_size(axes)),
         MeshCollectiveKind::CollectivePermute => operand,
+        MeshCollectiveKind::Exchange => Exchange::between(mesh, [from, to], &ty.shape, element_bytes)
+            .map_or(0.0, |e| e.sent(element_bytes)),
         MeshCollectiveKind::AllSlice(_)
         | MeshCollectiveKind::ShardedToUnreduced(_)
         | MeshCollectiveKind::ReplicatedToUnreduced(_) => 0.0,

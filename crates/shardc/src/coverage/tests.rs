@@ -4,6 +4,8 @@ use super::*;
 const ABOUT_OTHERS: &[&str] = &[
     "func.call",
     "func.return",
+    // What resharding makes of it where no collective of Shardy's does.
+    "shardc.exchange",
     "sdy.all_gather",
     "sdy.all_reduce",
     "sdy.all_slice",

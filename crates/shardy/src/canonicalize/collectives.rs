@@ -17,7 +17,7 @@ impl Round<'_> {
             K::AllGather(axes) | K::ReduceScatter(axes, _) if is_empty(axes) => self.replace(op, input),
             K::AllSlice(axes) if is_empty(axes) => self.replace(op, input),
             K::AllReduce(axes, _) if axes.is_empty() => self.replace(op, input),
-            K::CollectivePermute => {
+            K::CollectivePermute | K::Exchange => {
                 let before = self.places.get(self.module, input);
                 if equivalent(self.module, before, Some(collective.out)) {
                     self.replace(op, input);

@@ -191,7 +191,8 @@ fn completion(module: &Module, op: OpId, kind: &MeshCollectiveKind) -> Option<St
         MeshCollectiveKind::AllGather(_)
         | MeshCollectiveKind::AllSlice(_)
         | MeshCollectiveKind::AllToAll(_)
-        | MeshCollectiveKind::CollectivePermute => (Vec::new(), from.reduction),
+        | MeshCollectiveKind::CollectivePermute
+        | MeshCollectiveKind::Exchange => (Vec::new(), from.reduction),
     };
     // The program itself may sum what is not pending.
     if from.unreduced.is_empty() {

@@ -311,6 +311,7 @@ impl Given {
                 self.axes_per_dim("reduce_scatter_axes")?,
                 self.reduction()?,
             ),
+            "shardc.exchange" => MeshCollectiveKind::Exchange,
             _ => MeshCollectiveKind::CollectivePermute,
         };
         Ok(OpKind::MeshCollective(Box::new(MeshCollective { mesh, kind, out })))

@@ -174,6 +174,7 @@ pub(crate) fn kind_of(module: &Module, name: &str, given: &mut Given) -> Result<
         | "sdy.all_slice"
         | "sdy.all_to_all"
         | "sdy.collective_permute"
+        | "shardc.exchange"
         | "sdy.all_reduce"
         | "sdy.reduce_scatter"
         | "sdy.sharded_to_unreduced"

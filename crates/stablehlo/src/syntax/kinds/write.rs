@@ -96,7 +96,7 @@ fn push_mesh_collective(out: &mut Attrs, spec: &MeshCollective) {
         MeshCollectiveKind::AllToAll(moves) => {
             out.push(("params", Val::AllToAll(moves.clone(), spec.mesh)));
         }
-        MeshCollectiveKind::CollectivePermute => {}
+        MeshCollectiveKind::CollectivePermute | MeshCollectiveKind::Exchange => {}
         MeshCollectiveKind::ShardedToUnreduced(dims) => {
             out.push(("axes", Val::AxesPerDim(dims.clone(), spec.mesh)));
         }

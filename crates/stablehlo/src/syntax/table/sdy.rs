@@ -56,6 +56,7 @@ pub(super) const PRETTY: &[(&str, Pretty)] = &[
         "sdy.collective_permute",
         pieces(&[L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same]),
     ),
+    ("shardc.exchange", pieces(&[L(" "), One, L(" out_sharding="), A("out_sharding"), Dict, L(" : "), Same])),
     (
         "sdy.all_reduce",
         pieces(&[

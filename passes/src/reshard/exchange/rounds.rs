@@ -1,0 +1,251 @@
+//! Who sends what to whom in which round.
+//!
+//! In a round each device sends at most one slab and receives at most one, all of one shape, so that it is one
+//! collective-permute. The rounds are an edge colouring of the bipartite graph of senders and receivers: by König's theorem
+//! its degree is the number of colours that it takes, and alternating paths find them. Edges of different shapes share a
+//! round where that costs less than one more.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use shardc_ir::SizeList;
+
+use super::world::World;
+
+/// A box of elements that a receiver needs of a sender's block.
+#[derive(Clone, Debug)]
+pub(super) struct Edge {
+    pub(super) sender: usize,
+    pub(super) receiver: usize,
+    /// Where the box begins in each dimension, in indices of the value.
+    pub(super) start: SizeList,
+    pub(super) size: SizeList,
+    /// The block before that the box is in.
+    block: usize,
+}
+
+impl Edge {
+    /// What a device has already.
+    pub(super) fn kept(device: usize, start: SizeList, size: SizeList) -> Edge {
+        Edge { sender: device, receiver: device, start, size, block: 0 }
+    }
+}
+
+/// More boxes than this are not looked at.
+const MAX_EDGES: usize = 1 << 15;
+
+/// More rounds than this are worse than other ways.
+const MAX_ROUNDS: usize = 64;
+
+/// Widths that differ by less than this part of them count as one.
+pub(super) const ALIKE: i64 = 16;
+
+/// No device.
+const NOBODY: u32 = u32::MAX;
+
+pub(super) fn volume(size: &[i64]) -> i64 {
+    size.iter().product()
+}
+
+/// Returns the boxes that each device needs; none is larger than `most` along a dimension. What a device has already it
+/// sends to itself where `keeps`, and is left out else. `None` if there are too many.
+pub(super) fn edges(world: &World, most: &[i64], keeps: bool) -> Option<Vec<Edge>> {
+    let mut edges = Vec::new();
+    let lists: Vec<Vec<_>> = world
+        .dims
+        .iter()
+        .zip(most)
+        .map(|(dim, &most)| (0..dim.new_count).map(|new| dim.intervals(new, most)).collect())
+        .collect();
+    for receiver in 0..world.devices {
+        let own = world.old_block(receiver);
+        let lists: Vec<_> =
+            world.dims.iter().zip(&lists).map(|(dim, lists)| &lists[dim.new[receiver] as usize]).collect();
+        let count: usize = lists.iter().map(|list| list.len()).product();
+        if edges.len() + count > MAX_EDGES {
+            return None;
+        }
+        for number in 0..count {
+            let mut rest = number;
+            let mut at = SizeList::from_elem(0, lists.len());
+            for (at, list) in at.iter_mut().zip(&lists).rev() {
+                *at = (rest % list.len()) as i64;
+                rest /= list.len();
+            }
+            let intervals = || at.iter().zip(&lists).map(|(&i, list)| list[i as usize]);
+            let block = world.block(intervals().map(|interval| interval.old));
+            if block == own && !keeps {
+                continue;
+            }
+            edges.push(Edge {
+                sender: receiver,
+                receiver,
+                start: intervals().map(|interval| interval.start).collect(),
+                size: intervals().map(|interval| interval.end - interval.start).collect(),
+                block,
+            });
+        }
+    }
+    choose_senders(world, &mut edges);
+    Some(edges)
+}
+
+/// Lets those that hold a block share in sending what others need of it; who needs something of its own block sends it to
+/// itself.
+fn choose_senders(world: &World, edges: &mut [Edge]) {
+    let blocks = world.dims.iter().map(|dim| dim.old_count as usize).product();
+    let mut holders: Vec<Vec<usize>> = vec![Vec::new(); blocks];
+    for device in 0..world.devices {
+        holders[world.old_block(device)].push(device);
+    }
+    let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); blocks];
+    let mut load = vec![0; world.devices];
+    for (i, edge) in edges.iter().enumerate() {
+        if world.old_block(edge.receiver) == edge.block {
+            load[edge.receiver] += volume(&edge.size);
+        } else {
+            wanted[edge.block].push(i);
+        }
+    }
+    for (mut wanted, holders) in wanted.into_iter().zip(holders) {
+        wanted.sort_by_key(|&i| Reverse(volume(&edges[i].size)));
+        let mut free: BinaryHeap<_> = holders.iter().map(|&device| Reverse((load[device], device))).collect();
+        for i in wanted {
+            let Some(Reverse((sent, device))) = free.pop() else { break };
+            edges[i].sender = device;
+            free.push(Reverse((sent + volume(&edges[i].size), device)));
+        }
+    }
+}
+
+/// Returns the edges as large as others that are little larger: blocks of 193, 192 and 191 elements go in the same rounds.
+fn alike(edges: &[Edge]) -> Vec<Edge> {
+    let mut edges = edges.to_vec();
+    for d in 0..edges.first().map_or(0, |edge| edge.size.len()) {
+        let mut widths: Vec<i64> = edges.iter().map(|edge| edge.size[d]).collect();
+        widths.sort_unstable_by_key(|&n| Reverse(n));
+        widths.dedup();
+        let mut most: Vec<(i64, i64)> = Vec::with_capacity(widths.len());
+        for n in widths {
+            let class = most.last().map_or(n, |&(_, class)| class);
+            most.push((n, if n * ALIKE >= class * (ALIKE - 1) { class } else { n }));
+        }
+        for edge in &mut edges {
+            let class = most.iter().find(|(n, _)| *n == edge.size[d]).map(|&(_, class)| class);
+            edge.size[d] = class.unwrap_or(edge.size[d]);
+        }
+    }
+    edges
+}
+
+/// Rounds so far.
+#[derive(Default)]
+struct Rounds {
+    /// The edge that each device sends in each round.
+    sends: Vec<Vec<u32>>,
+    /// The edge that each device receives in each round.
+    receives: Vec<Vec<u32>>,
+    shapes: Vec<SizeList>,
+}
+
+/// Puts the edges into rounds; a round costs as much as `start` elements more than what is sent in it. Returns the edges of
+/// each; `None` if it takes too many.
+pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64) -> Option<Vec<Vec<usize>>> {
+    let edges = alike(edges);
+    let mut order: Vec<usize> = (0..edges.len()).collect();
+    // The large ones first, so that rounds of small ones stay small.
+    order.sort_by_key(|&i| Reverse(volume(&edges[i].size)));
+    let mut rounds = Rounds::default();
+    for i in order {
+        let edge = &edges[i];
+        let round = match rounds.cheapest_free(edge) {
+            Some((round, 0)) => round,
+            // Turning an alternating path frees a round on both sides.
+            _ if rounds.swap_for(&edges, edge) => rounds.cheapest_free(edge)?.0,
+            Some((round, more)) if (more as f64) < start + volume(&edge.size) as f64 => round,
+            _ if rounds.shapes.len() < MAX_ROUNDS => rounds.open(edge.size.len(), devices),
+            _ => return None,
+        };
+        rounds.put(&edges, round, i);
+    }
+    let listed = |round: &Vec<u32>| round.iter().filter(|&&e| e != NOBODY).map(|&e| e as usize).collect();
+    Some(rounds.receives.iter().map(listed).collect())
+}
+
+impl Rounds {
+    fn open(&mut self, rank: usize, devices: usize) -> usize {
+        self.shapes.push(SizeList::from_elem(0, rank));
+        self.sends.push(vec![NOBODY; devices]);
+        self.receives.push(vec![NOBODY; devices]);
+        self.shapes.len() - 1
+    }
+
+    fn put(&mut self, edges: &[Edge], round: usize, i: usize) {
+        let edge = &edges[i];
+        self.sends[round][edge.sender] = i as u32;
+        self.receives[round][edge.receiver] = i as u32;
+        for (most, &n) in self.shapes[round].iter_mut().zip(&edge.size) {
+            *most = (*most).max(n);
+        }
+    }
+
+    fn fits(&self, round: usize, edge: &Edge) -> bool {
+        edge.size.iter().zip(&self.shapes[round]).all(|(n, most)| n <= most)
+    }
+
+    /// Returns the round in which both ends of the edge are free and that grows least with it, and by how much.
+    fn cheapest_free(&self, edge: &Edge) -> Option<(usize, i64)> {
+        let free = (0..self.shapes.len()).filter(|&round| {
+            self.sends[round][edge.sender] == NOBODY && self.receives[round][edge.receiver] == NOBODY
+        });
+        let more = |round: usize| {
+            let grown = self.shapes[round].iter().zip(&edge.size).map(|(&a, &b)| a.max(b));
+            grown.product::<i64>() - volume(&self.shapes[round])
+        };
+        let costs = free.map(|round| (round, more(round)));
+        costs.min_by_key(|&(round, more)| (more, volume(&self.shapes[round])))
+    }
+
+    /// Frees a round for the edge at no cost, if its sender is free in one and its receiver in another: along the path of
+    /// edges that alternate between the two, they change places.
+    fn swap_for(&mut self, edges: &[Edge], edge: &Edge) -> bool {
+        let rounds = || (0..self.shapes.len()).filter(|&round| self.fits(round, edge));
+        let sender_free = rounds().find(|&round| self.sends[round][edge.sender] == NOBODY);
+        let receiver_free = rounds().find(|&round| self.receives[round][edge.receiver] == NOBODY);
+        let (Some(a), Some(b)) = (sender_free, receiver_free) else { return false };
+        // The receiver is busy in `a`; what it receives then goes to `b`, and so on. The path never comes to the sender of
+        // `edge`, which it would reach by an edge of `a`.
+        let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
+        let mut receiver = edge.receiver;
+        loop {
+            let first = self.receives[a][receiver];
+            if first == NOBODY {
+                break;
+            }
+            in_a.push(first);
+            let second = self.sends[b][edges[first as usize].sender];
+            if second == NOBODY {
+                break;
+            }
+            in_b.push(second);
+            receiver = edges[second as usize].receiver;
+        }
+        let fit = |list: &[u32], round: usize| list.iter().all(|&e| self.fits(round, &edges[e as usize]));
+        if !fit(&in_a, b) || !fit(&in_b, a) {
+            return false;
+        }
+        for (list, round) in [(&in_a, a), (&in_b, b)] {
+            for &e in list {
+                let edge = &edges[e as usize];
+                self.sends[round][edge.sender] = NOBODY;
+                self.receives[round][edge.receiver] = NOBODY;
+            }
+        }
+        for (list, round) in [(&in_a, b), (&in_b, a)] {
+            for &e in list {
+                self.put(edges, round, e as usize);
+            }
+        }
+        true
+    }
+}

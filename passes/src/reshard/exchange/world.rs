@@ -1,0 +1,180 @@
+//! The devices that an exchange is among, and which blocks each has before and after.
+
+use shardc_ir::{AxisList, Mesh, SizeList};
+
+use crate::sharding::axes::{Part, Parts, refine, size_of, to_axes};
+
+/// More devices than this do not exchange: what each does is in a table.
+const MAX_DEVICES: i64 = 1 << 15;
+
+/// Products of fewer elements are exact.
+const MAX_ELEMENTS: f64 = (1u64 << 53) as f64;
+
+/// One dimension of the value, as far as blocks of it differ before and after.
+#[derive(Debug)]
+pub(super) struct Dim {
+    /// Elements along the dimension.
+    pub(super) size: i64,
+    /// Elements of a block before, with what the last one is filled up with.
+    pub(super) old_block: i64,
+    /// Elements of a block after.
+    pub(super) new_block: i64,
+    /// The number of blocks before.
+    pub(super) old_count: i64,
+    /// The number of blocks after.
+    pub(super) new_count: i64,
+    /// The block of each device before.
+    pub(super) old: Vec<i64>,
+    /// The block of each device after.
+    pub(super) new: Vec<i64>,
+}
+
+/// Consecutive indices along one dimension that are in one block before and in one after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    /// The block before.
+    pub(super) old: i64,
+}
+
+impl Dim {
+    /// Returns what block `new` is made of, cut so that no piece is larger than `most`.
+    pub(super) fn intervals(&self, new: i64, most: i64) -> Vec<Interval> {
+        let end = ((new + 1) * self.new_block).min(self.size);
+        let mut start = new * self.new_block;
+        let mut out = Vec::new();
+        while start < end {
+            let old = start / self.old_block;
+            let stop = ((old + 1) * self.old_block).min(end);
+            let count = (stop - start - 1) / most + 1;
+            for i in 0..count {
+                // Parts of about the same size.
+                let at = |i: i64| start + (stop - start) * i / count;
+                out.push(Interval { start: at(i), end: at(i + 1), old });
+            }
+            start = stop;
+        }
+        out
+    }
+
+    /// Returns the elements of block `new` that are in block `old`.
+    pub(super) fn overlap(&self, old: i64, new: i64) -> i64 {
+        let start = (old * self.old_block).max(new * self.new_block);
+        let end = ((old + 1) * self.old_block).min((new + 1) * self.new_block).min(self.size);
+        (end - start).max(0)
+    }
+
+    /// Returns the elements of block `new`.
+    pub(super) fn length(&self, new: i64) -> i64 {
+        (((new + 1) * self.new_block).min(self.size) - new * self.new_block).max(0)
+    }
+}
+
+/// A part of the mesh that exchanges among itself: the axes over which blocks differ. Every combination of the other
+/// coordinates is a world of its own, so that what is pending or manual never mixes.
+#[derive(Debug)]
+pub(super) struct World {
+    /// The axes that tell the devices apart, in the order of the mesh.
+    pub(super) axes: AxisList,
+    /// The number of devices.
+    pub(super) devices: usize,
+    pub(super) dims: Vec<Dim>,
+}
+
+impl World {
+    /// The world of a value of this shape whose dimensions are split by `from` before and by `to` after; `None` if it is too
+    /// large.
+    pub(super) fn new(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> Option<World> {
+        if shape.iter().map(|&n| n as f64).product::<f64>() > MAX_ELEMENTS {
+            return None;
+        }
+        let mut lists: Vec<Parts> = from.iter().chain(to).cloned().collect();
+        let nested = refine(mesh, &mut lists).is_some();
+        let mut shape = SizeList::from_slice(shape);
+        let mut blocks: Vec<(Parts, Parts)> = Vec::with_capacity(from.len());
+        for (d, size) in shape.iter_mut().enumerate() {
+            let (mut old, mut new) = (lists[d].clone(), lists[from.len() + d].clone());
+            // What splits both alike first keeps apart what is made of whole blocks before and after: nothing crosses the
+            // border.
+            let is_even = |parts: &[Part]| *size % size_of(parts) == 0;
+            let is_apart = is_even(&old) && is_even(&new);
+            while let (Some(&a), Some(&b)) = (old.first(), new.first())
+                && a == b
+                && is_apart
+            {
+                old.remove(0);
+                new.remove(0);
+                *size /= i64::from(a.size);
+            }
+            blocks.push((old, new));
+        }
+        let mut parts: Parts = blocks.iter().flat_map(|(old, new)| old.iter().chain(new)).copied().collect();
+        if !nested {
+            // The major half and the major third of an axis of 6: whole axes tell all devices apart.
+            for part in &mut parts {
+                let size = mesh.axes.values().nth(usize::from(part.axis)).map_or(1, |&n| n as u32);
+                *part = Part { pre: 1, size, ..*part };
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        if size_of(&parts) > MAX_DEVICES {
+            return None;
+        }
+        let devices = size_of(&parts) as usize;
+        let index = |list: &[Part], device: usize| {
+            list.iter()
+                .fold(0, |index, part| index * i64::from(part.size) + coordinate(&parts, device, *part))
+        };
+        let dims = blocks.iter().zip(&shape).map(|((old, new), &size)| {
+            let (old_count, new_count) = (size_of(old), size_of(new));
+            Dim {
+                size,
+                old_block: (size + old_count - 1) / old_count,
+                new_block: (size + new_count - 1) / new_count,
+                old_count,
+                new_count,
+                old: (0..devices).map(|device| index(old, device)).collect(),
+                new: (0..devices).map(|device| index(new, device)).collect(),
+            }
+        });
+        let dims = dims.collect();
+        Some(World { axes: to_axes(mesh, &parts), devices, dims })
+    }
+
+    /// Returns the number of the block that a device has before.
+    pub(super) fn old_block(&self, device: usize) -> usize {
+        self.block(self.dims.iter().map(|dim| dim.old[device]))
+    }
+
+    /// Returns the number of the block before with these indices.
+    pub(super) fn block(&self, indices: impl Iterator<Item = i64>) -> usize {
+        self.dims.iter().zip(indices).fold(0, |block, (dim, i)| block * dim.old_count as usize + i as usize)
+    }
+
+    /// Returns the most elements that a device lacks of its block.
+    pub(super) fn lacking(&self) -> i64 {
+        let lacks = |device: usize| {
+            let wanted: i64 = self.dims.iter().map(|dim| dim.length(dim.new[device])).product();
+            let kept: i64 =
+                self.dims.iter().map(|dim| dim.overlap(dim.old[device], dim.new[device])).product();
+            wanted - kept
+        };
+        (0..self.devices).map(lacks).max().unwrap_or(0)
+    }
+}
+
+/// Returns the coordinate along `part` of a device, which `parts` count from major to minor; one of them is or contains it.
+fn coordinate(parts: &[Part], device: usize, part: Part) -> i64 {
+    let mut rest = device as i64;
+    for own in parts.iter().rev() {
+        let size = i64::from(own.size);
+        if own.overlaps(part) {
+            let minor = i64::from(own.pre * own.size / (part.pre * part.size));
+            return rest % size / minor % i64::from(part.size);
+        }
+        rest /= size;
+    }
+    0
+}

@@ -1,0 +1,343 @@
+//! The moves of the search: which collectives lead from one state to others, and what they cost.
+
+use indexmap::IndexSet;
+use shardc_ir::{AxisList, AxisMove, DimSharding, Mesh, MeshCollectiveKind, TensorSharding};
+use smallvec::SmallVec;
+
+use super::ReshardStep;
+use super::exchange::Exchange;
+use super::shortest::Exchanges;
+use crate::cost;
+use crate::sharding::axes::{Part, Parts, size_of, to_axes};
+
+/// A node of the search: what splits each dimension, major first, and what the value is a pending sum over.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub(super) dims: SmallVec<[Parts; 4]>,
+    pub(super) pending: Parts,
+}
+
+/// No more ways to slice than this are looked at from one state.
+const MAX_SLICES: usize = 1 << 8;
+
+/// What the search needs to know of one reshard: parts are refined, so that any two are equal or disjoint.
+pub(super) struct PathSearch<'a> {
+    pub(super) mesh: &'a Mesh,
+    pub(super) shape: &'a [i64],
+    pub(super) element_bytes: f64,
+    pub(super) target: State,
+    /// All parts that split something before or after.
+    pub(super) parts: Parts,
+    pub(super) exchanges: Exchanges,
+}
+
+/// Exchanges that are planned for one path at most: each takes longer than a move.
+const MAX_EXCHANGES: usize = 32;
+
+/// An edge of the search: a collective, by what it does to a state.
+#[derive(Clone, Debug)]
+pub(super) enum Move {
+    Gather {
+        dim: usize,
+        parts: Parts,
+    },
+    /// What is cut off each dimension.
+    Slice(SmallVec<[Parts; 4]>),
+    AllToAll {
+        from: usize,
+        to: usize,
+        parts: Parts,
+    },
+    Permute,
+    /// The pieces of new blocks, from where they are.
+    Exchange,
+    AllReduce(Parts),
+    ReduceScatter {
+        dim: usize,
+        parts: Parts,
+    },
+}
+
+impl PathSearch<'_> {
+    pub(super) fn local(&self, state: &State, dim: usize) -> i64 {
+        block(self.shape[dim], &state.dims[dim])
+    }
+
+    pub(super) fn local_bytes(&self, state: &State) -> f64 {
+        (0..self.shape.len()).map(|d| self.local(state, d) as f64).product::<f64>() * self.element_bytes
+    }
+
+    /// Whether the blocks of `fewer` (a prefix of `more`) are made of whole blocks of `more`: 10 elements in 8 blocks of 2
+    /// are not 2 blocks of 5.
+    pub(super) fn aligned(&self, dim: usize, fewer: &[Part], more: &[Part]) -> bool {
+        let n = self.shape[dim];
+        fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
+    }
+
+    pub(super) fn moves(&self, state: &State) -> Vec<(Move, State)> {
+        let mut out = Vec::new();
+        let target = &self.target;
+        // The last dimension first: of ways that cost the same, that is the one whose parts other values share more often.
+        for (dim, parts) in state.dims.iter().enumerate().rev() {
+            // Only minor parts can be gathered or moved: without a major one the rest would be no contiguous block.
+            for count in 1..=parts.len() {
+                let (keep, moved) = parts.split_at(parts.len() - count);
+                if self.aligned(dim, keep, parts) {
+                    let mut after = state.clone();
+                    after.dims[dim].truncate(keep.len());
+                    out.push((Move::Gather { dim, parts: moved.into() }, after));
+                    self.add_all_to_alls(state, dim, moved, &mut out);
+                }
+            }
+        }
+        for (dim, wanted) in target.dims.iter().enumerate() {
+            // Several parts at once: where blocks do not line up one by one, they may all together.
+            for first in 0..wanted.len() {
+                for end in first + 1..=wanted.len() {
+                    self.add_reduce_scatter(state, dim, &wanted[first..end], &mut out);
+                }
+            }
+        }
+        self.add_slices(state, &mut out);
+        let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
+        if !done.is_empty() {
+            // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
+            let free: Parts =
+                done.iter().copied().filter(|p| !target.dims.iter().flatten().any(|t| t == p)).collect();
+            for parts in [free, done] {
+                if !parts.is_empty() {
+                    let mut after = state.clone();
+                    after.pending.retain(|p| !parts.contains(p));
+                    out.push((Move::AllReduce(parts), after));
+                }
+            }
+        }
+        self.add_permutes(state, &mut out);
+        out
+    }
+
+    /// Adds the reduce-scatter of dimension `dim` along `run`, if the value is a pending sum over all of that.
+    fn add_reduce_scatter(&self, state: &State, dim: usize, run: &[Part], out: &mut Vec<(Move, State)>) {
+        if !run.iter().all(|part| state.pending.contains(part)) {
+            return;
+        }
+        let mut after = state.clone();
+        after.dims[dim].extend(run.iter().copied());
+        if self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
+            after.pending.retain(|p| !run.contains(p));
+            out.push((Move::ReduceScatter { dim, parts: run.into() }, after));
+        }
+    }
+
+    /// Adds slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others of the
+    /// size that those have, which a permute then exchanges for them.
+    fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
+        // In order of insertion, so that equal costs are decided alike in each run.
+        let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
+        let mut next = 0;
+        while next < reached.len() && reached.len() < MAX_SLICES {
+            let at = reached[next].clone();
+            next += 1;
+            let is_free = |part: &Part| {
+                !at.pending.contains(part) && !at.dims.iter().flatten().any(|used| used == part)
+            };
+            let mut cut = |dim: usize, run: &[Part]| {
+                let mut after = at.clone();
+                after.dims[dim].extend(run.iter().copied());
+                if self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
+                    reached.insert(after);
+                }
+            };
+            for (dim, wanted) in self.target.dims.iter().enumerate() {
+                // Several parts at once: where blocks do not line up one by one, they may all together.
+                for first in 0..wanted.len() {
+                    for end in first + 1..=wanted.len() {
+                        if wanted[first..end].iter().all(is_free) {
+                            cut(dim, &wanted[first..end]);
+                        }
+                    }
+                }
+                let missing = size_of(wanted) / size_of(&at.dims[dim]);
+                for &part in self.parts.iter().filter(|&p| is_free(p) && !wanted.contains(p)) {
+                    if missing > 0 && missing % i64::from(part.size) == 0 {
+                        cut(dim, &[part]);
+                    }
+                }
+            }
+        }
+        for after in reached.into_iter().skip(1) {
+            let cut = after.dims.iter().zip(&state.dims).map(|(a, s)| a[s.len()..].into()).collect();
+            out.push((Move::Slice(cut), after));
+        }
+    }
+
+    /// Adds the all-to-alls that take the last parts of dimension `from`, `moved`, to a dimension that the target splits by
+    /// them; to any other they would have to move once more.
+    fn add_all_to_alls(&self, state: &State, from: usize, moved: &[Part], out: &mut Vec<(Move, State)>) {
+        for to in 0..state.dims.len() {
+            if to == from || !moved.iter().all(|p| self.target.dims[to].contains(p)) {
+                continue;
+            }
+            let mut after = state.clone();
+            after.dims[from].truncate(state.dims[from].len() - moved.len());
+            after.dims[to].extend(moved.iter().copied());
+            if self.aligned(to, &state.dims[to], &after.dims[to]) {
+                out.push((Move::AllToAll { from, to, parts: moved.into() }, after));
+            }
+        }
+    }
+
+    /// Whether the target splits some dimension by `part`.
+    fn is_wanted(&self, part: &Part) -> bool {
+        self.target.dims.iter().flatten().any(|wanted| wanted == part)
+    }
+
+    /// Returns the state that one permute leads to, with blocks of this state's shape, in which each dimension begins with as
+    /// much of the target as it can hold; what else it needs is filled with other parts.
+    fn permuted_to_target(&self, state: &State) -> Option<State> {
+        let is_free = |part: &Part| !state.pending.contains(part);
+        let mut rest: SmallVec<[i64; 4]> = state.dims.iter().map(|parts| size_of(parts)).collect();
+        let mut after =
+            State { dims: rest.iter().map(|_| Parts::new()).collect(), pending: state.pending.clone() };
+        for ((parts, wanted), rest) in after.dims.iter_mut().zip(&self.target.dims).zip(&mut rest) {
+            for &part in wanted {
+                let n = i64::from(part.size);
+                if *rest % n != 0 || !is_free(&part) {
+                    break;
+                }
+                parts.push(part);
+                *rest /= n;
+            }
+        }
+        let is_used = |after: &State, part: &Part| after.dims.iter().flatten().any(|used| used == part);
+        let mut others: Parts =
+            self.parts.iter().copied().filter(|part| is_free(part) && !is_used(&after, part)).collect();
+        // Those that another dimension wants come last, so that they are minor and an all-to-all can take them there.
+        others.sort_by_key(|part| self.is_wanted(part));
+        for (parts, rest) in after.dims.iter_mut().zip(&mut rest) {
+            others.retain(|part| {
+                let fits = *rest > 1 && *rest % i64::from(part.size) == 0;
+                if fits {
+                    parts.push(*part);
+                    *rest /= i64::from(part.size);
+                }
+                !fits
+            });
+        }
+        rest.iter().all(|&n| n == 1).then_some(after)
+    }
+
+    /// Adds permutes: towards the target; the parts of each dimension in the target's order; one part for an unused one of
+    /// the same size. All permutes between states of one shape would be factorially many.
+    fn add_permutes(&self, state: &State, out: &mut Vec<(Move, State)>) {
+        let target = &self.target;
+        if let Some(after) = self.permuted_to_target(state).filter(|after| after != state) {
+            out.push((Move::Permute, after));
+        }
+        // Only minor parts can leave a dimension. After those that stay, in their order, come those that the target has
+        // nowhere, and last those that another dimension wants: an all-to-all takes these there before the rest is
+        // gathered, while blocks are small.
+        let mut ordered = state.clone();
+        for (parts, wanted) in ordered.dims.iter_mut().zip(&target.dims) {
+            parts.sort_by_key(|p| {
+                let here = wanted.iter().position(|w| w == p);
+                here.unwrap_or(usize::MAX - usize::from(!self.is_wanted(p)))
+            });
+        }
+        if ordered != *state {
+            out.push((Move::Permute, ordered));
+        }
+        for (dim, wanted) in target.dims.iter().enumerate() {
+            for &part in wanted {
+                let used = |p: &Part| state.dims.iter().flatten().any(|q| q == p);
+                if used(&part) || state.pending.contains(&part) {
+                    continue;
+                }
+                for (i, old) in state.dims[dim].iter().enumerate() {
+                    if old.size == part.size && !wanted.contains(old) {
+                        let mut after = state.clone();
+                        after.dims[dim][i] = part;
+                        out.push((Move::Permute, after));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn cost(&self, before: &State, mv: &Move, after: &State) -> f64 {
+        let group = |parts: &[Part]| size_of(parts) as f64;
+        // Blocks are sent with their padding: one row over 8 devices is gathered as 8 blocks of a row.
+        let padded = |blocks: &State, parts: &[Part]| self.local_bytes(blocks) * group(parts);
+        match mv {
+            Move::Gather { parts, .. } => cost::all_gather(padded(before, parts), group(parts)),
+            Move::Slice(_) => cost::local_copy(self.local_bytes(after)),
+            Move::AllToAll { from, parts, .. } => {
+                let grown = self.local(after, *from).max(1) as f64;
+                let sent = padded(after, parts) / grown * self.local(before, *from) as f64;
+                cost::all_to_all(sent, group(parts))
+            }
+            Move::Permute => cost::permute(self.local_bytes(before)),
+            Move::Exchange => {
+                let known = self.exchanges.get(&(before.clone(), after.clone())).copied().flatten();
+                known.unwrap_or(f64::INFINITY)
+            }
+            Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
+            Move::ReduceScatter { parts, .. } => cost::reduce_scatter(padded(after, parts), group(parts)),
+        }
+    }
+
+    /// Returns what a direct exchange costs; `None` where there is none or too many were planned.
+    pub(super) fn exchanged(&mut self, before: &State, after: &State) -> Option<f64> {
+        let key = (before.clone(), after.clone());
+        if let Some(&known) = self.exchanges.get(&key) {
+            return known;
+        }
+        if self.exchanges.len() >= MAX_EXCHANGES {
+            return None;
+        }
+        let bytes = self.element_bytes;
+        let exchange = Exchange::new(self.mesh, &before.dims, &after.dims, self.shape, bytes);
+        let cost = exchange.map(|exchange| exchange.cost(bytes));
+        self.exchanges.insert(key, cost);
+        cost
+    }
+
+    pub(super) fn step(&self, mv: &Move, after: &State, template: &TensorSharding) -> ReshardStep {
+        let axes = |parts: &[Part]| to_axes(self.mesh, parts);
+        let rank = self.shape.len();
+        let only = |dim: usize, list: AxisList| {
+            let mut lists = vec![AxisList::new(); rank];
+            lists[dim] = list;
+            lists
+        };
+        let kind = match mv {
+            Move::Gather { dim, parts } => MeshCollectiveKind::AllGather(only(*dim, axes(parts))),
+            Move::Slice(cut) => MeshCollectiveKind::AllSlice(cut.iter().map(|parts| axes(parts)).collect()),
+            Move::AllToAll { from, to, parts } => {
+                let (axes, from, to) = (axes(parts), *from as u32, *to as u32);
+                MeshCollectiveKind::AllToAll(vec![AxisMove { axes, from, to }])
+            }
+            Move::Permute => MeshCollectiveKind::CollectivePermute,
+            Move::Exchange => MeshCollectiveKind::Exchange,
+            Move::AllReduce(parts) => MeshCollectiveKind::AllReduce(axes(parts), template.reduction),
+            Move::ReduceScatter { dim, parts } => {
+                MeshCollectiveKind::ReduceScatter(only(*dim, axes(parts)), template.reduction)
+            }
+        };
+        ReshardStep { kind, out: sharding_of(self.mesh, after, template) }
+    }
+}
+
+/// Returns the sharding of a value in this state, on the mesh and with the reduction of `template`.
+pub(super) fn sharding_of(mesh: &Mesh, state: &State, template: &TensorSharding) -> TensorSharding {
+    let dims = state.dims.iter().map(|parts| DimSharding::closed(&to_axes(mesh, parts)));
+    let mut out = TensorSharding::from_dims(template.mesh, dims);
+    out.unreduced = to_axes(mesh, &state.pending);
+    out.reduction = template.reduction;
+    out.tidied()
+}
+
+pub(super) fn block(n: i64, parts: &[Part]) -> i64 {
+    let k = size_of(parts);
+    (n + k - 1) / k
+}

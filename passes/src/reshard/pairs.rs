@@ -1,0 +1,128 @@
+//! Every pair of shardings on small meshes: what devices receive beside what they lack, and that each gets its block.
+
+use shardc_ir::{AxisRef, EntityRef, Mesh, MeshCollectiveKind, MeshId, TensorSharding};
+
+use super::exchange::{Exchange, lacking};
+use super::search::{Path, Value, search, state_of};
+use super::simulate::World;
+use crate::sharding::axes::{Parts, parts};
+
+/// Adds each way to split what is left of `rank` dimensions by any of the axes that are `left`, in any order.
+fn shardings(dims: &mut Vec<Vec<AxisRef>>, left: &[usize], rank: usize, out: &mut Vec<TensorSharding>) {
+    if dims.len() == rank {
+        out.push(TensorSharding::from_axes(MeshId::new(0), dims.iter().map(Vec::as_slice)));
+    } else {
+        dims.push(Vec::new());
+        shardings(dims, left, rank, out);
+        dims.pop();
+    }
+    for &axis in left {
+        let rest: Vec<usize> = left.iter().copied().filter(|&other| other != axis).collect();
+        dims.last_mut().unwrap().push(AxisRef::whole(axis));
+        shardings(dims, &rest, rank, out);
+        dims.last_mut().unwrap().pop();
+    }
+}
+
+/// What a path brings a device, in elements.
+fn received(mesh: &Mesh, from: &TensorSharding, path: &Path, value: Value<'_>) -> f64 {
+    let size = |s: &TensorSharding| s.local_shape(mesh, value.shape).iter().product::<i64>() as f64;
+    let share = |k: i64| (k - 1) as f64 / k as f64;
+    let (mut at, mut sum) = (from, 0.0);
+    for step in &path.steps {
+        let before = size(at);
+        sum += match &step.kind {
+            MeshCollectiveKind::AllGather(axes) => {
+                before * (axes.iter().map(|axes| mesh.axes_size(axes)).product::<i64>() - 1) as f64
+            }
+            MeshCollectiveKind::AllToAll(moves) => before * share(mesh.axes_size(&moves[0].axes)),
+            MeshCollectiveKind::CollectivePermute => before,
+            MeshCollectiveKind::Exchange => {
+                Exchange::between(mesh, [at, &step.out], value.shape, value.element_bytes).unwrap().sent(1.0)
+            }
+            MeshCollectiveKind::AllSlice(_) => 0.0,
+            other => panic!("{other:?}"),
+        };
+        at = &step.out;
+    }
+    sum
+}
+
+/// Looks at every pair of shardings on the mesh; `simulates` carries each path out. Returns the ratios of what devices receive
+/// to what they lack, with the paths.
+fn every_pair(mesh: &Mesh, shape: &[i64], simulates: bool) -> Vec<(f64, String)> {
+    let mut all = Vec::new();
+    let axes: Vec<usize> = (0..mesh.axes.len()).collect();
+    shardings(&mut vec![Vec::new()], &axes, shape.len(), &mut all);
+    let value = Value { shape, element_bytes: 1048576.0 };
+    let dims = |s: &TensorSharding| s.dims.iter().map(|dim| parts(mesh, &dim.axes)).collect::<Vec<Parts>>();
+    let mut ratios = Vec::new();
+    for from in &all {
+        for to in &all {
+            let name = || format!("{shape:?} {} -> {}", from.display(mesh), to.display(mesh));
+            let path = search(mesh, &state_of(mesh, from), &state_of(mesh, to), from, value);
+            let path = path.unwrap_or_else(|| panic!("no way: {}", name()));
+            if simulates {
+                World::new(mesh, shape, from, value.element_bytes).check([from, to], &[], &path, &name());
+            }
+            let lacks = lacking(mesh, &dims(from), &dims(to), shape).unwrap();
+            let received = received(mesh, from, &path, value);
+            let kinds: Vec<&str> = path.steps.iter().map(|step| step.kind.name()).collect();
+            let said = format!("{}: {received} of {lacks}: {}", name(), kinds.join(", "));
+            if lacks == 0 {
+                assert_eq!(received, 0.0, "{said}");
+            } else {
+                ratios.push((received / lacks as f64, said));
+            }
+        }
+    }
+    ratios
+}
+
+fn mesh(axes: &[i64]) -> Mesh {
+    Mesh::new(["a", "b", "c"].into_iter().zip(axes.iter().copied()))
+}
+
+/// Small values, carried out.
+#[test]
+fn every_pair_brings_every_block_where_it_belongs() {
+    let cases: &[(&[i64], &[i64])] = &[
+        (&[4, 2], &[24]),
+        (&[4, 2], &[23]),
+        (&[2, 4], &[16, 24]),
+        (&[4, 2], &[13, 11]),
+        (&[3, 2], &[12, 6]),
+        (&[3, 2], &[11, 7]),
+        (&[2, 2], &[5, 4, 7]),
+        (&[2, 2, 2], &[29]),
+        (&[6, 4], &[50]),
+    ];
+    for (axes, shape) in cases {
+        every_pair(&mesh(axes), shape, true);
+    }
+}
+
+/// Large values, of which only the bytes are looked at. A device may receive more than it lacks where a gather of what others
+/// have too starts less often than the pieces would.
+#[test]
+fn every_pair_brings_hardly_more_than_what_lacks() {
+    let cases: &[(&[i64], &[i64], f64)] = &[
+        (&[8], &[383, 389, 379], 1.01),
+        (&[4, 2], &[6144], 1.0),
+        (&[2, 4], &[6131], 1.01),
+        (&[4, 2], &[1536, 1536], 1.001),
+        (&[2, 4], &[1535, 1541], 1.01),
+        (&[3, 2], &[1536, 1536], 1.001),
+        (&[3, 2], &[1535, 1541], 1.01),
+        (&[6, 4], &[6131], 1.02),
+        (&[6, 4], &[6143, 6137], 1.01),
+        (&[6, 4], &[1536, 1536], 1.002),
+        (&[2, 2, 2], &[6131], 1.01),
+    ];
+    for &(axes, shape, most) in cases {
+        let ratios = every_pair(&mesh(axes), shape, false);
+        let mean = ratios.iter().map(|r| r.0).sum::<f64>() / ratios.len() as f64;
+        let (worst, said) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        assert!(mean <= most && *worst <= 1.25, "{axes:?}: {mean:.4} in the mean; {worst:.3} {said}");
+    }
+}

@@ -1,0 +1,175 @@
+//! A* over states: the cheapest moves to the target.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use indexmap::IndexMap;
+
+use super::moves::{Move, PathSearch, State};
+use crate::cost;
+use crate::sharding::axes::Parts;
+
+/// No more states than this are looked at; what was found by then stands.
+const MAX_STATES: usize = 512;
+
+/// No more moves than this are looked at either: over many axes there are very many ways to slice a whole value.
+const MAX_MOVES: usize = 1 << 14;
+
+/// A state that was reached.
+struct Reached {
+    cost: f64,
+    /// The state before, by its number, and the move from there.
+    by: Option<(usize, Move)>,
+}
+
+/// The memory that moves may take for what they read and write, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Memory {
+    pub(super) any: f64,
+    /// The last of several gathers reads up to half of what it makes, so that it takes more than source and target together.
+    pub(super) gather: f64,
+}
+
+/// The states that were reached, and which to look at next.
+struct Frontier {
+    states: IndexMap<State, Reached>,
+    /// What the way through a state costs at least, as ordered bits, and its number.
+    queue: BinaryHeap<Reverse<(u64, usize)>>,
+    /// What the cheapest way to the target that is known costs.
+    best: f64,
+}
+
+impl PathSearch<'_> {
+    /// Returns the cheapest moves to the target within `memory`, with the state after each.
+    pub(super) fn shortest(&mut self, from: &State, memory: Memory) -> Option<(f64, Vec<(Move, State)>)> {
+        let mut frontier =
+            Frontier { states: IndexMap::new(), queue: BinaryHeap::new(), best: f64::INFINITY };
+        frontier.states.insert(from.clone(), Reached { cost: 0.0, by: None });
+        frontier.queue.push(Reverse((self.left(from).to_bits(), 0)));
+        let (mut looked_at, mut moves) = (0, 0);
+        while let Some(Reverse((bits, number))) = frontier.queue.pop() {
+            let Some((state, reached)) = frontier.states.get_index(number) else { break };
+            let (state, cost) = (state.clone(), reached.cost);
+            if f64::from_bits(bits) >= frontier.best || looked_at == MAX_STATES || moves >= MAX_MOVES {
+                break;
+            }
+            // Reached at less since it was put there.
+            if cost + self.left(&state) < f64::from_bits(bits) {
+                continue;
+            }
+            looked_at += 1;
+            let before = self.local_bytes(&state);
+            for (mv, after) in self.moves(&state) {
+                moves += 1;
+                let most = if matches!(mv, Move::Gather { .. }) { memory.gather } else { memory.any };
+                if before + self.local_bytes(&after) <= most {
+                    let cost = cost + self.cost(&state, &mv, &after);
+                    self.reach(&mut frontier, number, mv, after, cost);
+                }
+            }
+            // After the moves, which may have led to the target at as little.
+            for after in self.exchange_targets(&state) {
+                let least = cost + self.left_between(&state, &after) + self.left(&after);
+                if least >= frontier.best {
+                    continue;
+                }
+                if before + self.local_bytes(&after) > memory.any {
+                    continue;
+                }
+                let Some(more) = self.exchanged(&state, &after) else { continue };
+                self.reach(&mut frontier, number, Move::Exchange, after, cost + more);
+            }
+        }
+        let goal = frontier.states.get_index_of(&self.target)?;
+        let mut way = Vec::new();
+        let mut at = goal;
+        while let Some((state, Reached { by: Some((before, mv)), .. })) = frontier.states.get_index(at) {
+            way.push((mv.clone(), state.clone()));
+            at = *before;
+        }
+        way.reverse();
+        Some((frontier.states[goal].cost, way))
+    }
+
+    /// Notes that a state is reached, if that is the cheapest way to it so far and may be part of the cheapest to the target.
+    fn reach(&self, frontier: &mut Frontier, by: usize, mv: Move, after: State, cost: f64) {
+        let least = cost + self.left(&after);
+        if least >= frontier.best {
+            return;
+        }
+        if after == self.target {
+            frontier.best = cost;
+        }
+        let reached = Reached { cost, by: Some((by, mv)) };
+        let number = match frontier.states.get_full(&after) {
+            Some((_, _, known)) if known.cost <= cost => return,
+            Some((number, _, _)) => {
+                frontier.states[number] = reached;
+                number
+            }
+            None => frontier.states.insert_full(after, reached).0,
+        };
+        frontier.queue.push(Reverse((least.to_bits(), number)));
+    }
+
+    /// Returns what the way from a state to the target costs at least.
+    fn left(&self, state: &State) -> f64 {
+        if *state == self.target { 0.0 } else { self.left_between(state, &self.target) }
+    }
+
+    /// Returns what any way from one state to the other costs at least: what some device lacks of its new block, and a start if
+    /// that is anything.
+    fn left_between(&self, from: &State, to: &State) -> f64 {
+        let wanted = self.local_bytes(to);
+        let (mut kept, mut is_apart) = (self.element_bytes, false);
+        for (dim, (old, new)) in from.dims.iter().zip(&to.dims).enumerate() {
+            // Where the first parts that differ are different ones, some device has the first part of one and wants the last
+            // of the other.
+            let alike = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+            is_apart |= alike < old.len().min(new.len());
+            kept *= self.local(from, dim).min(self.local(to, dim)) as f64;
+        }
+        let lacks = if is_apart { wanted } else { wanted - kept };
+        let pending = from.pending != to.pending;
+        if lacks > 0.0 || pending { lacks.max(0.0) + cost::START } else { 0.0 }
+    }
+
+    /// Returns the states that an exchange may lead to: the target, and those that only gathers are missing to, which takes
+    /// fewer pieces.
+    fn exchange_targets(&self, state: &State) -> Vec<State> {
+        let target = &self.target;
+        if state.pending != target.pending {
+            return Vec::new();
+        }
+        let is_free = |part: &&_| {
+            !target.pending.contains(part) && !target.dims.iter().flatten().any(|used| used == *part)
+        };
+        // Those that split the value already come first: they keep more where it is.
+        let used: Parts = state.dims.iter().flatten().filter(is_free).copied().collect();
+        let unused: Parts =
+            self.parts.iter().filter(is_free).filter(|part| !used.contains(part)).copied().collect();
+        let mut found = vec![target.clone()];
+        let mut add = |after: State| {
+            let fits = (0..after.dims.len()).all(|d| self.aligned(d, &target.dims[d], &after.dims[d]));
+            if fits && after != *state && !found.contains(&after) {
+                found.push(after);
+            }
+        };
+        let mut kept = target.clone();
+        for (dim, parts) in state.dims.iter().enumerate() {
+            kept.dims[dim].extend(parts.iter().filter(is_free).copied());
+        }
+        add(kept);
+        for dim in 0..target.dims.len() {
+            let mut after = target.clone();
+            after.dims[dim].extend(used.iter().copied());
+            add(after.clone());
+            after.dims[dim].extend(unused.iter().copied());
+            add(after);
+        }
+        found
+    }
+}
+
+/// What exchanges cost that were looked at, in bytes that a device sends; `None` where there is none.
+pub(super) type Exchanges = HashMap<(State, State), Option<f64>>;

@@ -61,6 +61,8 @@ enum Fuzzer {
     Inputs,
     /// All of these.
     All,
+    /// Changes of shardings on random meshes: the collectives are carried out, and the search for them timed.
+    Reshards,
     /// The readers alone, guided by coverage; needs a nightly compiler and cargo-fuzz.
     Readers,
 }
@@ -81,6 +83,7 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
         match fuzzer {
             Fuzzer::All => chosen.extend(ALL),
             Fuzzer::Readers => readers::run(workspace, args.minutes)?,
+            Fuzzer::Reshards => reshards(workspace, args)?,
             other => chosen.push(other),
         }
     }
@@ -118,5 +121,19 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
         command.arg("--file").arg(file);
     }
     command.args(chosen.into_iter().map(Fuzzer::name));
+    process::run(&mut command)
+}
+
+/// Runs the test of the passes that draws changes of shardings, optimised, since it has a bound for the time of each.
+fn reshards(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-passes", "--lib"]);
+    command.arg("reshard::simulate::paths_bring");
+    command.env("SHARDC_SEED", args.seed.to_string());
+    match (args.case, args.cases) {
+        (Some(case), _) => command.env("SHARDC_FIRST", case.to_string()).env("SHARDC_CASES", "1"),
+        (None, Some(cases)) => command.env("SHARDC_CASES", cases.to_string()),
+        (None, None) => command.env("SHARDC_MINUTES", args.minutes.to_string()),
+    };
     process::run(&mut command)
 }

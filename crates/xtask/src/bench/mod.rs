@@ -7,6 +7,7 @@ mod generate;
 mod page;
 mod partition;
 mod propagate;
+mod reshard;
 mod scale;
 mod shardy;
 mod step;
@@ -37,7 +38,7 @@ pub(crate) struct BenchArgs {
     /// be names of programs of the corpus; without any, those that are too large to run.
     #[arg(long, conflicts_with = "only")]
     tpu: bool,
-    /// Write the table of --tpu, --only step or --only scale into docs/QUALITY.md.
+    /// Write the table of --tpu, --only step, --only reshard or --only scale into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -63,6 +64,8 @@ enum Comparison {
     /// How the time and the memory of whole commands grow with the program, up to a million operations. Takes minutes, and
     /// runs only when asked for.
     Scale,
+    /// Every change of a sharding on small meshes, beside what a device lacks and XLA's own partition. Runs only when asked for.
+    Reshard,
 }
 
 /// Seconds by stage.
@@ -73,9 +76,10 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let is_step = args.only == Some(Comparison::Step);
     let is_scale = args.only == Some(Comparison::Scale);
+    let is_reshard = args.only == Some(Comparison::Reshard);
     ensure!(
-        !args.update || args.tpu || is_step || is_scale,
-        "--update goes with --tpu, --only step or --only scale"
+        !args.update || args.tpu || is_step || is_scale || is_reshard,
+        "--update goes with --tpu, --only step, --only reshard or --only scale"
     );
     if args.tpu {
         return tpu::run(workspace, args);
@@ -85,6 +89,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     if is_scale {
         return scale::run(workspace, args);
+    }
+    if is_reshard {
+        return reshard::run(workspace, args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

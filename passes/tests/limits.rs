@@ -46,6 +46,38 @@ fn groups_of_many_devices() {
     assert!(collectives.into_iter().any(|spec| spec.groups.num_ids() == 32768));
 }
 
+/// A loop whose devices meet in each trip, a shift along an axis and a change of axes, for a million devices: who comes to
+/// what is found by coordinates, and only the pairs of the permutes are as many as there are devices.
+#[test]
+fn a_million_devices() {
+    let module = partitioned(
+        r#"sdy.mesh @mesh = <["data"=1024, "model"=1024]>
+           func.func @main(%x: tensor<4096x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>}, %n: tensor<i32>)
+               -> (tensor<f32>, tensor<4096x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {"data"}]>}) {
+             %zero = stablehlo.constant dense<0.0> : tensor<f32>
+             %one = stablehlo.constant dense<1> : tensor<i32>
+             %first = stablehlo.constant dense<0> : tensor<i32>
+             %0:2 = stablehlo.while(%i = %first, %s = %zero) : tensor<i32>, tensor<f32>
+             cond {
+               %3 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+               stablehlo.return %3 : tensor<i1>
+             } do {
+               %3 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4096x4096xf32>
+               %4 = stablehlo.multiply %x, %3 : tensor<4096x4096xf32>
+               %5 = stablehlo.pad %4, %zero, low = [1, 0], high = [-1, 0], interior = [0, 0] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096x4096xf32>
+               %6 = stablehlo.tanh %5 : tensor<4096x4096xf32>
+               %7 = stablehlo.reduce(%6 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<f32>
+               %8 = stablehlo.add %i, %one : tensor<i32>
+               stablehlo.return %8, %7 : tensor<i32>, tensor<f32>
+             }
+             return %0#1, %x : tensor<f32>, tensor<4096x4096xf32>
+           }"#,
+    );
+    let groups: Vec<_> = module.ops.values().filter_map(|op| Some(&op.kind.collective()?.groups)).collect();
+    assert!(groups.iter().any(|groups| groups.as_strided().is_some_and(|all| all.num_devices() == 1 << 20)));
+    assert!(groups.iter().any(|pairs| pairs.as_strided().is_none() && pairs.num_ids() >= 1 << 20));
+}
+
 /// There are some hundred thousand ways to slice a whole value over seven axes; not all of them are looked at.
 #[test]
 fn a_reshard_over_seven_axes() {

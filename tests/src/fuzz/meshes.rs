@@ -128,11 +128,28 @@ fn size(rng: &mut Rng, count: usize) -> String {
 
 /// A mesh of these axes.
 fn mesh(names: &[&str], rng: &mut Rng) -> String {
-    let sizes: Vec<String> = names.iter().map(|_| size(rng, names.len())).collect();
+    let sizes: Vec<String> = if rng.one_in(10) {
+        large(names.len(), rng)
+    } else {
+        names.iter().map(|_| size(rng, names.len())).collect()
+    };
     let axes: Vec<String> =
         names.iter().zip(&sizes).map(|(name, size)| format!("\"{name}\"={size}")).collect();
     let devices = sizes.iter().try_fold(1_i64, |all, size| all.checked_mul(size.parse().ok()?));
     format!("<[{}]{}>", axes.join(", "), ids(devices.unwrap_or(i64::MAX), rng))
+}
+
+/// Sizes of axes that make many devices together, seldom as many as there may be: nothing but the lists of permutes takes
+/// longer for so many.
+fn large(count: usize, rng: &mut Rng) -> Vec<String> {
+    let mut left = if rng.one_in(8) { 20 } else { 10 + rng.below(6) };
+    let last = count.saturating_sub(1);
+    let part = |axis: usize| {
+        let log = if axis == last { left } else { rng.below(left + 1) };
+        left -= log;
+        (1_i64 << log).to_string()
+    };
+    (0..count).map(part).collect()
 }
 
 /// The order of devices, if any is said: right, or with devices twice, missing, beyond the last.
@@ -292,6 +309,16 @@ pub(super) fn run(input: &[u8], trace: &mut Trace) -> Result<(), Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_meshes_are_within_the_limit() {
+        let mut rng = Rng::new("meshes", 1, 1);
+        for _ in 0..1000 {
+            let devices: i64 =
+                large(3, &mut rng).iter().map(|size| size.parse::<i64>().expect("a size")).product();
+            assert!((1 << 10..=shardc_ir::MAX_DEVICES).contains(&devices));
+        }
+    }
 
     #[test]
     fn plain_programs_are_programs() {

@@ -3,6 +3,7 @@
 //! Both run in turns on one machine, so that what disturbs one disturbs the other; ratios mean more than times.
 
 mod corpus;
+mod devices;
 mod generate;
 mod page;
 mod partition;
@@ -38,7 +39,7 @@ pub(crate) struct BenchArgs {
     /// be names of programs of the corpus; without any, those that are too large to run.
     #[arg(long, conflicts_with = "only")]
     tpu: bool,
-    /// Write the table of --tpu, --only step, --only reshard or --only scale into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale or devices, into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -66,6 +67,8 @@ enum Comparison {
     Scale,
     /// Every change of a sharding on small meshes, beside what a device lacks and XLA's own partition. Runs only when asked for.
     Reshard,
+    /// Partitioning for 64 to 1,048,576 devices: time and peak memory, with nobody beside it. Runs only when asked for.
+    Devices,
 }
 
 /// Seconds by stage.
@@ -77,9 +80,10 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_step = args.only == Some(Comparison::Step);
     let is_scale = args.only == Some(Comparison::Scale);
     let is_reshard = args.only == Some(Comparison::Reshard);
+    let is_devices = args.only == Some(Comparison::Devices);
     ensure!(
-        !args.update || args.tpu || is_step || is_scale || is_reshard,
-        "--update goes with --tpu, --only step, --only reshard or --only scale"
+        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices,
+        "--update goes with --tpu, or with --only step, reshard, scale or devices"
     );
     if args.tpu {
         return tpu::run(workspace, args);
@@ -92,6 +96,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     if is_reshard {
         return reshard::run(workspace, args);
+    }
+    if is_devices {
+        return devices::run(workspace, args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

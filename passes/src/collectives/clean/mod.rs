@@ -4,7 +4,7 @@
 //!
 //! * `defer`, on the planned module: a loop that only adds completed sums to a carried value adds the pending ones,
 //!   and completes their sum once, after the loop;
-//! * [`clean_collectives`], on the localized one: equal collectives become one (`deduplicate`), those of a loop that do the
+//! * [`clean_collectives`], on the localized one: equal collectives become one (`deduplicate`), permutes of a permute become one (`compose`), those of a loop that do the
 //!   same each time round leave it (`hoist`), all-gathers are done again where memory is short (`rematerialize`), small ones that
 //!   do not depend on each other become one (`combine`), and those that nobody needs go.
 //!
@@ -12,6 +12,7 @@
 //! to where it could run more often.
 
 mod combine;
+mod compose;
 mod deduplicate;
 mod defer;
 mod hoist;
@@ -52,6 +53,8 @@ pub struct CleanReport {
     pub merged: usize,
     /// Collectives whose results nobody used.
     pub dead: usize,
+    /// Permutes that became one with the permute before.
+    pub composed: usize,
     /// Collectives that others became part of.
     pub combined: Vec<Combined>,
     /// Collectives that left a loop.
@@ -84,6 +87,7 @@ impl CleanReport {
         let parts = [
             (self.merged, "equal to another"),
             (self.dead, "without use"),
+            (self.composed, "one with the permute before"),
             (self.fewer(), "combined into others"),
             (self.hoisted, "moved out of loops"),
             (self.repeated, "repeated rather than kept"),
@@ -102,6 +106,10 @@ pub fn clean_collectives(module: &mut Module, func: FuncId, options: &CleanOptio
     let is_needless = |module: &Module, op: &Op| module.is_pure(op) || op.kind.collective().is_some();
     dce_where(module, body, is_needless);
     report.dead = before - count(module, body);
+    report.composed = compose::compose(module, body);
+    if report.composed > 0 {
+        dce_where(module, body, is_needless);
+    }
     report.merged = deduplicate::merge(module, body, options);
     report.hoisted = hoist::hoist(module, body, options);
     if report.hoisted > 0 {

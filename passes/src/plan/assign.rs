@@ -92,6 +92,19 @@ impl Site<'_> {
         best.map_or_else(|| self.nothing(), |(_, parts)| parts)
     }
 
+    /// Returns the shardings of operands of which each device makes its part of the last tensor, the result, alone: without
+    /// windows and pending sums. `None` where it cannot.
+    pub(crate) fn operands_of_parts(&self) -> Option<SmallVec<[TensorSharding; 4]>> {
+        let (result, operands) = self.tensors.split_last()?;
+        let (chosen, exact) = self.project(result);
+        let mut clean = chosen.clone();
+        self.sanitize(&mut clean);
+        let is_plain = chosen.iter().zip(&self.splits).all(|(p, &s)| p.is_empty() || s == Split::Plain);
+        let made = self.sharding(result, &chosen);
+        (exact && clean == chosen && is_plain && made.same_placement(result.sharding))
+            .then(|| operands.iter().map(|t| self.sharding(t, &chosen)).collect())
+    }
+
     fn nothing(&self) -> FactorParts {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::available::AvailableCopies;
 use super::carry;
 use super::loop_invariant::LoopInvariance;
-use super::recompute;
+use super::recompute::FreeValues;
 use super::support::{self, Split};
 use super::{Pass, splits};
 use crate::rules::sharding_rule::ShardingRule;
@@ -39,6 +39,7 @@ impl Signature {
         op: OpId,
         invariance: Option<&LoopInvariance>,
         copies: &AvailableCopies,
+        free: &FreeValues,
     ) -> Option<Signature> {
         let data = &module.ops[op];
         let mut words = SmallVec::new();
@@ -51,7 +52,7 @@ impl Signature {
             words.extend(copies.shardings(value).map(|id| id.index() as u32));
             // How many shardings follow, and whether it can be had in any.
             let others = (words.len() - at - 1) as u32;
-            words[at] = 2 * others + u32::from(recompute::is_free(module, value));
+            words[at] = 2 * others + u32::from(free.is_free(value));
             if let Some(invariance) = invariance {
                 let share = invariance.share(module, value).to_bits();
                 words.extend([share as u32, (share >> 32) as u32]);
@@ -117,7 +118,7 @@ impl Pass<'_> {
             self.warnings.extend(decision.warning);
             return Some(self.interned(decision.shardings));
         }
-        let signature = Signature::of(module, op, self.invariance.as_ref(), copies)?;
+        let signature = Signature::of(module, op, self.invariance.as_ref(), copies, &self.free)?;
         let is_told = is_told_by_types(data);
         if is_told && let Some(known) = self.decisions.get(&signature, &data.kind, None) {
             let known = known.clone();

@@ -38,6 +38,7 @@ impl Pass<'_> {
                 None => self.rw.op(OpKind::Constant(Dense::splat(&zero)), &[], &[ty], &[]),
             };
             self.rw.module.take_over(self.rw.module.ops[made].results[0], result);
+            self.free.note(self.rw.module, made);
             self.op(made, &[], copies);
         }
     }

@@ -69,6 +69,7 @@ pub(crate) use self::device_order::planned_mesh;
 pub(crate) use self::gathered::{Asked, gathered};
 use self::loop_invariant::LoopInvariance;
 use self::meshes::{common_mesh, tidy};
+use self::recompute::FreeValues;
 use self::smallest_value::{EarlierReshard, earlier_reshard};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
@@ -144,6 +145,7 @@ pub(crate) fn plan_and_tell(
         pending_flow::flow(module, body, &results);
     }
     let mesh = module.meshes[mesh_id].clone();
+    let free = FreeValues::under(module, body);
     let (mut gathers, notes, errors) = {
         let mut pass = Pass {
             rw: Rewriter::new(module),
@@ -154,6 +156,7 @@ pub(crate) fn plan_and_tell(
             keep_bytes,
             planner: Planner::new(&mesh),
             decisions: Decisions::default(),
+            free,
             warnings: Vec::new(),
             notes,
             errors: Vec::new(),
@@ -252,6 +255,8 @@ struct Pass<'m> {
     keep_bytes: u64,
     planner: Planner<'m>,
     decisions: Decisions,
+    /// What is never sent, because it is computed from nothing.
+    free: FreeValues,
     warnings: Vec<Gather>,
     notes: Vec<Diagnostic>,
     errors: Vec<Diagnostic>,
@@ -292,11 +297,14 @@ impl Pass<'_> {
         match &data.kind {
             OpKind::Return => self.require_all(op, returns, copies),
             OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
+                let operand = data.operands[0];
                 if let Some(sharding) = self.rw.module.shardings.of(data.results[0]) {
                     // Addends that are at hand need not be made of the sum.
-                    let known = copies.get(data.operands[0], sharding);
-                    if let Some(known) = known.filter(|_| self.is_pending(sharding)) {
-                        self.rw.module.ops[op].operands[0] = known;
+                    let known = copies.get(operand, sharding).filter(|_| self.is_pending(sharding));
+                    if let Some(copy) =
+                        known.or_else(|| self.computed_rather_than_sent(operand, sharding, copies))
+                    {
+                        self.rw.module.ops[op].operands[0] = copy;
                     }
                     self.rw.module.ops[op].kind = OpKind::Reshard(sharding);
                 }
@@ -347,7 +355,7 @@ impl Pass<'_> {
                 let pending = self.rw.module.shardings.sharding_of(result);
                 if let Some(whole) =
                     pending.filter(|s| !s.unreduced.is_empty()).map(TensorSharding::completed)
-                    && !recompute::is_free_in(
+                    && !self.free.is_free_in(
                         self.rw.module,
                         result,
                         self.rw.module.shardings.sharding_of(result),
@@ -428,14 +436,21 @@ impl Pass<'_> {
         if let Some(known) = copies.get(value, to) {
             return known;
         }
-        let earlier_reshard = earlier_reshard(self.rw.module, &mut self.planner, value, wanted);
-        let made = match (recompute::recompute(&mut self.rw, value, to), earlier_reshard) {
-            (Some(copy), _) => copy,
-            (None, Some(earlier_reshard)) => self.reshard_earlier(earlier_reshard, copies),
-            (None, None) => self.reshard(value, to),
+        let made = match self.recomputed(value, to, copies) {
+            Some(copy) => copy,
+            None => self.moved(value, to, copies),
         };
         copies.insert(value, to, made);
         made
+    }
+
+    /// Returns `value` in the sharding `to`, resharded where it is smallest.
+    fn moved(&mut self, value: ValueId, to: ShardingId, copies: &mut AvailableCopies) -> ValueId {
+        let wanted = self.rw.module.shardings.get(to);
+        match earlier_reshard(self.rw.module, &mut self.planner, value, wanted) {
+            Some(earlier_reshard) => self.reshard_earlier(earlier_reshard, copies),
+            None => self.reshard(value, to),
+        }
     }
 
     /// Reshards a smaller value, and repeats on it what makes the wanted one.
@@ -452,6 +467,7 @@ impl Pass<'_> {
         let ty = self.rw.module.values[value].ty;
         let result = self.rw.op1(OpKind::Reshard(to), &[value], ty);
         self.rw.module.shardings.set(result, Some(to));
+        self.free.note_copy(result, value);
         result
     }
 
@@ -510,7 +526,7 @@ impl Pass<'_> {
         for rule in std::iter::once(rule).chain(&sums) {
             let module = &*self.rw.module;
             let mesh = (self.mesh, self.mesh_id);
-            let site = site(module, mesh, self.invariance.as_ref(), op, rule, copies)?;
+            let site = site(module, mesh, self.invariance.as_ref(), op, rule, copies, &self.free)?;
             let (site, chosen) = carry::assign(module, op, site, &mut self.planner);
             let (mut cost, mut sent) = (0.0, 0.0);
             if !sums.is_empty() {
@@ -544,6 +560,7 @@ impl Pass<'_> {
         self.rw.module.renew_result(op, i);
         let fresh = self.rw.module.ops[op].results[i];
         self.rw.module.shardings.set(fresh, Some(made));
+        self.free.note_copy(fresh, wanted_value);
         let reshard = self.rw.op(OpKind::Reshard(wanted), &[fresh], &[], &[]);
         self.rw.module.give_result(reshard, wanted_value);
         // Readers that want what the operation makes need not undo the reshard.
@@ -568,7 +585,7 @@ impl Pass<'_> {
             // The first operation that asked for it was told.
             let is_ready =
                 copies.shardings(value).any(|id| self.rw.module.shardings.get(id).same_placement(to));
-            if from.same_placement(to) || is_ready || recompute::is_free(self.rw.module, value) {
+            if from.same_placement(to) || is_ready || self.free.is_free(value) {
                 continue;
             }
             let cannot_split = |dim: usize| match rule {
@@ -649,6 +666,7 @@ fn site<'a>(
     op: OpId,
     rule: &'a ShardingRule,
     copies: &AvailableCopies,
+    free: &FreeValues,
 ) -> Option<Site<'a>> {
     let data = &module.ops[op];
     let splits = splits(module, op, rule);
@@ -657,7 +675,7 @@ fn site<'a>(
     let results = data.results.iter().zip(&rule.results).map(|x| (x, true));
     for ((&value, mapping), is_result) in operands.chain(results) {
         let (sharding, ty) = (module.shardings.sharding_of(value)?, module.stored(value)?);
-        let free = !is_result && recompute::is_free(module, value);
+        let free = !is_result && free.is_free(value);
         let also = match is_result {
             true => SmallVec::new(),
             false => copies.shardings(value).map(|id| module.shardings.get(id)).collect(),

@@ -1,42 +1,271 @@
-//! Values that are cheaper to make again than to move: constants of equal elements, counts, and broadcasts
-//! of scalars.
+//! Values that are cheaper to make again than to move: what is computed from nothing but constants, counts and scalars.
+//!
+//! A mask is made of two counts by a few operations that compute each element from one. Such a value is had in any sharding by
+//! doing these operations once more on what each device has; nothing is sent. How many operations that may take is bounded.
+//! An operation that cannot make the part of a device from parts, as a reshape between dimensions that the axes do not
+//! divide, is done whole before it is cut, where that takes less time than to send its result.
 
-use shardc_ir::{Dense, Module, OpId, OpKind, Rewriter, ShardingId, TensorSharding, ValueId};
+use shardc_ir::{
+    Access, Dense, Effect, Module, OpId, OpKind, Parts, RegionId, Rewriter, SecondaryMap, ShardingId,
+    TensorSharding, ValueId, Work,
+};
+use smallvec::SmallVec;
 
+use super::available::AvailableCopies;
+use super::{Pass, site, support};
 use crate::analysis::reducer::{is_idempotent, is_identity};
+use crate::analysis::regions::program_ops;
+use crate::cost;
+use crate::rules::rule_of;
 
-/// Whether `value` can be had in any sharding without communication.
-pub(crate) fn is_free(module: &Module, value: ValueId) -> bool {
-    let Some(op) = module.def_op(value) else { return false };
-    let op = &module.ops[op];
-    match &op.kind {
-        OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => true,
-        OpKind::BroadcastInDim { .. } => module.rank(op.operands[0]) == 0,
-        _ => false,
+/// No more operations than this are done again for one value.
+const MAX_OPS: u8 = 32;
+
+/// The values of a program that can be had in any sharding without communication, each with the number of operations that
+/// make it from nothing; zero for the others.
+pub(super) struct FreeValues(SecondaryMap<ValueId, u8>);
+
+impl FreeValues {
+    /// Finds them in the program under `body`.
+    pub(super) fn under(module: &Module, body: RegionId) -> FreeValues {
+        let mut free = FreeValues(SecondaryMap::new());
+        for op in program_ops(module, body) {
+            free.note(module, op);
+        }
+        free
+    }
+
+    /// Notes what `op` makes, whose operands are known.
+    pub(super) fn note(&mut self, module: &Module, op: OpId) {
+        if let &[result] = module.ops[op].results.as_slice() {
+            let count = self.count(module, op);
+            if count > 0 {
+                self.0[result] = count;
+            }
+        }
+    }
+
+    /// Whether `value` can be had in any sharding without communication.
+    pub(super) fn is_free(&self, value: ValueId) -> bool {
+        self.0[value] > 0
+    }
+
+    /// Notes that `copy` has the elements of `value`.
+    pub(super) fn note_copy(&mut self, copy: ValueId, value: ValueId) {
+        let count = self.0[value];
+        if count > 0 {
+            self.0[copy] = count;
+        }
+    }
+
+    /// Returns the number of operations that make the result of `op` from nothing; zero where it is made from something.
+    fn count(&self, module: &Module, op: OpId) -> u8 {
+        let data = &module.ops[op];
+        match &data.kind {
+            OpKind::Constant(_) | OpKind::Iota { .. } => return 1,
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
+                return data.operands.first().map_or(0, |&operand| self.0[operand]);
+            }
+            _ => {}
+        }
+        let def = data.kind.def();
+        let is_light = def.work == Work::Light || def.access == Access::SamePlace;
+        let in_parts = matches!(def.parts, Parts::AlongPassThrough | Parts::Depends);
+        let is_such = def.effect == Effect::Pure && is_light && in_parts;
+        let values = || data.operands.iter().chain(&data.results);
+        if !is_such || data.operands.is_empty() || !data.regions.is_empty() {
+            return 0;
+        }
+        if !values().all(|&v| module.tensor(v).is_some_and(|ty| ty.is_static())) {
+            return 0;
+        }
+        let mut count = 1u8;
+        for &operand in &data.operands {
+            // Every device has a scalar, unless it is a pending sum.
+            let is_scalar = module.rank(operand) == 0
+                && module.shardings.sharding_of(operand).is_none_or(|s| s.unreduced.is_empty());
+            match self.0[operand] {
+                _ if is_scalar => {}
+                0 => return 0,
+                more => count = count.saturating_add(more),
+            }
+        }
+        if count > MAX_OPS || module.rank(data.results[0]) == 0 { 0 } else { count }
+    }
+
+    /// Whether `value` can be had in `sharding`: of a pending sum only what adds nothing is an addend on every device.
+    pub(super) fn is_free_in(
+        &self,
+        module: &Module,
+        value: ValueId,
+        sharding: Option<&TensorSharding>,
+    ) -> bool {
+        let kind = module.def_op(value).map(|op| &module.ops[op].kind);
+        let is_splat = matches!(kind, Some(OpKind::Constant(Dense::Splat(_))));
+        // Every device has all elements of other constants.
+        let is_listed = matches!(kind, Some(OpKind::Constant(_))) && !is_splat;
+        let fits = |s: &TensorSharding| {
+            s.unreduced.is_empty()
+                || !is_listed && is_identity(module, value, s.reduction)
+                || is_idempotent(s.reduction) && is_splat
+        };
+        self.is_free(value) && sharding.is_none_or(fits)
     }
 }
 
-/// Whether `value` can be had in `sharding`: of a pending sum only what adds nothing is an addend on every device.
-pub(super) fn is_free_in(module: &Module, value: ValueId, sharding: Option<&TensorSharding>) -> bool {
-    let is_splat = module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)));
-    let fits = |s: &TensorSharding| {
-        s.unreduced.is_empty()
-            || is_identity(module, value, s.reduction)
-            || is_idempotent(s.reduction) && is_splat
-    };
-    is_free(module, value) && sharding.is_none_or(fits)
+/// Where a value comes from in a sequence of steps.
+#[derive(Clone, Copy)]
+enum Source {
+    /// It is there.
+    Value(ValueId),
+    /// The step of this index makes it.
+    Step(usize),
 }
 
-/// Computes `value` once more in the sharding `to`, if it [is free](is_free).
-pub(super) fn recompute(rw: &mut Rewriter<'_>, value: ValueId, to: ShardingId) -> Option<ValueId> {
-    let module = &*rw.module;
-    if !is_free_in(module, value, Some(module.shardings.get(to))) {
-        return None;
+/// What is done to have a value in another sharding.
+struct Step {
+    value: ValueId,
+    to: ShardingId,
+    /// The operation to repeat; without one, the device cuts its part out of the whole.
+    op: Option<OpId>,
+    operands: SmallVec<[Source; 3]>,
+}
+
+impl Pass<'_> {
+    /// Returns `value` computed once more in the sharding `to`, if it would be sent otherwise.
+    pub(super) fn computed_rather_than_sent(
+        &mut self,
+        value: ValueId,
+        to: ShardingId,
+        copies: &mut AvailableCopies,
+    ) -> Option<ValueId> {
+        let module = &*self.rw.module;
+        let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+        let is_sent =
+            self.free.is_free(value) && self.planner.cost(from, module.shardings.get(to), ty) >= cost::START;
+        is_sent.then(|| self.recomputed(value, to, copies))?
     }
-    let op = module.def_op(value)?;
-    let operands = module.ops[op].operands.clone();
-    let sharding = module.shardings.get(to).clone();
-    Some(repeat(rw, op, &operands, sharding))
+
+    /// Computes `value` once more in the sharding `to`, if it [is free](FreeValues::is_free); `None` where it is not, or
+    /// where it is as easily cut out of what is there.
+    pub(super) fn recomputed(
+        &mut self,
+        value: ValueId,
+        to: ShardingId,
+        copies: &mut AvailableCopies,
+    ) -> Option<ValueId> {
+        let module = &*self.rw.module;
+        let wanted = module.shardings.get(to);
+        if !self.free.is_free_in(module, value, Some(wanted)) {
+            return None;
+        }
+        // Several operations: not to save a device from cutting its part out of what it has.
+        let (from, ty) = (module.shardings.sharding_of(value)?, module.tensor(value)?);
+        let is_simple = self.free.0[value] == 1;
+        if !is_simple && from.unreduced.is_empty() && self.planner.cost(from, wanted, ty) < cost::START {
+            return None;
+        }
+        if !wanted.unreduced.is_empty() {
+            let op = module.def_op(value).filter(|_| is_simple)?;
+            let (operands, sharding) = (module.ops[op].operands.clone(), wanted.clone());
+            let copy = repeat(&mut self.rw, op, &operands, sharding);
+            self.free.note_copy(copy, value);
+            return Some(copy);
+        }
+        let mut steps = Vec::new();
+        let source = self.source(value, to, copies, &mut steps)?;
+        let mut made: Vec<ValueId> = Vec::with_capacity(steps.len());
+        let made_of = |source: Source, made: &[ValueId]| match source {
+            Source::Value(value) => value,
+            Source::Step(i) => made[i],
+        };
+        for step in steps {
+            let operands: SmallVec<[ValueId; 3]> = step.operands.iter().map(|&s| made_of(s, &made)).collect();
+            let copy = match step.op {
+                Some(op) => {
+                    let sharding = self.rw.module.shardings.get(step.to).clone();
+                    repeat(&mut self.rw, op, &operands, sharding)
+                }
+                None => self.reshard(operands[0], step.to),
+            };
+            self.free.note_copy(copy, step.value);
+            if step.value != value || step.to != to {
+                copies.insert(step.value, step.to, copy);
+            }
+            made.push(copy);
+        }
+        Some(made_of(source, &made))
+    }
+
+    /// Returns how `value` is had in the sharding `to`, which has no pending sums, and appends the steps that it takes.
+    fn source(
+        &mut self,
+        value: ValueId,
+        to: ShardingId,
+        copies: &AvailableCopies,
+        steps: &mut Vec<Step>,
+    ) -> Option<Source> {
+        let module = &*self.rw.module;
+        let (from, wanted) = (module.shardings.sharding_of(value)?, module.shardings.get(to));
+        if from.same_placement(wanted) {
+            return Some(Source::Value(value));
+        }
+        if let Some(copy) = copies.get(value, to) {
+            return Some(Source::Value(copy));
+        }
+        if let Some(i) = steps.iter().position(|step| step.value == value && step.to == to) {
+            return Some(Source::Step(i));
+        }
+        let op = module.def_op(value).filter(|_| self.free.is_free(value))?;
+        let data = &module.ops[op];
+        let step = match &data.kind {
+            OpKind::ShardingConstraint(_) | OpKind::Reshard(_) => {
+                return self.source(data.operands[0], to, copies, steps);
+            }
+            OpKind::Constant(Dense::Splat(_)) | OpKind::Iota { .. } => {
+                Step { value, to, op: Some(op), operands: SmallVec::new() }
+            }
+            OpKind::Constant(_) if !from.is_unsplit() => return None,
+            OpKind::Constant(_) => {
+                Step { value, to, op: None, operands: SmallVec::from_slice(&[Source::Value(value)]) }
+            }
+            _ => match self.operands_for(op, to) {
+                Some(asked) => {
+                    let mut operands = SmallVec::new();
+                    for (operand, sharding) in data.operands.clone().into_iter().zip(asked) {
+                        let sharding = self.rw.module.shardings.intern(sharding);
+                        operands.push(self.source(operand, sharding, copies, steps)?);
+                    }
+                    Step { value, to, op: Some(op), operands }
+                }
+                None => {
+                    let ty = module.tensor(value)?;
+                    let bytes = ty.num_bytes()? as f64 * f64::from(self.free.0[value]);
+                    let sent = self.planner.cost(from, wanted, ty);
+                    if wanted.is_unsplit() || cost::compute(0.0, bytes) > sent {
+                        return None;
+                    }
+                    let rank = ty.rank();
+                    let whole = self.replicated(rank);
+                    let whole = self.source(value, whole, copies, steps)?;
+                    Step { value, to, op: None, operands: SmallVec::from_slice(&[whole]) }
+                }
+            },
+        };
+        steps.push(step);
+        Some(Source::Step(steps.len() - 1))
+    }
+
+    /// Returns the shardings of operands of which each device makes its part of the result in the sharding `to` alone; `None`
+    /// where it cannot.
+    fn operands_for(&self, op: OpId, to: ShardingId) -> Option<SmallVec<[TensorSharding; 4]>> {
+        let module = &*self.rw.module;
+        let rule = support::planning_rule(module, op, rule_of(module, op)?);
+        let none = AvailableCopies::default();
+        let mut site = site(module, (self.mesh, self.mesh_id), None, op, &rule, &none, &self.free)?;
+        site.tensors.last_mut()?.sharding = module.shardings.get(to);
+        site.operands_of_parts()
+    }
 }
 
 /// Repeats `op`, which has one result, on these operands; its result has this sharding.

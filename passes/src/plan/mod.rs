@@ -39,6 +39,7 @@ mod device_order;
 mod dynamic;
 mod effects;
 mod few_rows;
+mod fft;
 mod gathered;
 mod loop_invariant;
 mod manual;

@@ -5,6 +5,7 @@
 //! * `two_stage_reduce`: what no collective combines (the largest element and its position, `top_k`, exclusive or) reduces
 //!   each block, and the few results, gathered, once more;
 //! * `cumulative`: a cumulative sum runs over each block and adds the totals of the blocks before;
+//! * `fft`: a Fourier transform over several dimensions is one along each after the other, with all-to-alls between;
 //! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes by way of equal blocks, of which the
 //!   borders move as those of windows do.
 
@@ -19,12 +20,22 @@ use crate::analysis::regions::program_regions;
 /// the steps.
 pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId) -> FxHashSet<OpId> {
     let mut reshards = FxHashSet::default();
+    // Few programs have any transform.
+    let is_transform = |&op: &OpId| matches!(module.ops[op].kind, OpKind::Fft { .. });
+    let uses = program_regions(module, body)
+        .iter()
+        .any(|&region| module.regions[region].ops.iter().any(is_transform))
+        .then(|| module.uses());
     let mut rw = Rewriter::new(module);
     for region in program_regions(rw.module, body) {
         let is_candidate = |&op: &OpId| {
             matches!(
                 rw.module.ops[op].kind,
-                OpKind::Reduce { .. } | OpKind::ReduceWindow(_) | OpKind::TopK { .. } | OpKind::Reshape
+                OpKind::Reduce { .. }
+                    | OpKind::ReduceWindow(_)
+                    | OpKind::TopK { .. }
+                    | OpKind::Reshape
+                    | OpKind::Fft { .. }
             )
         };
         if !rw.module.regions[region].ops.iter().any(is_candidate) {
@@ -45,6 +56,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                 }
                 OpKind::ReduceWindow(_) => steps.cumulative(),
                 OpKind::Reshape => steps.reshape(),
+                OpKind::Fft { .. } => uses.as_ref().and_then(|uses| steps.fft(uses)),
                 _ => None,
             };
         }

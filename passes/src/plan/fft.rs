@@ -1,0 +1,297 @@
+//! Fourier transforms over several dimensions of which some are split: those along dimensions that each device has whole come
+//! first, then an all-to-all moves the axes to dimensions that are done, and the others follow.
+//!
+//! A transform over several dimensions is one along each after the other. Of a real transform the real one is along the last
+//! dimension, first where it makes complex numbers and last where it makes real ones.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{
+    Access, DType, DimList, DimSharding, Effect, FftKind, Mesh, OpKind, Parts, SizeList, Uses, ValueId,
+};
+
+use super::staged::Steps;
+
+/// What is done next.
+enum Stage {
+    /// The transform along these dimensions, of which each device has whole lines.
+    Transform(Vec<usize>),
+    /// The axes that split each dimension change to these.
+    Move(Vec<DimSharding>),
+}
+
+/// A transform that is taken apart: its element type and sizes, and the dimensions it is along, the last ones.
+struct Transform {
+    kind: FftKind,
+    /// Sizes of the real or complex side that each dimension of the tensor has while it is not done.
+    shape: Vec<i64>,
+    first: usize,
+}
+
+impl Transform {
+    /// Returns which of `left` can be done at this point if each device has their lines whole.
+    fn next(&self, left: &[usize]) -> Vec<usize> {
+        let last = self.shape.len() - 1;
+        match self.kind {
+            FftKind::Rfft if left.contains(&last) => vec![last],
+            FftKind::Irfft if left.len() > 1 => left.iter().copied().filter(|&d| d != last).collect(),
+            _ => left.to_vec(),
+        }
+    }
+
+    /// Returns the stages from one sharding to the end of the transform, and the sharding there; `None` where there is no
+    /// dimension that the axes could split instead.
+    fn stages(
+        &self,
+        mesh: &Mesh,
+        from: &[DimSharding],
+        to: &[DimSharding],
+    ) -> Option<(Vec<Stage>, Vec<DimSharding>)> {
+        let mut dims = from.to_vec();
+        let mut left: Vec<usize> = (self.first..self.shape.len()).collect();
+        let mut stages = Vec::new();
+        while !left.is_empty() {
+            let mut ready = self.next(&left);
+            let is_real_first = self.kind == FftKind::Rfft && left.contains(&(self.shape.len() - 1));
+            if is_real_first && dims[ready[0]].axes.is_empty() {
+                // The real transform and those along other whole dimensions are one operation.
+                ready = left.clone();
+            } else if self.kind == FftKind::Irfft && left.iter().all(|&d| dims[d].axes.is_empty()) {
+                ready = left.clone();
+            }
+            let whole: Vec<usize> = ready.iter().copied().filter(|&d| dims[d].axes.is_empty()).collect();
+            if !whole.is_empty() {
+                left.retain(|d| !whole.contains(d));
+                stages.push(Stage::Transform(whole));
+                continue;
+            }
+            // Where there is no room for the axes of all of them, some wait until others are done.
+            let mut is_moved = false;
+            for &d in &ready {
+                let place = self.place_for(mesh, &dims[d], &dims, to, &ready, &left);
+                if let Some(place) = place {
+                    dims[place] = std::mem::take(&mut dims[d]);
+                    is_moved = true;
+                }
+            }
+            if !is_moved {
+                return None;
+            }
+            stages.push(Stage::Move(dims.clone()));
+        }
+        Some((stages, dims))
+    }
+
+    /// Returns the dimension that `axes` best split while those of `ready` are done: one that the result has split so,
+    /// one that is done, and the largest; even blocks before uneven ones.
+    fn place_for(
+        &self,
+        mesh: &Mesh,
+        axes: &DimSharding,
+        dims: &[DimSharding],
+        to: &[DimSharding],
+        ready: &[usize],
+        left: &[usize],
+    ) -> Option<usize> {
+        let k = mesh.axes_size(&axes.axes);
+        let room = |&d: &usize| !ready.contains(&d) && dims[d].axes.is_empty() && self.shape[d] >= k;
+        let rating = |d: usize| {
+            let is_even = self.shape[d] % k == 0;
+            (is_even, !left.contains(&d), to[d].axes == axes.axes, self.shape[d])
+        };
+        (0..dims.len()).rev().filter(room).max_by_key(|&d| rating(d))
+    }
+}
+
+impl Steps<'_, '_> {
+    /// Takes apart a transform over several dimensions of which some are split.
+    pub(super) fn fft(&mut self, uses: &Uses) -> Option<()> {
+        let data = &self.rw.module.ops[self.at];
+        let OpKind::Fft { kind, length } = &data.kind else { return None };
+        let (kind, length) = (*kind, length.clone());
+        let (operand, result) = (*data.operands.first()?, *data.results.first()?);
+        let (input, output) =
+            (self.rw.module.tensor(operand)?.clone(), self.rw.module.tensor(result)?.clone());
+        let rank = input.rank();
+        let first = rank.checked_sub(length.len())?;
+        if length.len() < 2 || !input.is_static() || input.shape.contains(&0) {
+            return None;
+        }
+        if self.split_dims(operand, first..rank)?.is_empty() {
+            return None;
+        }
+        let given = self.rw.module.shardings.sharding_of(operand)?;
+        let asked = self.rw.module.shardings.sharding_of(result)?;
+        if !given.unreduced.is_empty() || !asked.unreduced.is_empty() {
+            return None;
+        }
+        let (from, to) = (given.dims.to_vec(), asked.dims.to_vec());
+        // Of the last dimension both sides are split alike only where both sizes allow it; the smaller one decides.
+        let shape: Vec<i64> = input.shape.iter().zip(&output.shape).map(|(&a, &b)| a.min(b)).collect();
+        let transform = Transform { kind, shape, first };
+        let (stages, end) = transform.stages(&self.rw.module.meshes[self.mesh], &from, &to)?;
+        if end != to {
+            self.leave_as_made(result, &end, uses);
+        }
+
+        let (mut value, mut dims) = (operand, from);
+        let (mut shape, mut dtype) = (input.shape.to_vec(), input.dtype);
+        let count = stages.len();
+        for (i, stage) in stages.into_iter().enumerate() {
+            let along = match stage {
+                Stage::Move(moved) => {
+                    value = self.reshard(value, &moved);
+                    dims = moved;
+                    continue;
+                }
+                Stage::Transform(along) => along,
+            };
+            let is_real = along.contains(&(rank - 1));
+            let part = match kind {
+                FftKind::Rfft if !is_real => FftKind::Fft,
+                FftKind::Irfft if !is_real => FftKind::Ifft,
+                kind => kind,
+            };
+            let lengths: SizeList = along.iter().map(|&d| length[d - first]).collect();
+            let kind = OpKind::Fft { kind: part, length: lengths };
+            let made: (Vec<i64>, DType) = if is_real {
+                let mut made = shape.clone();
+                made[rank - 1] = output.shape[rank - 1];
+                (made, output.dtype)
+            } else {
+                (shape.clone(), dtype)
+            };
+            let is_last = i + 1 == count;
+            let (there, back) = last_dims(rank, &along);
+            let is_in_place = there.iter().enumerate().all(|(i, &d)| i == d as usize);
+            if !is_in_place {
+                value = self.transposed(value, &there, &shape, dtype, &dims);
+            }
+            (shape, dtype) = made;
+            let order = |at: &DimList| -> (Vec<i64>, Vec<DimSharding>) {
+                at.iter().map(|&d| (shape[d as usize], dims[d as usize].clone())).unzip()
+            };
+            if is_in_place && is_last {
+                self.become_last(kind, value);
+                return Some(());
+            }
+            let (sizes, split) = order(&there);
+            value = self.emit(kind, &[value], &sizes, dtype, &split);
+            if is_in_place {
+                continue;
+            }
+            let back = OpKind::Transpose { permutation: back };
+            if is_last {
+                self.become_last(back, value);
+                return Some(());
+            }
+            value = self.emit(back, &[value], &shape, dtype, &dims);
+        }
+        Some(())
+    }
+
+    /// Makes the operation in hand the last step, on `value`.
+    fn become_last(&mut self, kind: OpKind, value: ValueId) {
+        let data = &mut self.rw.module.ops[self.at];
+        data.kind = kind;
+        data.operands = std::iter::once(value).collect();
+    }
+
+    fn transposed(
+        &mut self,
+        value: ValueId,
+        permutation: &DimList,
+        shape: &[i64],
+        dtype: DType,
+        dims: &[DimSharding],
+    ) -> ValueId {
+        let (shape, dims): (Vec<i64>, Vec<DimSharding>) =
+            permutation.iter().map(|&d| (shape[d as usize], dims[d as usize].clone())).unzip();
+        self.emit(OpKind::Transpose { permutation: permutation.clone() }, &[value], &shape, dtype, &dims)
+    }
+
+    /// Leaves a result, and what is made of it element by element, split as the transform makes it, where another transform is
+    /// all that reads them: each would bring the axes back first only to send them away again.
+    fn leave_as_made(&mut self, result: ValueId, dims: &[DimSharding], uses: &Uses) -> Option<()> {
+        let module = &*self.rw.module;
+        let asked = module.shardings.of(result)?;
+        let shape = module.shape(result);
+        let bytes = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_bytes()).unwrap_or(0);
+        let (mut alike, mut known) = (vec![result], FxHashSet::from_iter([result]));
+        let (mut saved, mut others) = (bytes(result), FxHashSet::default());
+        let mut next = 0;
+        while let Some(&value) = alike.get(next) {
+            next += 1;
+            let mut is_transformed = false;
+            for &(op, _) in uses.of(value) {
+                let data = &module.ops[op];
+                let def = data.kind.def();
+                if matches!(data.kind, OpKind::Fft { .. }) {
+                    is_transformed = true;
+                    continue;
+                }
+                let by_element = def.access == Access::SamePlace
+                    && def.effect == Effect::Pure
+                    && def.parts == Parts::AlongPassThrough
+                    && data.regions.is_empty();
+                let &[made] = data.results.as_slice() else { return None };
+                if !by_element || module.shape(made) != shape || module.shardings.of(made) != Some(asked) {
+                    return None;
+                }
+                others.extend(data.operands.iter().copied().filter(|&v| module.rank(v) > 0));
+                if known.insert(made) {
+                    alike.push(made);
+                }
+            }
+            saved += if is_transformed { bytes(value) } else { 0 };
+        }
+        if next == 1 && saved == bytes(result) {
+            return None;
+        }
+        let is_made_there = |v: ValueId| {
+            let kind = module.def_op(v).map(|op| &module.ops[op].kind);
+            matches!(kind, Some(OpKind::Constant(_) | OpKind::Iota { .. } | OpKind::BroadcastInDim { .. }))
+        };
+        let lost: i64 =
+            others.iter().filter(|&&v| !known.contains(&v) && !is_made_there(v)).map(|&v| bytes(v)).sum();
+        if lost >= saved {
+            return None;
+        }
+        for value in alike {
+            self.place(value, dims);
+        }
+        Some(())
+    }
+}
+
+/// Returns the permutation that brings `along` behind all other dimensions of a tensor of this rank, and its inverse.
+fn last_dims(rank: usize, along: &[usize]) -> (DimList, DimList) {
+    let there: DimList =
+        (0..rank).filter(|d| !along.contains(d)).chain(along.iter().copied()).map(|d| d as u32).collect();
+    let mut back = there.clone();
+    for (i, &d) in there.iter().enumerate() {
+        back[d as usize] = i as u32;
+    }
+    (there, back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_come_last_and_back() {
+        let (there, back) = last_dims(4, &[0, 2]);
+        assert_eq!(there.as_slice(), [1, 3, 0, 2]);
+        assert_eq!(back.as_slice(), [2, 0, 3, 1]);
+    }
+
+    #[test]
+    fn the_real_transform_comes_first_or_last() {
+        let of = |kind| Transform { kind, shape: vec![2, 8, 8, 8], first: 1 };
+        assert_eq!(of(FftKind::Rfft).next(&[1, 2, 3]), [3]);
+        assert_eq!(of(FftKind::Rfft).next(&[1, 2]), [1, 2]);
+        assert_eq!(of(FftKind::Irfft).next(&[1, 2, 3]), [1, 2]);
+        assert_eq!(of(FftKind::Irfft).next(&[3]), [3]);
+        assert_eq!(of(FftKind::Fft).next(&[1, 2, 3]), [1, 2, 3]);
+    }
+}

@@ -164,7 +164,7 @@ impl Compiler {
     }
 
     /// How the partitioned program writes replica groups: as lists of devices by default, which are as long as there are
-    /// devices; or as axes of a mesh, which StableHLO has since version 1.13 and not every reader knows. Programs for PJRT
+    /// devices; or as axes of a mesh, which newer StableHLO has and not every reader knows. Programs for PJRT
     /// ([`Output::backend_code`]) have lists.
     ///
     /// ```

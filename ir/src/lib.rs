@@ -29,6 +29,7 @@ pub mod discardable;
 mod dtype;
 mod entities;
 pub mod floats;
+mod groups;
 mod infer;
 mod kept;
 pub mod limits;
@@ -56,11 +57,12 @@ pub use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, packed_option::P
 pub use diagnostic::{Class, Diagnostic, Quote, Severity, Span};
 pub use dtype::{DType, DTypeClass};
 pub use entities::{FuncId, LocId, MeshId, OpId, RegionId, ShardingId, TypeId, ValueId};
+pub use groups::{Digit, Group, GroupIds, ReplicaGroups, StridedGroups};
 pub use infer::{InferError, check_result_types, infer_types};
 pub use kept::{Enclosing, Kept, KeptKind};
 pub use limits::MAX_DEVICES;
 pub use loc::{Loc, LocTable};
-pub use mesh::{AxisRef, Mesh, SubAxis};
+pub use mesh::{AxisList, AxisRef, Mesh, SubAxis};
 pub use module::{Func, MeshPlace, Module, Op, OpList, Region, Uses, Value, ValueDef, Visibility};
 pub use op::*;
 pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTensor};
@@ -69,7 +71,7 @@ pub use rewrite::{
     Checkpoint, InsertionPoint, Insertions, Rewriter, UseCounts, ValueMap, clone_op, clone_region,
 };
 pub use shape::{DYNAMIC, Shape};
-pub use sharding::{AxisList, AxisMove, DimSharding, ShardingTable, TensorSharding};
+pub use sharding::{AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
 pub use tensor::{Encoding, TensorType};
 pub use types::{Type, TypeTable};

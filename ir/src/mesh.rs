@@ -6,7 +6,10 @@
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-use crate::{AttrDict, AxisList, Digit, ReplicaGroups};
+use crate::{AttrDict, Digit, ReplicaGroups};
+
+/// Axes from major to minor.
+pub type AxisList = SmallVec<[AxisRef; 2]>;
 
 /// Part of an axis: the axis of size `n` seen as `(pre, size, n / (pre * size))`, major to minor.
 /// Written `"x":(pre)size` in text.

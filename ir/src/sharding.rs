@@ -9,10 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::{AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, ValueId};
-
-/// Axes from major to minor.
-pub type AxisList = SmallVec<[AxisRef; 2]>;
+use crate::{AxisList, AxisRef, DYNAMIC, Mesh, MeshId, ReductionKind, Shape, ShardingId, ValueId};
 
 /// Axes that go from one dimension of a tensor to another.
 #[derive(Clone, Debug, PartialEq, Eq)]

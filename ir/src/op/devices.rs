@@ -1,7 +1,6 @@
 //! Attributes of operations that name devices or axes of a mesh.
 
-use super::ReplicaGroups;
-use crate::{AxisList, AxisMove, MeshId, ReductionKind, ShardingId};
+use crate::{AxisList, AxisMove, MeshId, ReductionKind, ReplicaGroups, ShardingId};
 
 /// Who takes part in a collective of the partitioned program.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

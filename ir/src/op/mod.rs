@@ -6,16 +6,13 @@
 //! * this file: the list of operations;
 //! * [`table`]: what is known of each from its kind alone, one row per operation; [`elementwise`]: of the elementwise
 //!   ones; [`def`]: the columns;
-//! * [`specs`]: payloads of computations, [`devices`]: of what is about devices and meshes; [`groups`]: which
-//!   devices meet;
+//! * [`specs`]: payloads of computations, [`devices`]: of what is about devices and meshes;
 //! * [`words`]: enumerations; [`names`]: the operations' names.
 
 mod attr_type;
 mod def;
 mod devices;
-mod digits;
 mod elementwise;
-mod groups;
 mod names;
 mod reduction;
 mod specs;
@@ -27,9 +24,7 @@ use smallvec::SmallVec;
 pub use self::attr_type::AttrType;
 pub use self::def::*;
 pub use self::devices::*;
-pub use self::digits::Digit;
 pub use self::elementwise::{BinaryOp, BroadcastOp, UnaryOp};
-pub use self::groups::{Group, GroupIds, ReplicaGroups, StridedGroups};
 pub use self::specs::*;
 pub use self::words::*;
 use crate::{Attr, Dense, ShardingId};

@@ -4,12 +4,15 @@
 //! radix, some of whose digits tell the groups apart while the others count the members of one. HLO writes the like as
 //! `[groups,size]<=[dims]T(permutation)` (its iota device list). Only groups that are not of that form are listed.
 
+mod digits;
+
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::digits::{Digit, DigitValues, Digits};
+pub use self::digits::Digit;
+use self::digits::{DigitValues, Digits};
 
 /// Groups of device ids in order, or pairs of source and target; cheap to clone.
 ///

@@ -10,6 +10,7 @@ use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::pass_options::PassOptions;
 use shardc_passes::driver::passes::find;
 use shardc_passes::driver::pipeline::{Flow, Observer, PassRun};
+use shardc_passes::driver::strategy::Strategy;
 use shardc_stablehlo::{PrintOptions, parse, print};
 
 fn text(module: &Module) -> String {
@@ -20,22 +21,18 @@ fn text(module: &Module) -> String {
 struct ByText {
     name: String,
     mode: SpmdMode,
-    /// The program before and after the passes that each attempt has in common.
+    /// The program after the passes that each attempt has in common.
     imported: String,
-    before: String,
-    strategies: Vec<&'static str>,
+    /// The strategies that were tried, and what each has made of the program so far.
+    attempts: Vec<(Strategy, String)>,
     steps: usize,
 }
 
 impl Observer for ByText {
     fn before(&mut self, run: &PassRun<'_>, _: &Module) {
-        let Some(strategy) = run.strategy.map(|strategy| strategy.as_str()) else { return };
-        if self.strategies.is_empty() {
-            self.imported = self.before.clone();
-        }
-        if !self.strategies.contains(&strategy) {
-            self.strategies.push(strategy);
-            self.before = self.imported.clone();
+        let Some(strategy) = run.strategy else { return };
+        if self.attempts.iter().all(|(tried, _)| *tried != strategy) {
+            self.attempts.push((strategy, self.imported.clone()));
         }
     }
 
@@ -49,14 +46,15 @@ impl Observer for ByText {
         let (name, options) = step.split_once('{').unwrap_or((&step, ""));
         let pass = find(name).expect("a pass of that name");
         let options = PassOptions::parse(options.trim_end_matches('}'), pass.options).expect("its options");
-        let mut alone =
-            parse(&self.before).unwrap_or_else(|e| panic!("{}: before {step}: {e:#?}", self.name));
+        let attempt = self.attempts.iter_mut().find(|(tried, _)| Some(*tried) == run.strategy);
+        let before = attempt.map_or(&mut self.imported, |(_, text)| text);
+        let mut alone = parse(before).unwrap_or_else(|e| panic!("{}: before {step}: {e:#?}", self.name));
         let done = pass.run(&mut alone, &mut PassContext::new(self.mode, options));
         done.unwrap_or_else(|e| panic!("{}: {step}: {e:#?}", self.name));
         let (ours, its) = (text(module), text(&alone));
         let differs = ours.lines().zip(its.lines()).find(|(a, b)| a != b);
         assert!(ours == its, "{}: after {step} ({:?}): {differs:#?}", self.name, run.strategy);
-        self.before = ours;
+        *before = ours;
         self.steps += 1;
         Ok(Flow::Continue)
     }
@@ -71,19 +69,14 @@ fn passes_by_name_give_what_the_compiler_gives() {
         for mode in [SpmdMode::Replica, SpmdMode::Partition] {
             let source = std::fs::read(programs.join(name)).expect("a program");
             let module = Compiler::read(&source).expect("reads");
-            let before = text(&module);
-            let mut by_text = ByText {
-                name: name.to_owned(),
-                mode,
-                imported: String::new(),
-                before,
-                strategies: Vec::new(),
-                steps: 0,
-            };
+            let imported = text(&module);
+            let mut by_text =
+                ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), steps: 0 };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
-            assert_eq!(by_text.steps, 5 + 15 * by_text.strategies.len());
-            strategies.extend(by_text.strategies);
+            // What leads to attempts, each attempt, and what is done with the one that is kept.
+            assert_eq!(by_text.steps, 6 + 16 * by_text.attempts.len() + 1);
+            strategies.extend(by_text.attempts.into_iter().map(|(strategy, _)| strategy.as_str()));
         }
     }
     assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");

@@ -79,13 +79,12 @@ pub(crate) struct Handed {
 /// What does not depend on the strategy: the first attempt does it for the second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shared {
-    /// Whether another attempt follows, which wants `left`.
+    /// Whether another attempt follows, which wants `begun`.
     pub(crate) is_wanted: bool,
-    /// A copy of the module as propagation begins.
-    pub(crate) left: Option<Box<Module>>,
-    /// What was found out about that module; an attempt that is given it begins there.
-    pub(crate) prepared: Option<Arc<Prepared>>,
-    /// What `prioritize` does, found out before anything was prepared.
+    /// A copy of the module as propagation begins, and what was found out about it: an attempt that is given it propagates from
+    /// there.
+    pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
+    /// What `prioritize` does to it, found out before anything was prepared.
     pub(crate) priorities: Option<Priorities>,
 }
 

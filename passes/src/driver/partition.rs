@@ -76,7 +76,7 @@ pub fn partition(
     // Propagation begins alike whatever comes first, where no axis has size one: those it takes out of annotations, with
     // their priorities.
     let has_trivial = module.meshes.values().any(|mesh| mesh.axes.values().any(|&n| n == 1));
-    let copy = has_trivial.then(|| Box::new(module.clone()));
+    let mut other = module.clone();
     // Of the annotations as they stand: constraints will have given arguments theirs by then.
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
@@ -84,21 +84,19 @@ pub fn partition(
     let Some(mut best) = run.attempt(Strategy::default(), module, context.clone(), observer)? else {
         return Ok(Outcome::Stopped);
     };
-    let Shared { left, prepared, .. } = std::mem::take(&mut best.context.handed.shared);
-    // Not there where the pipeline does not propagate: then nothing is to choose.
-    let Some(mut other) = copy.or(left) else { return run.finish(Some(best), module, observer) };
-    context.handed.shared = Shared { prepared, priorities: Some(priorities), ..Shared::default() };
+    let Shared { begun, .. } = std::mem::take(&mut best.context.handed.shared);
+    context.handed.shared = Shared { begun, priorities: Some(priorities), is_wanted: false };
     match run.attempt(second, &mut other, context, observer) {
         Ok(Some(done)) => {
             if price(&other, func, &done) < price(module, func, &best)
                 && let Ok(finished) = run.finish(Some(done), &mut other, observer)
             {
-                *module = *other;
+                *module = other;
                 return Ok(finished);
             }
         }
         Ok(None) => {
-            *module = *other;
+            *module = other;
             return Ok(Outcome::Stopped);
         }
         Err(_) => {}

@@ -127,10 +127,7 @@ pub const PASSES: &[Pass] = &[
                 _ => Strategy::AsAnnotated,
             };
             let entry = entry(module)?;
-            match context.handed.shared.priorities.take() {
-                Some(priorities) => priorities.apply(module, entry),
-                None => prioritize(module, entry, strategy),
-            }
+            prioritize(module, entry, strategy);
             Ok(Vec::new())
         },
     },
@@ -145,13 +142,18 @@ pub const PASSES: &[Pass] = &[
             options.debug.origins |= debug.origins;
             options.debug.edges |= debug.edges;
             let shared = &mut context.handed.shared;
-            let prepared = match shared.prepared.take() {
-                Some(prepared) => prepared,
+            let prepared = match shared.begun.take() {
+                Some((begun, prepared)) => {
+                    *module = *begun;
+                    if let (Some(priorities), Some(entry)) = (shared.priorities.take(), module.entry()) {
+                        priorities.apply(module, entry);
+                    }
+                    prepared
+                }
                 None => Arc::new(prepare(module, &options)?),
             };
             if shared.is_wanted {
-                shared.left = Some(Box::new(module.clone()));
-                shared.prepared = Some(Arc::clone(&prepared));
+                shared.begun = Some((Box::new(module.clone()), Arc::clone(&prepared)));
             }
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
             Ok(Vec::new())

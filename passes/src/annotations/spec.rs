@@ -546,9 +546,9 @@ mod tests {
                 "size '99999999999999' of mesh axis 'data' is too large: a program has at most 1048576 devices\n",
             ),
             (
-                "a=65536,b=8",
+                "a=65536,b=32",
                 &[],
-                "the mesh 'a=65536,b=8' is too large: a program has at most 1048576 devices\n",
+                "the mesh 'a=65536,b=32' is too large: a program has at most 1048576 devices\n",
             ),
             ("a=2,a=2", &[], "the mesh has two axes named 'a'\n"),
             ("a=2@0", &[], "the mesh has 2 devices but 1 device ids are given\n"),

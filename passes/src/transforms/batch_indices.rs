@@ -4,7 +4,7 @@
 //! any row, so that a batch that is split would have to be gathered, or its results added up. As a batching dimension, which
 //! gather and scatter have of their own, it is split as one of a product is, and each device looks at its part alone. XLA
 //! calls such dimensions parallel, and finds them where an `iota` is concatenated with other components; here the numbers
-//! are folded, so that it does not matter how they were computed ([`IntegerFold`]).
+//! are folded, so that it does not matter how they were computed (`analysis/integer_fold.rs`).
 //!
 //! One component stays even where all count, since an index must have some.
 

@@ -4,7 +4,7 @@
 //! are pending together. The same is asked for other reductions: rounding keeps the order of numbers, so the largest of
 //! rounded numbers is the rounded largest.
 
-use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, ReductionKind};
+use shardc_ir::{BinaryOp, DType, DTypeClass, Linear, Module, OpId, OpKind, ReductionKind, ValueId};
 
 use super::reducer::reduction_of;
 
@@ -79,6 +79,16 @@ pub(crate) fn passes(module: &Module, op: OpId, kind: ReductionKind) -> Passes {
             }
             _ => Passes::NONE,
         },
+    }
+}
+
+/// Whether the operation's result on the sum that its operand `i` is, pending reductions of this kind, could be had addend by
+/// addend, with the other operands whole or, where they count together, as pending.
+pub fn is_linear_in(module: &Module, op: OpId, i: usize, kind: ReductionKind) -> bool {
+    let is_pending = |v: &ValueId| module.shardings.sharding_of(*v).is_some_and(|s| !s.unreduced.is_empty());
+    match passes(module, op, kind) {
+        Passes::Either => module.ops[op].operands.iter().filter(|v| is_pending(v)).count() <= 1,
+        alike @ Passes::Alike { .. } => alike.takes(i),
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod call_graph;
 pub(crate) mod device_scalars;
 pub(crate) mod inlined_size;
 pub(crate) mod integer_fold;
-pub(crate) mod linear;
+pub mod linear;
 pub mod reducer;
 pub mod regions;
 pub(crate) mod symbols;

@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use shardc_ir::{EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
+use shardc_ir::{AxisRef, EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
+use shardc_passes::analysis::linear::is_linear_in;
 use shardc_passes::cost::traffic::bytes_sent;
 use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
@@ -174,15 +175,32 @@ impl Explainer<'_> {
                     let texts: Vec<String> = values.iter().map(|&v| text(v)).collect();
                     texts.join(", ")
                 };
-                format!(
-                    "{} of {} gives {}: no device can do its part with only what it holds",
-                    kind.title(),
-                    shardings(operands),
-                    shardings(results)
-                )
+                let because = match self.completed(op) {
+                    Some(sum) => sum,
+                    None => "no device can do its part with only what it holds".to_owned(),
+                };
+                let title = kind.title();
+                format!("{title} of {} gives {}: {because}", shardings(operands), shardings(results))
             }
         };
         Because { sums: self.split_sums(op), conflicts, otherwise }
+    }
+
+    /// Which pending sum that an operation takes is completed before it, and why.
+    fn completed(&self, op: OpId) -> Option<String> {
+        let data = &self.module.ops[op];
+        let unreduced = |&v: &ValueId| self.module.shardings.sharding_of(v).map(|s| s.unreduced.as_slice());
+        let stays =
+            |axis: &AxisRef| data.results.iter().any(|v| unreduced(v).is_some_and(|a| a.contains(axis)));
+        let is_completed = |v: &ValueId| unreduced(v).is_some_and(|axes| axes.iter().any(|a| !stays(a)));
+        let i = data.operands.iter().position(is_completed)?;
+        let (name, title) = (self.names.value(data.operands[i]), data.kind.title());
+        let kind = self.module.shardings.sharding_of(data.operands[i])?.reduction;
+        let why = match is_linear_in(self.module, op, i, kind) {
+            false => format!("{title} is not linear in it, so the sum is completed before it"),
+            true => format!("to complete the sum before {title} costs no more than after it"),
+        };
+        Some(format!("{name} is a pending sum; {why}"))
     }
 
     /// The axes that split a dimension over which an operation sums.

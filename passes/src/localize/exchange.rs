@@ -9,7 +9,7 @@ use shardc_ir::{
 };
 
 use super::Localizer;
-use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
+use crate::windows::{Cut, Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
 /// A place in a dimension.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ impl Localizer<'_> {
     ) -> ValueId {
         let mut slabs = Vec::with_capacity(exchange.pieces.len());
         for piece in &exchange.pieces {
-            slabs.push(self.slab(piece, sources[piece.source], line));
+            slabs.push(self.slab(piece, sources, fill, line));
         }
         let template = self.shape_along(sources[0], line.dim, exchange.size);
         let dtype = self.rw.module.tensor(sources[0]).map_or(DType::F32, |t| t.dtype);
@@ -149,9 +149,18 @@ impl Localizer<'_> {
     }
 
     /// What each device receives in one round.
-    fn slab(&mut self, piece: &Piece, block: ValueId, line: &Line<'_>) -> ValueId {
-        let at = self.per_device(&piece.from, line.axes);
-        let slab = self.cut(block, at, piece.width, line.dim);
+    fn slab(&mut self, piece: &Piece, sources: &[ValueId], fill: ValueId, line: &Line<'_>) -> ValueId {
+        let mut slab: Option<ValueId> = None;
+        for (i, cut) in piece.cuts.iter().enumerate() {
+            let at = self.per_device(&cut.from, line.axes);
+            let own = self.cut(sources[cut.source], at, cut.width, line.dim);
+            let own = self.pad(own, fill, line.dim, [0, piece.width - cut.width, 0]);
+            slab = Some(match slab {
+                None => own,
+                Some(others) => self.of_tensor(piece, i, own, others, line),
+            });
+        }
+        let slab = slab.unwrap_or(sources[0]);
         let shape = self.rw.module.shape(slab).to_vec();
         // Back ends refuse to send nothing.
         if piece.pairs.is_empty() || shape.contains(&0) {
@@ -166,6 +175,31 @@ impl Localizer<'_> {
         }
         let spec = self.on_channel(ReplicaGroups::pairs(pairs));
         self.collective(OpKind::CollectivePermute(spec), slab, &shape)
+    }
+
+    /// The slab of tensor `i` on the devices that send it, and that of others elsewhere.
+    fn of_tensor(
+        &mut self,
+        piece: &Piece,
+        i: usize,
+        own: ValueId,
+        others: ValueId,
+        line: &Line<'_>,
+    ) -> ValueId {
+        let sends = |device: usize, cut: &Cut| cut.from[device].is_some();
+        let chosen: PerDevice = (0..piece.to.len())
+            .map(|device| piece.cuts.iter().position(|cut| sends(device, cut)).map(|at| i64::from(at == i)))
+            .collect();
+        let chosen = match self.per_device(&chosen, line.axes) {
+            At::Same(chosen) => return if chosen == 1 { own } else { others },
+            At::Own(chosen) => chosen,
+        };
+        let one = self.i32_scalar(1);
+        let ty = self.tensor_type(&[], DType::I1);
+        let compare = OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed));
+        let is_chosen = self.emit(compare, &[chosen, one], ty);
+        let ty = self.rw.module.values[own].ty;
+        self.emit(OpKind::Select, &[is_chosen, own, others], ty)
     }
 
     /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere.
@@ -322,7 +356,14 @@ impl Localizer<'_> {
         self.emit(OpKind::DynamicSlice { sizes }, &operands, ty)
     }
 
-    fn slice(&mut self, value: ValueId, dim: usize, start: i64, limit: i64, stride: i64) -> ValueId {
+    pub(super) fn slice(
+        &mut self,
+        value: ValueId,
+        dim: usize,
+        start: i64,
+        limit: i64,
+        stride: i64,
+    ) -> ValueId {
         let Some(ty) = self.rw.module.tensor(value).cloned() else { return value };
         if start == 0 && limit == ty.shape[dim] && stride == 1 {
             return value;

@@ -41,7 +41,11 @@ impl Localizer<'_> {
         let mut moved = Vec::with_capacity(lines.len());
         for (along, axes) in &lines {
             let k = self.mesh.axes_size(axes);
-            let Some(transfers) = transfers(&kind, &shapes, &made, *along, k) else {
+            let is_whole = |i: usize| match along {
+                Along::Result(dim) => originals.get(i).is_some_and(|&v| !self.is_split(v, *dim)),
+                Along::Kernel(_) => false,
+            };
+            let Some(transfers) = transfers(&kind, &shapes, &is_whole, &made, *along, k) else {
                 self.too_far();
                 return true;
             };
@@ -98,6 +102,26 @@ impl Localizer<'_> {
             self.rw.module.ops[op].operands[first] = spread;
         }
         Some(())
+    }
+
+    /// Does a splice: by windows where its dimension is split, else as a concatenation of slices.
+    pub(super) fn splice(&mut self, op: OpId) {
+        let OpKind::Splice(spec) = self.rw.module.ops[op].kind.clone() else { return };
+        if self.halo(op) {
+            return;
+        }
+        let operands = self.rw.module.ops[op].operands.clone();
+        let dim = spec.dim as usize;
+        // Windows have left one operand, the result.
+        if !self.is_split(self.rw.module.ops[op].results[0], dim) {
+            let mut parts = Vec::with_capacity(spec.pieces.len());
+            for piece in &spec.pieces {
+                let source = operands[piece.operand as usize];
+                parts.push(self.slice(source, dim, piece.start, piece.limit, 1));
+            }
+            self.rw.module.ops[op].operands = parts.into();
+        }
+        self.rw.module.ops[op].kind = OpKind::Concatenate { dim: spec.dim };
     }
 
     /// Returns what `op` needs windows along, and the axes that split it.
@@ -217,7 +241,7 @@ impl Localizer<'_> {
             OpKind::Pad(spec) => {
                 [&spec.low, &spec.high, &spec.interior].iter().all(|list| list.iter().all(|&n| n == 0))
             }
-            OpKind::Concatenate { .. } => true,
+            OpKind::Concatenate { .. } | OpKind::Splice(_) => true,
             _ => false,
         }
     }

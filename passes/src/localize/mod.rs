@@ -398,6 +398,7 @@ impl Localizer<'_> {
                 self.keep_own_groups(op);
                 self.halo(op);
             }
+            OpKind::Splice(_) => self.splice(op),
             OpKind::Pad(_)
             | OpKind::Concatenate { .. }
             | OpKind::Reverse { .. }

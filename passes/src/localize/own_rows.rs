@@ -8,10 +8,12 @@ use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, OpId, OpKind, SizeList, SliceSpec, Type, ValueId,
 };
 
+use smallvec::smallvec;
+
 use super::Localizer;
 use super::exchange::Line;
 use crate::analysis::reducer::exact_zero;
-use crate::windows::{Piece, Span, held_of_slice, is_windowed};
+use crate::windows::{Cut, Piece, Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
     /// Cuts the operand of a slice along dimensions for which a device needs no neighbours, before windows of the others are
@@ -95,9 +97,8 @@ impl Localizer<'_> {
         let rows = takes.iter().map(|span| span.end).max().unwrap_or(0);
         let slab = self.thin(block, &thin, line);
         let piece = Piece {
-            source: 0,
             width: thin.size,
-            from: thin.first,
+            cuts: smallvec![Cut { source: 0, width: thin.size, from: thin.first }],
             to: takes.iter().map(|span| (!span.is_empty()).then_some(span.start)).collect(),
             takes,
             pairs: Vec::new(),

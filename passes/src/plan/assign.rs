@@ -237,16 +237,21 @@ impl Site<'_> {
                 continue;
             }
             let k = size_of(parts);
-            let along = self.along(f as u16, result);
-            let Some(transfers) = along.and_then(|a| transfers(self.kind, &shapes, &result.ty.shape, a, k))
+            let factor = f as FactorIndex;
+            let is_whole = |i: usize| operands.get(i).is_some_and(|t| t.mapping.find(factor).is_none());
+            let along = self.along(factor, result);
+            let Some(transfers) =
+                along.and_then(|a| transfers(self.kind, &shapes, &is_whole, &result.ty.shape, a, k))
             else {
                 return f64::INFINITY;
             };
             for transfer in transfers {
                 let Some(tensor) = transfer.operands.first().map(|&i| operands[i]) else { continue };
-                let block = (tensor.ty.shape[transfer.dim] as f64 / k as f64).ceil().max(1.0);
                 // Other dimensions may be split too, and what they are split into is all that is sent.
-                let row_bytes = self.local_bytes(tensor, chosen) / block
+                let mut row = self.sharding(tensor, chosen).local_shape(self.mesh, &tensor.ty.shape);
+                row[transfer.dim] = 1;
+                let elements: f64 = row.iter().map(|&n| n as f64).product();
+                let row_bytes = elements * f64::from(tensor.ty.dtype.bits()) / 8.0
                     * self.left_by_slice(tensor, transfer.dim, chosen);
                 match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
                     Some(exchange) => sum += of(&exchange, row_bytes),

@@ -167,7 +167,8 @@ impl Pass<'_> {
 
     fn rule_and_splits(&self, op: OpId) -> Option<(ShardingRule, Splits)> {
         let module = &*self.rw.module;
-        let rule = support::planning_rule(module, op, rule_of(module, op)?);
+        let mut rule = support::planning_rule(module, op, rule_of(module, op)?);
+        support::keep_whole(module, op, &mut rule, &self.free);
         let splits = splits(module, op, &rule);
         Some((rule, splits))
     }

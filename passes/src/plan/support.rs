@@ -11,12 +11,14 @@ use shardc_ir::{
 
 use smallvec::SmallVec;
 
+use super::recompute::FreeValues;
 use crate::analysis::reducer::{
     collective_reduction, identity, init_counts_for_nothing, is_idempotent, is_identity, reduction_of,
 };
 use crate::rules::sharding_rule::{Factor, FactorIndex, FactorKind, ShardingRule, TensorMapping};
 use crate::rules::works_on_parts;
-use crate::windows::is_windowed;
+use crate::sharding::sub_axes::overlaps;
+use crate::windows::{is_windowed, takes_whole};
 
 /// What splitting a factor does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +180,7 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             && mapping.dims.get(dim).is_some_and(|factors| factors.len() == 1)
     };
     let inputs = match &data.kind {
-        OpKind::Concatenate { .. } => data.operands.len(),
+        OpKind::Concatenate { .. } | OpKind::Splice(_) => data.operands.len(),
         OpKind::ReduceWindow(_) => data.operands.len() / 2,
         OpKind::SelectAndScatter(_) => 2,
         _ => 1,
@@ -197,8 +199,10 @@ fn split_windows(module: &Module, op: OpId, rule: &ShardingRule, index: FactorIn
             return Some(Split::No);
         }
     }
+    // What each device has whole is not split along with the others (see [`keep_whole`]).
+    let is_whole = |m: &TensorMapping| takes_whole(&data.kind) && m.find(index).is_none();
     let fits = rule.results.iter().all(|m| only(m, dim))
-        && rule.operands.iter().take(inputs).all(|m| only(m, from))
+        && rule.operands.iter().take(inputs).all(|m| only(m, from) || is_whole(m))
         && rule.operands.iter().skip(inputs).all(|m| m.find(index).is_none());
     Some(if fits { Split::Halo } else { Split::No })
 }
@@ -272,6 +276,30 @@ pub(crate) fn planning_rule(module: &Module, op: OpId, mut rule: ShardingRule) -
         _ => {}
     }
     rule
+}
+
+/// Lets each operand of a `concatenate` that every device has whole along the dimension of the pieces, or that [is
+/// free](FreeValues::is_free), stay whole, whatever splits the result there: each device cuts its part of it.
+pub(super) fn keep_whole(module: &Module, op: OpId, rule: &mut ShardingRule, free: &FreeValues) {
+    let data = &module.ops[op];
+    let dim = match &data.kind {
+        OpKind::Concatenate { dim } => *dim as usize,
+        OpKind::Splice(spec) => spec.dim as usize,
+        _ => return,
+    };
+    let wanted = data.results.first().and_then(|&v| module.shardings.sharding_of(v));
+    let along = wanted.map_or(&[][..], |s| s.axes(dim));
+    for (&value, mapping) in data.operands.iter().zip(&mut rule.operands) {
+        // Blocks of another dimension become blocks of this one for less than it takes to gather them.
+        let is_whole = module.shardings.sharding_of(value).is_none_or(|s| {
+            s.axes(dim).is_empty() && !s.split_axes().any(|a| along.iter().any(|&b| overlaps(a, b)))
+        });
+        if (is_whole || free.is_free(value))
+            && let Some(factors) = mapping.dims.get_mut(dim)
+        {
+            factors.clear();
+        }
+    }
 }
 
 /// Makes one factor of two dimensions of a reshape that have one element and stand at the same place, if the same axes split both:

@@ -154,7 +154,9 @@ impl Steps<'_, '_> {
 
 /// Whether neighbours can move the borders of blocks as `kind` does, a pad along dimension `dim` in `k` blocks.
 fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool {
-    let Some(transfers) = transfers(kind, &[from, &[]], to, Along::Result(dim), k) else { return false };
+    let Some(transfers) = transfers(kind, &[from, &[]], &|_| false, to, Along::Result(dim), k) else {
+        return false;
+    };
     transfers.iter().all(|t| Exchange::new(&t.held, &t.window, 1.0).is_some())
 }
 

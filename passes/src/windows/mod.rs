@@ -1,5 +1,5 @@
 //! Operations whose results along a dimension come from a *window* of their operands there: `slice`, `pad`,
-//! `concatenate`, `reverse`, `reduce_window`, `select_and_scatter`, `convolution`.
+//! `concatenate`, `splice`, `reverse`, `reduce_window`, `select_and_scatter`, `convolution`.
 //!
 //! Where such a dimension is split, the window of a device's block of the result crosses the borders of the operands'
 //! blocks: the *halo*. [`transfers`] says what the window of each device is; [`Exchange`] says who sends which part of its block
@@ -10,11 +10,12 @@
 //! the dimension where something begins.
 
 mod exchange;
+mod rounds;
 mod transfer;
 
-pub(crate) use exchange::{Exchange, Piece, Span};
+pub(crate) use exchange::{Cut, Exchange, Piece, Span};
 pub(crate) use transfer::{
-    Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, transfers,
+    Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, takes_whole, transfers,
 };
 
 /// A number for each device along a dimension; `None` where any will do.

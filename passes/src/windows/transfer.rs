@@ -51,7 +51,7 @@ pub(crate) struct Transfer {
     pub(crate) dim: usize,
     /// The elements to keep of each block, before anything is sent.
     pub(crate) thin: Option<Thin>,
-    /// What the blocks hold after that, one for each operand.
+    /// What the blocks hold after that: a view of each operand, or several.
     pub(crate) held: SmallVec<[Held; 2]>,
     /// What each device needs of it.
     pub(crate) window: Window,
@@ -83,11 +83,18 @@ pub(crate) fn is_windowed(kind: &OpKind, operand: &[i64], dim: usize) -> bool {
             [&spec.low, &spec.high, &spec.interior].iter().any(|list| list.get(dim).is_some_and(|&n| n != 0))
         }
         OpKind::Concatenate { dim: along } => *along as usize == dim,
+        OpKind::Splice(spec) => spec.dim as usize == dim,
         OpKind::Reverse { dims } => dims.contains(&(dim as u32)),
         OpKind::ReduceWindow(spec) | OpKind::SelectAndScatter(spec) => !is_single_elements(spec, dim),
         OpKind::Convolution(spec) => spec.output.spatial.contains(&(dim as u32)),
         _ => false,
     }
+}
+
+/// Whether operands of the operation may be whole along the dimension of a window: each device takes from them what it needs,
+/// which is at hand.
+pub(crate) fn takes_whole(kind: &OpKind) -> bool {
+    matches!(kind, OpKind::Concatenate { .. } | OpKind::Splice(_))
 }
 
 /// Whether each window along `dim` is one element and windows neither skip nor pad.
@@ -100,16 +107,18 @@ fn is_single_elements(spec: &WindowSpec, dim: usize) -> bool {
 }
 
 /// Returns the windows that are needed to split the operation `k` ways; shapes are global. `None` where the dimension
-/// [is not windowed](is_windowed), or empty, or cannot be split so.
+/// [is not windowed](is_windowed), or empty, or cannot be split so. `is_whole` says of an operand of an operation that
+/// [may take it whole](takes_whole) whether each device has it so along the dimension.
 pub(crate) fn transfers(
     kind: &OpKind,
     operands: &[&[i64]],
+    is_whole: &dyn Fn(usize) -> bool,
     result: &[i64],
     along: Along,
     k: i64,
 ) -> Option<SmallVec<[Transfer; 1]>> {
     match along {
-        Along::Result(dim) => along_result(kind, operands, result, dim, k),
+        Along::Result(dim) => along_result(kind, operands, is_whole, result, dim, k),
         Along::Kernel(i) => along_kernel(kind, operands, result, i, k),
     }
 }
@@ -118,6 +127,7 @@ pub(crate) fn transfers(
 fn along_result(
     kind: &OpKind,
     operands: &[&[i64]],
+    is_whole: &dyn Fn(usize) -> bool,
     result: &[i64],
     dim: usize,
     k: i64,
@@ -131,7 +141,7 @@ fn along_result(
     match kind {
         OpKind::Slice(spec) => {
             let (start, stride) = (spec.start[dim], spec.stride[dim]);
-            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, 0, 1);
             // From here on the elements that count are all there are: only those are sent.
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Nothing);
@@ -139,7 +149,7 @@ fn along_result(
             Some(smallvec![transfer])
         }
         OpKind::Pad(spec) => {
-            let held = Held::blocks(*input.get(dim)?, k, 0);
+            let held = Held::blocks(0, *input.get(dim)?, k, 0);
             let window = blocks.windows(1, spec.low[dim], 1);
             let mut transfer = Transfer::plain(0, dim, held, window, Fill::Operand(1));
             // The program says how much, and may say `i64::MAX`.
@@ -148,17 +158,13 @@ fn along_result(
         }
         // Operands follow one another in one space of indices, so that one window may take from several of them.
         OpKind::Concatenate { .. } => {
-            let mut first = 0;
-            let mut held = SmallVec::new();
-            for shape in operands {
-                let size = *shape.get(dim)?;
-                held.push(Held::blocks(size, k, first));
-                first += size;
-            }
-            let window = blocks.windows(1, 0, 1);
-            let operands = (0..operands.len()).collect();
-            let fill = Fill::Nothing;
-            Some(smallvec![Transfer { operands, dim, thin: None, held, window, spread: None, fill }])
+            let pieces = operands.iter().enumerate().map(|(i, shape)| Some((i, 0..*shape.get(dim)?)));
+            Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
+        }
+        // Several views of one operand where it is taken from in several places.
+        OpKind::Splice(spec) => {
+            let pieces = spec.pieces.iter().map(|p| Some((p.operand as usize, p.start..p.limit)));
+            Some(smallvec![Transfer::joined(operands, pieces, is_whole, dim, k, blocks.windows(1, 0, 1))?])
         }
         OpKind::Reverse { .. } => {
             // Blocks are cut from the front, so that with padding the mirror image of a block is no block. Each device
@@ -166,7 +172,7 @@ fn along_result(
             let origins: Vec<i64> = (0..k).map(|i| made - (i + 1) * blocks.block).collect();
             let needs = origins.iter().map(|&o| o.max(0)..(o + blocks.block).max(0)).collect();
             let window = Window { size: blocks.block, origins, needs };
-            let held = Held::blocks(made, k, 0);
+            let held = Held::blocks(0, made, k, 0);
             Some(smallvec![Transfer::plain(0, dim, held, window, Fill::Nothing)])
         }
         OpKind::ReduceWindow(spec) => {
@@ -177,7 +183,7 @@ fn along_result(
             let inputs = operands.len() / 2;
             let mut all = SmallVec::new();
             for (i, shape) in operands.iter().enumerate().take(inputs) {
-                let held = Held::blocks(*shape.get(dim)?, k, 0);
+                let held = Held::blocks(0, *shape.get(dim)?, k, 0);
                 let window = blocks.windows(at(&spec.strides), low, reach);
                 let mut transfer = Transfer::plain(i, dim, held, window, Fill::Operand(inputs + i));
                 transfer.spread_out(at(&spec.base_dilations));
@@ -190,7 +196,7 @@ fn along_result(
             let windows = *operands.get(1)?.get(dim)?;
             let operand = scatter.operand(windows);
             let source = scatter.source();
-            let held = |size: i64| Held::blocks(size, k, 0);
+            let held = |size: i64| Held::blocks(0, size, k, 0);
             Some(smallvec![
                 Transfer::plain(0, dim, held(made), operand, Fill::Nothing),
                 Transfer::plain(1, dim, held(windows), source, Fill::Zero),
@@ -203,7 +209,7 @@ fn along_result(
             let at = |list: &[i64]| list.get(i).copied().unwrap_or(1);
             let low = spec.padding.get(i).map_or(0, |p| p.0);
             let reach = reach(*operands.get(1)?.get(kernel)?, at(&spec.rhs_dilation))?;
-            let held = Held::blocks(*input.get(from)?, k, 0);
+            let held = Held::blocks(0, *input.get(from)?, k, 0);
             let window = blocks.windows(at(&spec.strides), low, reach);
             let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
             transfer.spread_out(at(&spec.lhs_dilation));
@@ -240,7 +246,7 @@ fn along_kernel(
         window.origins.reverse();
         window.needs.reverse();
     }
-    let held = Held::blocks(*input.get(from)?, k, 0);
+    let held = Held::blocks(0, *input.get(from)?, k, 0);
     let mut transfer = Transfer::plain(0, from, held, window, Fill::Zero);
     transfer.spread_out(at(&spec.lhs_dilation));
     Some(smallvec![transfer])
@@ -369,13 +375,36 @@ fn thinned(held: &Held, start: i64, stride: i64, count: i64) -> (Thin, Vec<Span>
 /// the result these are.
 pub(crate) fn held_of_slice(spec: &SliceSpec, size: i64, dim: usize, k: i64) -> (Thin, Vec<Span>) {
     let (start, limit, stride) = (spec.start[dim], spec.limit[dim], spec.stride[dim]);
-    thinned(&Held::blocks(size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
+    thinned(&Held::blocks(0, size, k, 0), start, stride, ceil_div(limit - start, stride).max(0))
 }
 
 impl Transfer {
     fn plain(operand: usize, dim: usize, held: Held, window: Window, fill: Fill) -> Transfer {
         let (operands, held) = (smallvec![operand], smallvec![held]);
         Transfer { operands, dim, thin: None, held, window, spread: None, fill }
+    }
+
+    /// Returns the window of pieces side by side, each a range of one operand along `dim`; `None` where there is no such operand.
+    fn joined(
+        operands: &[&[i64]],
+        pieces: impl Iterator<Item = Option<(usize, Span)>>,
+        is_whole: &dyn Fn(usize) -> bool,
+        dim: usize,
+        k: i64,
+        window: Window,
+    ) -> Option<Transfer> {
+        let mut end = 0;
+        let mut held = SmallVec::new();
+        for piece in pieces {
+            let (operand, range) = piece?;
+            let size = *operands.get(operand)?.get(dim)?;
+            let view = if is_whole(operand) { Held::whole } else { Held::blocks };
+            let seen = end..end + (range.end - range.start);
+            held.push(view(operand, size, k, end - range.start).only(&seen));
+            end = seen.end;
+        }
+        let operands = (0..operands.len()).collect();
+        Some(Transfer { operands, dim, thin: None, held, window, spread: None, fill: Fill::Nothing })
     }
 
     /// Makes the window one of elements `start + r * stride`, for `r` below `count`, and the blocks hold these alone.
@@ -392,7 +421,8 @@ impl Transfer {
             return;
         }
         let (thin, spans) = thinned(held, start, stride, count);
-        *held = Held { block: thin.size, spans };
+        let origins = spans.iter().map(|s| s.start).collect();
+        *held = Held { source: held.source, block: thin.size, origins, spans, is_whole: held.is_whole };
         self.thin = Some(thin);
     }
 
@@ -434,7 +464,7 @@ mod tests {
 
     #[track_caller]
     fn only(kind: &OpKind, operands: &[&[i64]], result: i64, k: i64) -> Transfer {
-        let mut all = transfers(kind, operands, &[result], Along::Result(0), k).unwrap();
+        let mut all = transfers(kind, operands, &|_| false, &[result], Along::Result(0), k).unwrap();
         assert_eq!(all.len(), 1);
         all.remove(0)
     }

@@ -75,7 +75,7 @@ fn passes_by_name_give_what_the_compiler_gives() {
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
             // What leads to attempts, each attempt, and what is done with the one that is kept.
-            assert_eq!(by_text.steps, 6 + 16 * by_text.attempts.len() + 1);
+            assert_eq!(by_text.steps, 6 + 17 * by_text.attempts.len() + 1);
             strategies.extend(by_text.attempts.into_iter().map(|(strategy, _)| strategy.as_str()));
         }
     }

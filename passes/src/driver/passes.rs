@@ -27,6 +27,7 @@ use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
+use crate::transforms::fold_slices::fold_slices;
 use crate::transforms::legalize_backend::{BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;
@@ -201,6 +202,17 @@ pub const PASSES: &[Pass] = &[
         apply: |module, context| {
             each_body(module, context, |m, body| {
                 fold_reshapes(m, body);
+            })
+        },
+    },
+    Pass {
+        name: "fold-slices",
+        about: "let concatenations along split dimensions take their parts from what these are slices of",
+        needs: &[NO_CALLS, PROPAGATED],
+        options: &[],
+        apply: |module, context| {
+            each_body(module, context, |m, body| {
+                fold_slices(m, body);
             })
         },
     },

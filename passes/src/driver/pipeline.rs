@@ -95,6 +95,7 @@ const ATTEMPT: &[&str] = &[
     "diagonals",
     "fold-pads",
     "fold-reshapes",
+    "fold-slices",
     "dce",
     "plan",
     "merge-reductions",

@@ -9,6 +9,7 @@ pub mod decompose;
 pub mod diagonals;
 pub mod fold_pads;
 pub mod fold_reshapes;
+pub mod fold_slices;
 pub mod group_form;
 pub mod inline;
 pub mod legalize_backend;

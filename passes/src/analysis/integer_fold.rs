@@ -69,6 +69,29 @@ impl Folded {
     }
 }
 
+/// The numbers `start`, `start + step`, ...: `len` of them, one at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progression {
+    pub(crate) start: i64,
+    pub(crate) step: i64,
+    pub(crate) len: i64,
+}
+
+impl Progression {
+    /// Returns the progression that numbers are; of a single one the step is 1.
+    fn of(numbers: &[i64]) -> Option<Progression> {
+        let (&start, len) = (numbers.first()?, i64::try_from(numbers.len()).ok()?);
+        let step = numbers.get(1).map_or(Some(1), |second| second.checked_sub(start))?;
+        let is_next = |pair: &[i64]| pair[1].checked_sub(pair[0]) == Some(step);
+        numbers.windows(2).all(is_next).then_some(Progression { start, step, len })
+    }
+
+    /// Returns the last of the numbers.
+    pub(crate) fn last(self) -> i64 {
+        self.start + self.step * (self.len - 1)
+    }
+}
+
 /// Folds values of a module that does not change meanwhile; keeps what it found.
 pub(crate) struct IntegerFold<'m> {
     module: &'m Module,
@@ -85,6 +108,20 @@ impl<'m> IntegerFold<'m> {
     /// along several dimensions.
     pub(crate) fn fold(&mut self, value: ValueId, at: At) -> Option<Folded> {
         self.value(value, at, MAX_DEPTH)
+    }
+
+    /// Returns the number that all elements of `value` are, or those of them where one index is given; `None` where they are not
+    /// known, or differ.
+    pub(crate) fn number(&mut self, value: ValueId, at: At) -> Option<i64> {
+        let folded = self.fold(value, at)?;
+        if folded.dim.is_none() { folded.at(0) } else { None }
+    }
+
+    /// Returns the elements of `value`, or those of them where one index is given, as `len` numbers at equal distances; `None`
+    /// where they are not known, or no such numbers.
+    pub(crate) fn progression(&mut self, value: ValueId, at: At, len: i64) -> Option<Progression> {
+        let folded = self.fold(value, at)?;
+        Progression::of(&folded.values).filter(|numbers| numbers.len == len)
     }
 
     fn value(&mut self, value: ValueId, at: At, depth: usize) -> Option<Folded> {
@@ -405,6 +442,17 @@ mod tests {
         assert_eq!(folded(written, "tensor<1x2x2xi64>", None), Some((Some(1), vec![0, 1])));
         let both = written.replace("[1, 1]", "[1, 0]");
         assert_eq!(folded(&both, "tensor<1x2x2xi64>", None), None);
+    }
+
+    #[test]
+    fn progressions_have_equal_distances() {
+        let of = |numbers: &[i64]| Progression::of(numbers).map(|p| (p.start, p.step, p.last()));
+        assert_eq!(of(&[2, 5, 8]), Some((2, 3, 8)));
+        assert_eq!(of(&[7]), Some((7, 1, 7)));
+        assert_eq!(of(&[4, 3]), Some((4, -1, 3)));
+        assert_eq!(of(&[1, 2, 4]), None);
+        assert_eq!(of(&[i64::MIN, i64::MAX]), None);
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

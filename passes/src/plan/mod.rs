@@ -52,6 +52,7 @@ mod recompute;
 mod small_dims;
 mod smallest_value;
 mod staged;
+mod static_update;
 mod support;
 mod two_stage_reduce;
 mod uneven_reshape;

@@ -6,6 +6,7 @@
 //!   each block, and the few results, gathered, once more;
 //! * `cumulative`: a cumulative sum runs over each block and adds the totals of the blocks before;
 //! * `fft`: a Fourier transform over several dimensions is one along each after the other, with all-to-alls between;
+//! * `static_update`: an update at a known place is the update padded to the size of what is updated, and a selection;
 //! * `uneven_reshape`: a reshape between dimensions that the axes do not divide goes by way of equal blocks, of which the
 //!   borders move as those of windows do.
 
@@ -36,6 +37,8 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                     | OpKind::TopK { .. }
                     | OpKind::Reshape
                     | OpKind::Fft { .. }
+                    | OpKind::DynamicUpdateSlice
+                    | OpKind::Scatter(_)
             )
         };
         if !rw.module.regions[region].ops.iter().any(is_candidate) {
@@ -57,6 +60,7 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                 OpKind::ReduceWindow(_) => steps.cumulative(),
                 OpKind::Reshape => steps.reshape(),
                 OpKind::Fft { .. } => uses.as_ref().and_then(|uses| steps.fft(uses)),
+                OpKind::DynamicUpdateSlice | OpKind::Scatter(_) => steps.static_update(),
                 _ => None,
             };
         }

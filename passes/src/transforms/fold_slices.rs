@@ -5,6 +5,8 @@
 //! `x` each device gets its block from those that hold it. The same goes for shifts, for padding that wraps around and for
 //! what else is put together of ranges of a few values.
 //!
+//! What is taken at a place that the program says is a slice first ([`known_slices`]).
+//!
 //! A slice that is cheaper by itself stays: of one that takes a few elements, which one device holds, others would have to
 //! get theirs one after the other.
 
@@ -15,6 +17,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
+use super::known_slices::known_slices;
 use crate::analysis::regions::program_regions;
 use crate::cost;
 use crate::windows::{Along, Exchange, transfers};
@@ -27,6 +30,7 @@ const MAX_DEPTH: usize = 8;
 
 /// Folds slices everywhere under `body` of a propagated module. Slices that are no longer needed stay, unused.
 pub fn fold_slices(module: &mut Module, body: RegionId) {
+    known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
         let mut slices = FxHashSet::default();

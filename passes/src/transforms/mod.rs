@@ -12,6 +12,7 @@ pub mod fold_reshapes;
 pub mod fold_slices;
 pub mod group_form;
 pub mod inline;
+mod known_slices;
 pub mod legalize_backend;
 pub mod merge_reductions;
 pub(crate) mod tensor_build;

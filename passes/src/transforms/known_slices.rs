@@ -1,0 +1,163 @@
+//! Slices at places that are known when the program is compiled.
+//!
+//! A `dynamic_slice` at constants and a `gather` of a range, or of rows at equal distances (`x[jnp.arange(8, 40)]`), are
+//! slices. Of a dimension that is split, devices look for what each of them has of every row, and sum; of a slice they exchange
+//! the borders of their blocks.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    Build, GatherSpec, Module, OpId, OpKind, RegionId, Rewriter, SizeList, SliceSpec, TensorSharding, ValueId,
+};
+
+use crate::analysis::integer_fold::IntegerFold;
+use crate::analysis::regions::{program_ops, program_regions};
+
+/// Makes slices of what takes a known part of a split dimension, everywhere under `body` of a propagated module.
+pub(super) fn known_slices(module: &mut Module, body: RegionId) {
+    let mut found = FxHashMap::default();
+    let mut fold = IntegerFold::new(module);
+    for op in program_ops(module, body) {
+        if let Some(spec) = known_slice(module, &mut fold, op).filter(|spec| is_split(module, op, spec)) {
+            found.insert(op, spec);
+        }
+    }
+    if found.is_empty() {
+        return;
+    }
+    let mut rw = Rewriter::new(module);
+    for region in program_regions(rw.module, body) {
+        if !rw.module.regions[region].ops.iter().any(|op| found.contains_key(op)) {
+            continue;
+        }
+        rw.enter(region);
+        while let Some(op) = rw.next_op() {
+            if let Some(spec) = found.remove(&op) {
+                slice(&mut rw, op, spec);
+            }
+        }
+    }
+}
+
+/// Makes `op` the slice of its first operand, or the reshape of that where dimensions of one element are dropped.
+fn slice(rw: &mut Rewriter<'_>, op: OpId, spec: SliceSpec) {
+    let (operand, result) = (rw.module.ops[op].operands[0], rw.module.ops[op].results[0]);
+    let shape = taken(&spec);
+    let mut kind = OpKind::Slice(Box::new(spec));
+    let mut source = operand;
+    if rw.module.shape(result) != shape.as_slice() {
+        let sharding = with_ones(rw.module, result, &shape);
+        let Some(dtype) = rw.module.tensor(operand).map(|ty| ty.dtype) else { return };
+        let ty = rw.module.types.tensor(&shape, dtype);
+        source = rw.op1(kind, &[operand], ty);
+        let sharding = sharding.map(|sharding| rw.module.shardings.intern(sharding));
+        rw.module.shardings.set(source, sharding);
+        kind = OpKind::Reshape;
+    }
+    let data = &mut rw.module.ops[op];
+    data.kind = kind;
+    data.operands = [source].into_iter().collect();
+}
+
+/// Returns the sharding of a value of this shape of which `value` is the reshape that drops dimensions of one element.
+fn with_ones(module: &Module, value: ValueId, shape: &[i64]) -> Option<TensorSharding> {
+    let sharding = module.shardings.sharding_of(value)?;
+    let mut kept = module.shape(value).iter().zip(&sharding.dims).peekable();
+    let dims = shape.iter().map(|n| match kept.next_if(|(m, _)| *m == n) {
+        Some((_, dim)) => dim.axes.clone(),
+        None => Default::default(),
+    });
+    let dims: Vec<_> = dims.collect();
+    Some(TensorSharding::from_axes(sharding.mesh, dims.iter().map(|axes| axes.as_slice())))
+}
+
+/// Returns the slice of its first operand that an operation takes, if its place is known.
+fn known_slice(module: &Module, fold: &mut IntegerFold<'_>, op: OpId) -> Option<SliceSpec> {
+    let data = &module.ops[op];
+    let is_known = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.is_static());
+    if !data.operands.iter().chain(&data.results).all(is_known) {
+        return None;
+    }
+    match (&data.kind, data.operands.as_slice()) {
+        (OpKind::DynamicSlice { sizes }, [operand, starts @ ..]) => {
+            let mut spec = first_elements(sizes);
+            for (d, (&start, n)) in starts.iter().zip(module.shape(*operand)).enumerate() {
+                shift(&mut spec, d, fold.number(start, None)?.clamp(0, n - sizes[d]));
+            }
+            Some(spec)
+        }
+        (OpKind::Gather(spec), &[operand, indices]) => gathered(module, fold, spec, operand, indices),
+        _ => None,
+    }
+}
+
+/// Returns the slice that a gather takes: of one window, or of rows at equal distances whose dimension stays where it is.
+fn gathered(
+    module: &Module,
+    fold: &mut IntegerFold<'_>,
+    spec: &GatherSpec,
+    operand: ValueId,
+    indices: ValueId,
+) -> Option<SliceSpec> {
+    let is_in_order = spec.offset_dims.windows(2).all(|pair| pair[0] < pair[1]);
+    if !is_in_order || !spec.operand_batching_dims.is_empty() {
+        return None;
+    }
+    let shape = module.shape(operand);
+    let vector_dim = spec.index_vector_dim as usize;
+    let component = |i: i64| (vector_dim < module.rank(indices)).then_some((vector_dim, i));
+    let rows: Vec<usize> = (0..module.rank(indices)).filter(|&d| d != vector_dim).collect();
+    let mut slice = first_elements(&spec.slice_sizes);
+    match (rows.as_slice(), spec.start_index_map.as_slice()) {
+        ([], dims) => {
+            for (&d, i) in dims.iter().zip(0..) {
+                let d = d as usize;
+                // It begins where all of it fits.
+                let last = shape.get(d)? - spec.slice_sizes.get(d)?;
+                shift(&mut slice, d, fold.number(indices, component(i))?.clamp(0, last));
+            }
+        }
+        (&[row], &[d]) if spec.collapsed_slice_dims.as_slice() == [d] => {
+            let stays = !spec.offset_dims.contains(&d);
+            let len = *module.shape(indices).get(row)?;
+            let places = fold.progression(indices, component(0), len)?;
+            let d = d as usize;
+            let is_within = places.step > 0 && places.start >= 0 && places.last() < *shape.get(d)?;
+            (stays && is_within).then_some(())?;
+            (slice.start[d], slice.limit[d], slice.stride[d]) =
+                (places.start, places.last() + 1, places.step);
+        }
+        _ => return None,
+    }
+    Some(slice)
+}
+
+/// The slice of this size at the beginning.
+fn first_elements(sizes: &[i64]) -> SliceSpec {
+    SliceSpec {
+        start: SizeList::from_elem(0, sizes.len()),
+        limit: SizeList::from_slice(sizes),
+        stride: SizeList::from_elem(1, sizes.len()),
+    }
+}
+
+fn shift(spec: &mut SliceSpec, dim: usize, by: i64) {
+    spec.start[dim] += by;
+    spec.limit[dim] += by;
+}
+
+/// Returns the shape of what a slice takes.
+fn taken(spec: &SliceSpec) -> SizeList {
+    let size = |d: usize| (spec.limit[d] - spec.start[d] + spec.stride[d] - 1) / spec.stride[d];
+    (0..spec.start.len()).map(size).collect()
+}
+
+/// Whether a slice cuts a dimension of the first operand of `op` that is split.
+fn is_split(module: &Module, op: OpId, spec: &SliceSpec) -> bool {
+    let operand = module.ops[op].operands[0];
+    let shape = module.shape(operand);
+    let Some(sharding) = module.shardings.sharding_of(operand) else { return false };
+    let cuts = |d: usize| spec.start[d] != 0 || spec.stride[d] != 1 || spec.limit[d] != shape[d];
+    !module.is_quantized(operand)
+        && sharding.unreduced.is_empty()
+        && (0..shape.len()).any(|d| cuts(d) && !sharding.axes(d).is_empty())
+}

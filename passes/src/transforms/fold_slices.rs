@@ -5,6 +5,10 @@
 //! `x` each device gets its block from those that hold it. The same goes for shifts, for padding that wraps around and for
 //! what else is put together of ranges of a few values.
 //!
+//! Concatenations of concatenations are one, and a slice of a concatenation that takes of one operand alone is a slice of that:
+//! padding with a mirror image, or with the nearest row, is put together in several steps. Rows that are repeated are repeated
+//! on each device.
+//!
 //! What is taken at a place that the program says is a slice first ([`known_slices`]).
 //!
 //! A slice that is cheaper by itself stays: of one that takes a few elements, which one device holds, others would have to
@@ -20,104 +24,182 @@ use smallvec::SmallVec;
 use super::known_slices::known_slices;
 use crate::analysis::regions::program_regions;
 use crate::cost;
-use crate::windows::{Along, Exchange, transfers};
+use crate::sharding::sub_axes::overlaps;
+use crate::windows::{Along, Exchange, Span, is_windowed, transfers};
 
 /// A concatenation of more operands is left as it is: it would hardly be done in as many rounds.
 const MAX_OPERANDS: usize = 64;
 
-/// No more slices of slices than these are looked through.
-const MAX_DEPTH: usize = 8;
+/// No more operations than these are looked through for one concatenation.
+const MAX_LOOKS: u32 = 256;
 
-/// Folds slices everywhere under `body` of a propagated module. Slices that are no longer needed stay, unused.
+/// No more reshapes and broadcasts than these repeat a row.
+const MAX_STEPS: usize = 4;
+
+/// Folds slices everywhere under `body` of a propagated module. What is no longer needed stays, unused.
 pub fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {
-        let mut slices = FxHashSet::default();
+        // What stands in the region itself: what comes from outside of a loop is not computed in it.
+        let mut local = FxHashSet::default();
         for op in module.regions[region].ops.clone() {
             match module.ops[op].kind {
                 OpKind::Slice(_) => {
-                    slices.insert(op);
+                    past_other_operands(module, op, &local);
                 }
-                OpKind::Concatenate { dim } if !slices.is_empty() => {
+                OpKind::Concatenate { dim } => {
                     let readers = readers.get_or_insert_with(|| UseCounts::under(module, body));
-                    if let Some(splice) = Splice::of(module, op, dim as usize, &slices)
-                        && splice.pays_off(module, op, readers)
-                    {
-                        let SpliceOperands { operands, pieces, .. } = splice.operands;
-                        module.ops[op].kind = OpKind::Splice(Box::new(SpliceSpec { dim, pieces }));
-                        module.ops[op].operands = operands.into_iter().collect();
-                    }
+                    join(module, op, dim as usize, &local, readers);
                 }
-                _ => {}
+                OpKind::Reshape | OpKind::BroadcastInDim { .. } => {}
+                _ => continue,
             }
+            local.insert(op);
         }
     }
 }
 
-/// A concatenation, read through the slices that it takes.
-struct Splice {
+/// Makes a splice of the concatenation `op` along `dim`, if that costs less.
+fn join(module: &mut Module, op: OpId, dim: usize, local: &FxHashSet<OpId>, readers: &UseCounts) {
+    let Some(line) = Line::of(module, module.ops[op].results[0], dim) else { return };
+    repeat_on_each_device(module, op, &line, local, readers);
+    let Some(splice) = Splice::of(module, op, &line, local) else { return };
+    let Splice { operands, pieces, through, .. } = splice;
+    let kind = OpKind::Splice(Box::new(SpliceSpec { dim: dim as u32, pieces }));
+    if pays_off(module, op, &line, (&kind, &operands), &through, readers) {
+        module.ops[op].kind = kind;
+        module.ops[op].operands = operands.into_iter().collect();
+    }
+}
+
+/// Whether a splice costs less than a concatenation and what is read through, as far as nobody else reads that.
+fn pays_off(
+    module: &Module,
+    op: OpId,
+    line: &Line,
+    (kind, operands): (&OpKind, &[ValueId]),
+    through: &[OpId],
+    readers: &UseCounts,
+) -> bool {
+    let of = |op: OpId| {
+        let data = &module.ops[op];
+        line.cost(module, &data.kind, &data.operands, data.results[0])
+    };
+    let saved = through.iter().filter(|&&op| readers.get(module.ops[op].results[0]) == 1).map(|&op| of(op));
+    let apart = saved.chain([of(op)]).sum::<Option<f64>>();
+    let spliced = line.cost(module, kind, operands, module.ops[op].results[0]);
+    spliced.is_some_and(|spliced| apart.is_none_or(|apart| spliced <= apart))
+}
+
+/// Makes a slice of a concatenation that takes of one operand alone a slice of that, if it costs no more.
+fn past_other_operands(module: &mut Module, op: OpId, local: &FxHashSet<OpId>) -> Option<()> {
+    let data = &module.ops[op];
+    let (OpKind::Slice(spec), &[joined], &[result]) =
+        (&data.kind, data.operands.as_slice(), data.results.as_slice())
+    else {
+        return None;
+    };
+    let join = module.def_op(joined).filter(|op| local.contains(op))?;
+    let &OpKind::Concatenate { dim } = &module.ops[join].kind else { return None };
+    let dim = dim as usize;
+    let line = Line::of(module, joined, dim)?;
+    let mut first = 0;
+    for &operand in &module.ops[join].operands {
+        let end = first + *module.shape(operand).get(dim)?;
+        if first <= spec.start[dim] && spec.limit[dim] <= end {
+            is_split_alike(module, operand, module.shardings.sharding_of(joined)?, dim).then_some(())?;
+            let mut spec = spec.clone();
+            spec.start[dim] -= first;
+            spec.limit[dim] -= first;
+            let kind = OpKind::Slice(spec);
+            let (before, after) = (
+                line.cost(module, &data.kind, &[joined], result),
+                line.cost(module, &kind, &[operand], result)?,
+            );
+            before.is_none_or(|before| after <= before).then_some(())?;
+            module.ops[op].kind = kind;
+            module.ops[op].operands = [operand].into_iter().collect();
+            return Some(());
+        }
+        first = end;
+    }
+    None
+}
+
+/// Takes axes off operands of a concatenation that repeat few elements, for it alone: devices that have these need not get
+/// their copies from others.
+fn repeat_on_each_device(
+    module: &mut Module,
+    op: OpId,
+    line: &Line,
+    local: &FxHashSet<OpId>,
+    readers: &UseCounts,
+) {
+    let Some(axes) = module.shardings.sharding_of(module.ops[op].results[0]).map(|s| s.axes(line.dim)) else {
+        return;
+    };
+    let axes = axes.to_vec();
+    for operand in module.ops[op].operands.clone() {
+        for value in repeated(module, operand, local, readers).unwrap_or_default() {
+            let Some(mut sharding) = module.shardings.sharding_of(value).cloned() else { continue };
+            for dim in &mut sharding.dims {
+                dim.axes.retain(|&mut a| !axes.iter().any(|&b| overlaps(a, b)));
+            }
+            let id = module.shardings.intern(sharding);
+            module.shardings.set(value, Some(id));
+        }
+    }
+}
+
+/// Returns a value and what it is made by way of from half as many elements or fewer, by reshapes and broadcasts alone.
+fn repeated(
+    module: &Module,
+    value: ValueId,
+    local: &FxHashSet<OpId>,
+    readers: &UseCounts,
+) -> Option<SmallVec<[ValueId; 4]>> {
+    let elements = |v: ValueId| module.tensor(v)?.num_elements();
+    let made_here = |v: ValueId| module.def_op(v).filter(|op| local.contains(op) && readers.get(v) == 1);
+    let mut by_way_of = SmallVec::new();
+    let mut at = value;
+    for _ in 0..MAX_STEPS {
+        let data = &module.ops[made_here(at)?];
+        matches!(data.kind, OpKind::Reshape | OpKind::BroadcastInDim { .. }).then_some(())?;
+        by_way_of.push(at);
+        at = *data.operands.first()?;
+        if 2 * elements(at)? <= elements(value)? {
+            // Devices sum what each has of a slice.
+            by_way_of.extend(
+                made_here(at).filter(|&op| matches!(module.ops[op].kind, OpKind::Slice(_))).map(|_| at),
+            );
+            return Some(by_way_of);
+        }
+    }
+    None
+}
+
+/// A dimension of a result that devices split.
+struct Line {
     dim: usize,
-    /// The mesh, and how many devices split the dimension of the result.
     mesh: MeshId,
+    /// How many ways it is split.
     k: i64,
     /// The bytes that one index along the dimension stands for on a device.
     row_bytes: f64,
-    operands: SpliceOperands,
 }
 
-/// What a splice takes, and from which slices that was read.
-#[derive(Default)]
-struct SpliceOperands {
-    operands: SmallVec<[ValueId; 2]>,
-    pieces: SmallVec<[SplicePiece; 2]>,
-    /// The slices that were read through.
-    through: Vec<OpId>,
-}
-
-impl Splice {
-    /// Returns the splice that a concatenation along `dim` is, if its result is split there and it takes some of `slices`.
-    fn of(module: &Module, op: OpId, dim: usize, slices: &FxHashSet<OpId>) -> Option<Splice> {
-        let data = &module.ops[op];
-        let result = *data.results.first()?;
-        let sharding = module.shardings.sharding_of(result)?;
+impl Line {
+    /// Returns the dimension of a value, if it is split.
+    fn of(module: &Module, value: ValueId, dim: usize) -> Option<Line> {
+        let sharding = module.shardings.sharding_of(value)?;
         let mesh = &module.meshes[sharding.mesh];
         let k = sharding.shards(mesh, dim);
-        if k < 2 || data.operands.len() > MAX_OPERANDS {
+        if k < 2 || !is_plain(module, value) {
             return None;
         }
-        if !data.operands.iter().chain(&data.results).all(|&v| is_plain(module, v)) {
-            return None;
-        }
-        let mut operands = SpliceOperands::default();
-        for &operand in &data.operands {
-            operands.add(module, operand, dim, sharding, slices);
-        }
-        if operands.through.is_empty() {
-            return None;
-        }
-        let row_bytes = row_bytes(module, mesh, result, sharding, dim)?;
-        Some(Splice { dim, mesh: sharding.mesh, k, row_bytes, operands })
-    }
-
-    /// Whether the splice costs less than the slices, as far as nobody else reads these, and their concatenation.
-    fn pays_off(&self, module: &Module, op: OpId, readers: &UseCounts) -> bool {
-        let kind = OpKind::Splice(Box::new(SpliceSpec {
-            dim: self.dim as u32,
-            pieces: self.operands.pieces.clone(),
-        }));
-        let data = &module.ops[op];
-        let result = data.results[0];
-        let Some(folded) = self.cost(module, &kind, &self.operands.operands, result) else { return false };
-        let mut apart = self.cost(module, &data.kind, &data.operands, result);
-        for &slice in &self.operands.through {
-            let data = &module.ops[slice];
-            if readers.get(data.results[0]) == 1 {
-                let cost = self.cost(module, &data.kind, &data.operands, data.results[0]);
-                apart = apart.zip(cost).map(|(a, b)| a + b);
-            }
-        }
-        apart.is_none_or(|apart| folded <= apart)
+        let row_bytes = row_bytes(module, mesh, value, sharding, dim)?;
+        Some(Line { dim, mesh: sharding.mesh, k, row_bytes })
     }
 
     /// Returns what an operation costs along the dimension, in bytes that a device sends; `None` where it takes too many
@@ -141,6 +223,9 @@ impl Splice {
                 0.0
             });
         }
+        if !is_windowed(kind, shapes.first()?, self.dim) {
+            return Some(0.0);
+        }
         let is_whole = |i: usize| operands.get(i).is_some_and(|&v| !is_split(v));
         let along = Along::Result(self.dim);
         let transfers = transfers(kind, &shapes, &is_whole, module.shape(result), along, self.k)?;
@@ -152,35 +237,87 @@ impl Splice {
     }
 }
 
-impl SpliceOperands {
-    /// Adds what an operand of the concatenation is: a range of another value where it is a slice of one that is split as
-    /// the result is, else all of itself.
-    fn add(
-        &mut self,
-        module: &Module,
-        operand: ValueId,
-        dim: usize,
-        result: &TensorSharding,
-        slices: &FxHashSet<OpId>,
-    ) {
-        let mut source = operand;
-        let mut range = 0..module.shape(operand)[dim];
-        for _ in 0..MAX_DEPTH {
-            let Some(op) = module.def_op(source).filter(|op| slices.contains(op)) else { break };
-            let data = &module.ops[op];
-            let (OpKind::Slice(spec), &[from]) = (&data.kind, data.operands.as_slice()) else { break };
-            let fits = is_plain(module, from)
-                && cuts_only(spec, module.shape(from), dim)
-                && is_split_alike(module, from, result, dim);
-            if !fits {
-                break;
-            }
-            self.through.push(op);
-            range = range.start + spec.start[dim]..range.end + spec.start[dim];
-            source = from;
+/// A concatenation, read through what it joins.
+struct Splice<'a> {
+    dim: usize,
+    /// The sharding of its result.
+    result: &'a TensorSharding,
+    /// The operations that may be read through.
+    local: &'a FxHashSet<OpId>,
+    operands: SmallVec<[ValueId; 2]>,
+    pieces: SmallVec<[SplicePiece; 2]>,
+    /// The slices and concatenations that were read through.
+    through: Vec<OpId>,
+    looks: u32,
+}
+
+impl<'a> Splice<'a> {
+    /// Returns the splice that a concatenation is, if it joins slices or concatenations.
+    fn of(module: &'a Module, op: OpId, line: &Line, local: &'a FxHashSet<OpId>) -> Option<Splice<'a>> {
+        let data = &module.ops[op];
+        if data.operands.len() > MAX_OPERANDS || !data.operands.iter().all(|&v| is_plain(module, v)) {
+            return None;
         }
-        let index = self.operands.iter().position(|&v| v == source).unwrap_or_else(|| {
-            self.operands.push(source);
+        let result = module.shardings.sharding_of(data.results[0])?;
+        let mut splice = Splice {
+            dim: line.dim,
+            result,
+            local,
+            operands: SmallVec::new(),
+            pieces: SmallVec::new(),
+            through: Vec::new(),
+            looks: MAX_LOOKS,
+        };
+        for &operand in &data.operands {
+            splice.read(module, operand, 0..module.shape(operand)[line.dim])?;
+        }
+        (!splice.through.is_empty() && !splice.pieces.is_empty() && splice.pieces.len() <= MAX_OPERANDS)
+            .then_some(splice)
+    }
+
+    /// Adds a range of a value: of what that is a slice or a concatenation of, where this is split as the result is. `None` where
+    /// that takes too many looks.
+    fn read(&mut self, module: &Module, value: ValueId, range: Span) -> Option<()> {
+        if range.is_empty() {
+            return Some(());
+        }
+        self.looks = self.looks.checked_sub(1)?;
+        let fits = |&v: &ValueId| is_plain(module, v) && is_split_alike(module, v, self.result, self.dim);
+        let def = module.def_op(value).filter(|op| self.local.contains(op));
+        let Some(op) = def.filter(|&op| module.ops[op].operands.iter().all(fits)) else {
+            self.add(value, range);
+            return Some(());
+        };
+        let data = &module.ops[op];
+        let parts: SmallVec<[(ValueId, Span); 4]> = match &data.kind {
+            OpKind::Slice(spec) if cuts_only(spec, module.shape(data.operands[0]), self.dim) => {
+                let start = spec.start[self.dim];
+                [(data.operands[0], range.start + start..range.end + start)].into_iter().collect()
+            }
+            OpKind::Concatenate { dim } if *dim as usize == self.dim => {
+                let mut end = 0;
+                let part = |&operand: &ValueId| {
+                    let first = end;
+                    end += module.shape(operand)[self.dim];
+                    (operand, range.start.max(first) - first..range.end.min(end) - first)
+                };
+                data.operands.iter().map(part).collect()
+            }
+            _ => {
+                self.add(value, range);
+                return Some(());
+            }
+        };
+        if !self.through.contains(&op) {
+            self.through.push(op);
+        }
+        parts.into_iter().try_for_each(|(part, range)| self.read(module, part, range))
+    }
+
+    /// Adds a range of a value as it is.
+    fn add(&mut self, value: ValueId, range: Span) {
+        let index = self.operands.iter().position(|&v| v == value).unwrap_or_else(|| {
+            self.operands.push(value);
             self.operands.len() - 1
         });
         match self.pieces.last_mut() {

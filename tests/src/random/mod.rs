@@ -14,6 +14,7 @@ mod index;
 mod manual;
 mod ops;
 mod placement;
+mod places;
 mod products;
 mod shaped;
 mod windows;

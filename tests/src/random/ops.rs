@@ -13,7 +13,7 @@ impl Emitter {
     }
 
     pub(super) fn op_at(&mut self, c: &mut Choices<'_>, depth: usize) -> Option<()> {
-        match c.below(76) {
+        match c.below(80) {
             0 => self.unary(c),
             1 | 2 => self.binary(c),
             3 | 4 => self.broadcast(c),
@@ -73,6 +73,7 @@ impl Emitter {
             68 => self.old(c),
             69 => self.alone(c),
             70..=72 if depth == 0 => self.manual(c),
+            76..=79 => self.at_known_places(c),
             _ if depth < DEEPEST => self.while_loop(c, depth),
             _ => self.constraint(c),
         }

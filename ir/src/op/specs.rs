@@ -6,7 +6,7 @@ use super::{BroadcastOp, CompareDirection, CompareType, DimList, Precision, Size
 use crate::{Attr, AttrDict};
 
 /// Bounds of a slice, per dimension.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SliceSpec {
     /// First element.
     pub start: SizeList,
@@ -17,7 +17,7 @@ pub struct SliceSpec {
 }
 
 /// Padding, per dimension; negative low and high padding removes elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PadSpec {
     /// Before the first element.
     pub low: SizeList,

@@ -4,9 +4,9 @@
 //! from its type, its sharding and how it can be had. Where all of that was met before, the decision is the one of
 //! then. Handles stand for types and shardings, so that most operations take one look into a table.
 
-use std::mem::{Discriminant, discriminant};
+use std::hash::Hasher;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use shardc_ir::{EntityRef, Module, OpId, OpKind, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
@@ -28,7 +28,8 @@ pub(super) type Splits = SmallVec<[Split; 6]>;
 /// What is known of the tensors of an operation, as a word for each thing.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Signature {
-    kind: Discriminant<OpKind>,
+    /// A hash of what tells most kinds apart.
+    kind: u64,
     words: SmallVec<[u32; 16]>,
 }
 
@@ -64,7 +65,9 @@ impl Signature {
             words.push(module.values[value].ty.index() as u32);
             words.push(module.shardings.of(value)?.index() as u32);
         }
-        Some(Signature { kind: discriminant(&data.kind), words })
+        let mut kind = FxHasher::default();
+        data.kind.hash_places(&mut kind);
+        Some(Signature { kind: kind.finish(), words })
     }
 }
 

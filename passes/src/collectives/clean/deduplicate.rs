@@ -115,7 +115,7 @@ fn key(module: &Module, op: OpId) -> Option<u64> {
         return None;
     }
     let mut hasher = FxHasher::default();
-    discriminant(&data.kind).hash(&mut hasher);
+    data.kind.hash_places(&mut hasher);
     data.operands.hash(&mut hasher);
     for &result in &data.results {
         module.values[result].ty.hash(&mut hasher);

@@ -65,14 +65,16 @@ impl Site<'_> {
         }
         let mut best: Option<(f64, FactorParts)> = None;
         let projected: Vec<FactorParts> = self.tensors.iter().map(|t| self.project(t).0).collect();
-        // The operands of a concatenation of a thousand values propose few distinct candidates.
+        let offers = [true, false].map(|results_first| self.offers(&projected, results_first));
+        // The operands of a concatenation of a thousand values ask for few distinct things, and propose fewer candidates.
+        let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
         for seed in 0..self.tensors.len() {
-            if self.tensors[seed].free {
+            if self.tensors[seed].free || !proposed.insert(&projected[seed]) {
                 continue;
             }
-            for results_first in [true, false] {
-                let candidate = self.candidate(&projected, seed, results_first);
+            for offers in &offers {
+                let candidate = self.candidate(&projected[seed], offers);
                 if !seen.insert(candidate.clone()) {
                     continue;
                 }
@@ -340,42 +342,51 @@ impl Site<'_> {
         (out, exact)
     }
 
-    /// Returns the factors of tensor `seed`, and of the other tensors what does not collide with these: results or operands
-    /// first as asked, and of these the larger tensor, which costs more to reshard. `projected` are the factors of each tensor.
-    fn candidate(&self, projected: &[FactorParts], seed: usize, results_first: bool) -> FactorParts {
-        let mut chosen = projected[seed].clone();
-        self.sanitize(&mut chosen);
-        let mut order: SmallVec<[usize; 4]> =
-            (0..self.tensors.len()).filter(|&i| i != seed && !self.tensors[i].free).collect();
-        order.sort_by_key(|&i| {
-            let t = &self.tensors[i];
-            (t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0)))
+    /// Returns what the tensors ask for, in the order in which it is added to a proposal: results or operands first as asked,
+    /// and of these the larger tensor, which costs more to reshard.
+    fn offers<'p>(&self, projected: &'p [FactorParts], results_first: bool) -> Vec<&'p FactorParts> {
+        let keyed = self.tensors.iter().zip(projected).filter(|(t, _)| !t.free).map(|(t, parts)| {
+            ((t.is_result != results_first, std::cmp::Reverse(t.ty.num_bytes().unwrap_or(0))), parts)
         });
-        // What was offered last, if it changed nothing.
-        let mut in_vain: Option<&FactorParts> = None;
-        for i in order {
-            let offered = &projected[i];
-            if in_vain == Some(offered) {
+        let mut keyed: SmallVec<[_; 4]> = keyed.collect();
+        keyed.sort_by_key(|&(key, _)| key);
+        let mut offers: Vec<&FactorParts> = keyed.into_iter().map(|(_, parts)| parts).collect();
+        offers.dedup();
+        offers
+    }
+
+    /// Returns the factors that one tensor asks for, `seed`, and of what others do whatever does not collide with these.
+    fn candidate(&self, seed: &FactorParts, offers: &[&FactorParts]) -> FactorParts {
+        let mut chosen = seed.clone();
+        self.sanitize(&mut chosen);
+        // What changed nothing of what is chosen so far.
+        let mut in_vain: FxHashSet<&FactorParts> = FxHashSet::default();
+        for &offered in offers {
+            if in_vain.contains(offered) {
                 continue;
             }
-            let before: SmallVec<[usize; 6]> = chosen.iter().map(|parts| parts.len()).collect();
+            let mut more = chosen.clone();
             for (f, parts) in offered.iter().enumerate() {
-                let have = chosen[f].len();
+                let have = more[f].len();
                 // Only more minor parts can be added: others would reorder the blocks that the seed has.
-                if parts.len() <= have || parts[..have] != chosen[f][..] {
+                if parts.len() <= have || parts[..have] != more[f][..] {
                     continue;
                 }
                 for &part in &parts[have..] {
-                    if chosen.iter().flatten().any(|p| p.overlaps(part)) {
+                    if more.iter().flatten().any(|p| p.overlaps(part)) {
                         break;
                     }
-                    chosen[f].push(part);
+                    more[f].push(part);
                 }
             }
-            // Nothing was added, and what was there is clean.
-            in_vain = chosen.iter().map(|parts| parts.len()).eq(before).then_some(offered);
-            if in_vain.is_none() {
-                self.sanitize(&mut chosen);
+            if more != chosen {
+                self.sanitize(&mut more);
+            }
+            if more == chosen {
+                in_vain.insert(offered);
+            } else {
+                in_vain.clear();
+                chosen = more;
             }
         }
         chosen

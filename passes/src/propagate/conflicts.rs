@@ -5,7 +5,7 @@
 //! otherwise, because an annotation closed it, and so on. All of that is read off the final shardings; who was there
 //! first, and by which rule, off the arrivals.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{AxisRef, EntityRef, Mesh, Module, OpId, ShardingId, TensorSharding};
 use smallvec::SmallVec;
 
@@ -175,17 +175,20 @@ fn differences(module: &Module, rule: &ShardingRule, node: Option<&Node>, ids: &
     let mut out = Vec::new();
     for f in 0..rule.factors.len() {
         let axes = |i: usize| projection.tensors[i].factors[f].as_ref().map(|s| s.axes.as_slice());
-        let mut seen: SmallVec<[(u32, AxisRef); 4]> = SmallVec::new();
+        // Each part that is lacked once, not once for each tensor that has it: what was found for each that lacks some.
+        let mut found: Vec<SmallVec<[AxisRef; 2]>> = vec![SmallVec::new(); mappings.len()];
+        // A concatenation has thousands of tensors of a few shardings: what one has, the first of the same axes has shown.
+        let mut shown: FxHashSet<&[AxisRef]> = FxHashSet::default();
         for has in 0..mappings.len() {
-            for &axis in axes(has).unwrap_or(&[]) {
-                // Each part that is lacked once, not once for each tensor that has it: `seen`.
+            let Some(held) = axes(has).filter(|held| shown.insert(held)) else { continue };
+            for &axis in held {
                 for lacks in (0..mappings.len()).filter(|&i| i != has) {
                     let Some(own) = axes(lacks) else { continue };
                     for part in minus(mesh, axis, own) {
-                        if seen.iter().any(|&(i, a)| i == lacks as u32 && overlaps(a, part)) {
+                        if found[lacks].iter().any(|&a| overlaps(a, part)) {
                             continue;
                         }
-                        seen.push((lacks as u32, part));
+                        found[lacks].push(part);
                         let pair =
                             TensorPair { mesh, rule, projection: &projection, f, has, lacks, axis: part };
                         out.push(Difference {

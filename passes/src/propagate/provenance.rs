@@ -19,7 +19,7 @@ use super::debug::Log;
 use super::graph::{Graph, NONE};
 use super::projection::TensorFactors;
 use crate::rules::sharding_rule::ShardingRule;
-use crate::sharding::sub_axes::{Prefix, contains, minus, overlaps, part, pre, prefix_of};
+use crate::sharding::sub_axes::{Axes, Prefix, contains, minus, overlaps, part, pre, prefix_of};
 
 /// Something that has a sharding: a value, or a result of the function, whose sharding is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -502,6 +502,36 @@ impl Recorder {
     }
 }
 
+fn axes_along(tensor: &TensorFactors, factor: u16) -> Option<&Axes> {
+    tensor.factors[usize::from(factor)].as_ref().map(|sharding| &sharding.axes)
+}
+
+/// The tensors of an operation that axes along a factor may come from: the first two of each sort, since a tensor gets nothing
+/// from itself. Found once for all that get the same.
+struct Sources {
+    /// Those that begin with all of it.
+    begin: SmallVec<[usize; 2]>,
+    /// Those that have some of it. No single tensor need have all: basic propagation joins what several agree on.
+    share: SmallVec<[usize; 2]>,
+}
+
+impl Sources {
+    fn of(before: &[TensorFactors], factor: u16, has: &Axes) -> Sources {
+        let first_two = |wanted: &dyn Fn(&Axes) -> bool| {
+            let fits = |&i: &usize| axes_along(&before[i], factor).is_some_and(wanted);
+            (0..before.len()).filter(fits).take(2).collect()
+        };
+        Sources {
+            begin: first_two(&|axes| prefix_of(has, axes) != Prefix::No),
+            share: first_two(&|axes| has.iter().any(|&a| axes.iter().any(|&b| overlaps(a, b)))),
+        }
+    }
+
+    fn for_tensor(&self, tensor: usize) -> Option<usize> {
+        self.begin.iter().chain(&self.share).copied().find(|&i| i != tensor)
+    }
+}
+
 /// Returns what the new shardings of some tensors of an operation have that the old ones lack, and where it comes from: the
 /// first tensor whose axes along the factor begin with the new ones.
 fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)]) -> Vec<Added> {
@@ -516,29 +546,22 @@ fn added(module: &Module, rule: &ShardingRule, old: Ids<'_>, new: &[(u32, u32)])
         .map(|(mapping, &id)| TensorFactors::new(mesh, &rule.factors, mapping, get(id)))
         .collect();
     let mut out = Vec::new();
+    let mut sources: FxHashMap<(u16, Axes), Sources> = FxHashMap::default();
     for &(tensor, id) in new {
         let mapping = mappings[tensor as usize];
         let after = TensorFactors::new(mesh, &rule.factors, mapping, get(id));
         for (dim, factors) in mapping.dims.iter().enumerate() {
             for &f in factors {
-                let axes = |t: &TensorFactors| t.factors[usize::from(f)].as_ref().map(|s| s.axes.clone());
+                let axes = |t| axes_along(t, f);
                 let (Some(had), Some(has)) = (axes(&before[tensor as usize]), axes(&after)) else { continue };
                 if had == has {
                     continue;
                 }
-                let begins =
-                    |t: &TensorFactors| axes(t).is_some_and(|axes| prefix_of(&has, &axes) != Prefix::No);
-                let shares = |t: &TensorFactors| {
-                    axes(t).is_some_and(|axes| has.iter().any(|&a| axes.iter().any(|&b| overlaps(a, b))))
-                };
-                let source = |wanted: &dyn Fn(&TensorFactors) -> bool| {
-                    (0..before.len()).find(|&i| i != tensor as usize && wanted(&before[i]))
-                };
-                // No single tensor need have all of it: basic propagation joins what several agree on.
-                let Some(from) = source(&begins).or_else(|| source(&shares)) else { continue };
+                let sources = sources.entry((f, has.clone())).or_insert_with(|| Sources::of(&before, f, has));
+                let Some(from) = sources.for_tensor(tensor as usize) else { continue };
                 let Some((from_dim, _)) = mappings[from].find(f) else { continue };
-                for &axis in &has {
-                    for axis in minus(mesh, axis, &had) {
+                for &axis in has {
+                    for axis in minus(mesh, axis, had) {
                         out.push(Added {
                             tensor,
                             dim: dim as u32,

@@ -25,7 +25,8 @@ struct ByText {
     imported: String,
     /// The strategies that were tried, and what each has made of the program so far.
     attempts: Vec<(Strategy, String)>,
-    steps: usize,
+    /// The passes that ran.
+    passes: Vec<&'static str>,
 }
 
 impl Observer for ByText {
@@ -55,7 +56,7 @@ impl Observer for ByText {
         let differs = ours.lines().zip(its.lines()).find(|(a, b)| a != b);
         assert!(ours == its, "{}: after {step} ({:?}): {differs:#?}", self.name, run.strategy);
         *before = ours;
-        self.steps += 1;
+        self.passes.push(run.step.pass.name);
         Ok(Flow::Continue)
     }
 }
@@ -71,15 +72,63 @@ fn passes_by_name_give_what_the_compiler_gives() {
             let module = Compiler::read(&source).expect("reads");
             let imported = text(&module);
             let mut by_text =
-                ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), steps: 0 };
+                ByText { name: name.to_owned(), mode, imported, attempts: Vec::new(), passes: Vec::new() };
             let output = Compiler::new().spmd_mode(mode).partition_observed(module, &mut by_text);
             assert!(output.expect("partitions").is_some());
             // What leads to attempts, each attempt, and what is done with the one that is kept.
-            assert_eq!(by_text.steps, 6 + 17 * by_text.attempts.len() + 1);
+            let done = by_text.passes.iter().filter(|pass| **pass == "clean-collectives").count();
+            // An attempt that propagates what the one before did ends there.
+            assert_eq!(
+                by_text.passes.len(),
+                6 + 17 * done + REPEATED.len() * (by_text.attempts.len() - done) + 1
+            );
             strategies.extend(by_text.attempts.into_iter().map(|(strategy, _)| strategy.as_str()));
         }
     }
     assert!(strategies.contains(&"as-annotated") && strategies.contains(&"batch-first"), "{strategies:?}");
+}
+
+/// The passes of an attempt that propagates what the one before did.
+const REPEATED: [&str; 2] = ["prioritize", "propagate"];
+
+/// Notes the passes of each attempt.
+#[derive(Default)]
+struct Passes(Vec<(Strategy, &'static str)>);
+
+impl Observer for Passes {
+    fn after(&mut self, run: &PassRun<'_>, _: &mut Module, _: &PassContext) -> Result<Flow, Vec<Diagnostic>> {
+        self.0.extend(run.strategy.map(|strategy| (strategy, run.step.pass.name)));
+        Ok(Flow::Continue)
+    }
+}
+
+#[test]
+fn an_attempt_that_repeats_another_ends_early() {
+    // The parameter wants its axis where nothing of the batch is: the rounds of propagation make no difference. Then it wants it
+    // for the features of the product, and what comes first has it.
+    for (parameter, is_repeated) in [("{\"x\"}, {}", true), ("{}, {\"x\"}", false)] {
+        let source = format!(
+            r#"
+            sdy.mesh @mesh = <["x"=4]>
+            func.func @main(
+                %a: tensor<8x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}},
+                %w: tensor<16x1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{parameter}]>, tf.aliasing_output = 0 : i32}})
+                -> (tensor<16x1024xf32>, tensor<8x1024xf32>) {{
+              %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+                : (tensor<8x16xf32>, tensor<16x1024xf32>) -> tensor<8x1024xf32>
+              %1 = stablehlo.negate %w : tensor<16x1024xf32>
+              return %1, %0 : tensor<16x1024xf32>, tensor<8x1024xf32>
+            }}"#
+        );
+        let module = Compiler::read(source.as_bytes()).expect("reads");
+        let mut passes = Passes::default();
+        let output = Compiler::new().partition_observed(module, &mut passes);
+        assert!(output.expect("partitions").is_some());
+        let second = passes.0.iter().filter(|(strategy, _)| *strategy == Strategy::BatchFirst);
+        let second: Vec<&str> = second.map(|(_, pass)| *pass).collect();
+        assert!(!second.is_empty());
+        assert_eq!(second == REPEATED, is_repeated, "{parameter}: {second:?}");
+    }
 }
 
 /// Takes the operand of an operation from the module's own result, after a pass.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shardc_ir::{Diagnostic, MeshId, Module, SpmdMode};
 
 use super::pass_options::PassOptions;
+use super::repeated::Propagated;
 use super::strategy::Priorities;
 use crate::annotations::spec::{Annotation, MeshSpec};
 use crate::collectives::clean::{CleanOptions, CleanReport};
@@ -86,6 +87,10 @@ pub(crate) struct Shared {
     pub(crate) begun: Option<(Box<Module>, Arc<Prepared>)>,
     /// What `prioritize` does to it, found out before anything was prepared.
     pub(crate) priorities: Option<Priorities>,
+    /// What the attempt before propagated from the same beginning.
+    pub(crate) propagated: Option<Propagated>,
+    /// Whether this attempt came to the same, so that nothing is left to do in it.
+    pub(crate) is_repeated: bool,
 }
 
 /// What the propagated program says that planning takes away.

@@ -9,5 +9,6 @@ pub mod pass_options;
 pub mod passes;
 pub mod pipeline;
 pub(crate) mod preconditions;
+mod repeated;
 pub(crate) mod replicated;
 pub mod strategy;

@@ -71,7 +71,7 @@ pub fn partition(
     let all = strategies(module, func);
     let Some(&second) = all.get(1) else {
         let first = run.attempt(Strategy::default(), module, context.clone(), observer)?;
-        return run.finish(first, module, observer);
+        return run.finish(first.done(), module, observer);
     };
     // Propagation begins alike whatever comes first, where no axis has size one: those it takes out of annotations, with
     // their priorities.
@@ -81,25 +81,25 @@ pub fn partition(
     let priorities = Priorities::of(module, func, second);
     let mut context = context.clone();
     context.handed.shared.is_wanted = !has_trivial;
-    let Some(mut best) = run.attempt(Strategy::default(), module, context.clone(), observer)? else {
+    let Some(mut best) = run.attempt(Strategy::default(), module, context.clone(), observer)?.done() else {
         return Ok(Outcome::Stopped);
     };
-    let Shared { begun, .. } = std::mem::take(&mut best.context.handed.shared);
-    context.handed.shared = Shared { begun, priorities: Some(priorities), is_wanted: false };
+    let Shared { begun, propagated, .. } = std::mem::take(&mut best.context.handed.shared);
+    context.handed.shared = Shared { begun, priorities: Some(priorities), propagated, ..Shared::default() };
     match run.attempt(second, &mut other, context, observer) {
-        Ok(Some(done)) => {
+        Ok(Attempted::Done(done)) => {
             if price(&other, func, &done) < price(module, func, &best)
-                && let Ok(finished) = run.finish(Some(done), &mut other, observer)
+                && let Ok(finished) = run.finish(Some(*done), &mut other, observer)
             {
                 *module = other;
                 return Ok(finished);
             }
         }
-        Ok(None) => {
+        Ok(Attempted::Stopped) => {
             *module = other;
             return Ok(Outcome::Stopped);
         }
-        Err(_) => {}
+        Ok(Attempted::Repeated) | Err(_) => {}
     }
     drop(other);
     run.finish(Some(best), module, observer)
@@ -117,7 +117,7 @@ pub fn partition_propagated(
     let pipeline = Pipeline::partition().without("propagate");
     let mut run = Run { pipeline: &pipeline, func, number: 0 };
     let done = run.attempt(Strategy::default(), module, context.clone(), &mut ())?;
-    match run.finish(done, module, &mut ())? {
+    match run.finish(done.done(), module, &mut ())? {
         Outcome::Done(done) => Ok(*done),
         Outcome::Stopped => Err(vec![Diagnostic::internal("SH0829", "the pipeline ended early")]),
     }
@@ -137,6 +137,25 @@ struct Attempt {
     warnings: Vec<Diagnostic>,
 }
 
+/// How an attempt ended.
+enum Attempted {
+    /// With a partitioned program.
+    Done(Box<Attempt>),
+    /// Early, since it would have led to the same program as the one before.
+    Repeated,
+    /// The observer ended it.
+    Stopped,
+}
+
+impl Attempted {
+    fn done(self) -> Option<Attempt> {
+        match self {
+            Attempted::Done(attempt) => Some(*attempt),
+            Attempted::Repeated | Attempted::Stopped => None,
+        }
+    }
+}
+
 /// A run of a pipeline.
 struct Run<'a> {
     pipeline: &'a Pipeline,
@@ -146,19 +165,24 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Partitions by one strategy; `None` where the observer ends it.
+    /// Partitions by one strategy.
     fn attempt(
         &mut self,
         strategy: Strategy,
         module: &mut Module,
         context: PassContext,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Attempt>, Vec<Diagnostic>> {
+    ) -> Result<Attempted, Vec<Diagnostic>> {
         let steps = attempt_by(strategy, &self.pipeline.attempt);
         let mut context = PassContext { in_pipeline: true, ..context };
         let (flow, _) = run(&steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
         let handed = &mut context.handed;
-        let (Flow::Continue, Some(interface)) = (flow, &handed.interface) else { return Ok(None) };
+        if flow == Flow::Continue && handed.shared.is_repeated {
+            return Ok(Attempted::Repeated);
+        }
+        let (Flow::Continue, Some(interface)) = (flow, &handed.interface) else {
+            return Ok(Attempted::Stopped);
+        };
         let warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
         let mut warnings = std::mem::take(&mut handed.propagated.warnings);
         let uneven = std::mem::take(&mut handed.propagated.uneven_results);
@@ -175,7 +199,7 @@ impl Run<'_> {
         let aliases = handed.before.as_ref().map_or(&[][..], |before| &before.aliases);
         warnings.extend(lost_aliases(module, self.func, aliases, interface));
         warnings.extend(context.clean.memory_bytes.and_then(|limit| too_much(module, self.func, limit)));
-        Ok(Some(Attempt { strategy, context, warn_bytes, warnings }))
+        Ok(Attempted::Done(Box::new(Attempt { strategy, context, warn_bytes, warnings })))
     }
 
     /// Does what is left for the program that is kept.

@@ -11,6 +11,7 @@ use super::interface::{aliases, interface};
 use super::pass_options::{DEBUG, PassOption, debug_options};
 pub use super::preconditions::Precondition;
 use super::preconditions::{NO_CALLS, NO_COLLECTIVES, NO_RESHARDS, PLANNED, PROPAGATED, not_planned};
+use super::repeated::Propagated;
 use super::replicated::all_replicated;
 use super::strategy::{Strategy, prioritize};
 use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums};
@@ -156,7 +157,18 @@ pub const PASSES: &[Pass] = &[
             if shared.is_wanted {
                 shared.begun = Some((Box::new(module.clone()), Arc::clone(&prepared)));
             }
+            let operations = module.ops.len();
             context.handed.propagated = propagate_prepared(module, &prepared, &options);
+            let Some(entry) = module.entry() else { return Ok(Vec::new()) };
+            // What was inserted where members of sharding groups disagree depends on priorities, and values are numbered
+            // otherwise then.
+            if module.ops.len() == operations {
+                if let Some(before) = shared.propagated.take() {
+                    shared.is_repeated = before.is_of(module, entry);
+                } else if shared.is_wanted {
+                    shared.propagated = Some(Propagated::of(module, entry));
+                }
+            }
             Ok(Vec::new())
         },
     },

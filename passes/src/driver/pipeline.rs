@@ -151,7 +151,7 @@ fn steps(names: &[&str]) -> Vec<Step> {
     names.iter().filter_map(step).collect()
 }
 
-/// Runs steps one after the other. `strategy` is that of the attempt which they belong to; `number` counts runs.
+/// Runs steps one after the other, until an attempt turns out to repeat the one before. `strategy` is that of the attempt which they belong to; `number` counts runs.
 ///
 /// # Errors
 /// Why a pass could not do its work, or what the observer found. The module is then not to be used any more.
@@ -172,6 +172,9 @@ pub fn run(
         warnings.extend(step.pass.run(module, context)?);
         if observer.after(&run, module, context)? == Flow::Stop {
             return Ok((Flow::Stop, warnings));
+        }
+        if context.handed.shared.is_repeated {
+            break;
         }
     }
     Ok((Flow::Continue, warnings))

@@ -549,3 +549,26 @@ impl<'m, R: Relations> Flow<'m, R> {
         changed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_devices_are_not_looked_at_one_by_one() {
+        let program = r#"
+          func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+            %s = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>
+              : (tensor<4xf32>) -> tensor<4xf32>
+            %t = "stablehlo.collective_permute"(%s) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>
+              : (tensor<4xf32>) -> tensor<4xf32>
+            return %t : tensor<4xf32>
+          }"#;
+        let module = shardc_stablehlo::parse(program).expect("a program");
+        let body = module.entry().and_then(|func| module.funcs[func].body).expect("a body");
+        let error = enumerated(&module, body, MAX_ENUMERATED / 2 + 1).err().expect("too many");
+        assert_eq!(error.code, "SH0327");
+        assert!(error.message.contains("2 collectives"), "{}", error.message);
+        assert!(enumerated(&module, body, 2).is_ok());
+    }
+}

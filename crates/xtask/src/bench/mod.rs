@@ -7,6 +7,7 @@ mod devices;
 mod generate;
 mod page;
 mod partition;
+mod programs;
 mod propagate;
 mod reshard;
 mod scale;

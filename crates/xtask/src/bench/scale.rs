@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use shardc_filetest::program::shardc;
 
-use super::{BenchArgs, median, page, training};
+use super::{BenchArgs, median, page, programs, training};
 use crate::{demo, process, workspace::Workspace};
 
 /// The mesh of training steps.
@@ -31,35 +31,81 @@ const TICK: f64 = 0.01;
 /// What grows.
 struct Growth {
     what: &'static str,
-    command: &'static str,
+    commands: &'static [&'static str],
     sizes: &'static [usize],
     program: fn(usize) -> String,
 }
 
-const ALL: [Growth; 4] = [
+const BOTH: &[&str] = &["partition", "explain"];
+
+const ALL: [Growth; 13] = [
     Growth {
         what: "operations of repeated layers, a training step",
-        command: "partition",
+        commands: &["partition"],
         sizes: &[125_000, 250_000, 500_000, 1_000_000],
         program: |operations| training::program(operations, MESH),
     },
     Growth {
-        what: "operands of a concatenate",
-        command: "partition",
-        sizes: &[1_000, 2_000, 4_000, 8_000],
-        program: concatenate,
+        what: "operations of one chain",
+        commands: BOTH,
+        sizes: &[50_000, 100_000, 200_000],
+        program: programs::chain,
+    },
+    Growth {
+        what: "products of different sizes",
+        commands: BOTH,
+        sizes: &[2_000, 4_000, 8_000],
+        program: programs::products,
     },
     Growth {
         what: "arguments",
-        command: "explain",
-        sizes: &[5_000, 10_000, 20_000, 40_000],
-        program: arguments,
+        commands: BOTH,
+        sizes: &[10_000, 20_000, 40_000],
+        program: programs::arguments,
+    },
+    Growth { what: "results", commands: BOTH, sizes: &[10_000, 20_000, 40_000], program: programs::results },
+    Growth {
+        what: "operands of a concatenate",
+        commands: BOTH,
+        sizes: &[2_000, 4_000, 8_000, 16_000],
+        program: programs::concatenate,
     },
     Growth {
-        what: "operations of one chain",
-        command: "explain",
-        sizes: &[50_000, 100_000, 200_000],
-        program: chain,
+        what: "operands of a reduction",
+        commands: BOTH,
+        sizes: &[1_000, 2_000, 4_000],
+        program: programs::reduction,
+    },
+    Growth {
+        what: "operands of a sort",
+        commands: BOTH,
+        sizes: &[1_000, 2_000, 4_000],
+        program: programs::sort,
+    },
+    Growth {
+        what: "values that a loop carries",
+        commands: BOTH,
+        sizes: &[4_000, 8_000, 16_000],
+        program: programs::carries,
+    },
+    Growth {
+        what: "slices of one value",
+        commands: BOTH,
+        sizes: &[2_000, 4_000, 8_000],
+        program: programs::slices,
+    },
+    Growth { what: "loops in one another", commands: BOTH, sizes: &[10, 20, 40], program: programs::nested },
+    Growth {
+        what: "axes of the mesh, of two each",
+        commands: BOTH,
+        sizes: &[5, 10, 20],
+        program: programs::axes,
+    },
+    Growth {
+        what: "dimensions of a value",
+        commands: BOTH,
+        sizes: &[8, 16, 32],
+        program: programs::dimensions,
     },
 ];
 
@@ -78,28 +124,32 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     };
     let dir = workspace.scratch("scale")?;
     let mut table = String::from(
-        "| what grows | command | number | processor time | peak memory | time, of half as many |\n\
-         |---|---|---:|---:|---:|---:|\n",
+        "| what grows | command | number | processor time | peak memory | time, of half as many | exponent |\n\
+         |---|---|---:|---:|---:|---:|---:|\n",
     );
     let mut over = Vec::new();
-    for growth in &ALL {
+    let growths = ALL.iter().flat_map(|growth| growth.commands.iter().map(move |command| (growth, command)));
+    for (growth, command) in growths {
         let mut before: Option<Usage> = None;
         for &size in growth.sizes {
-            let usage = measure(&shardc, &dir, growth, size, args.runs)?;
+            let usage = measure(&shardc, &dir, command, &(growth.program)(size), args.runs)?;
             let ratio = before.map(|before| usage.seconds / before.seconds);
             if let (Some(ratio), Some(before)) = (ratio, before)
                 && ratio > BOUND
                 && before.seconds >= LEAST
             {
-                over.push(format!("{size} {} {ratio:.2}", growth.what));
+                over.push(format!("{size} {} (`{command}`) {ratio:.2}", growth.what));
             }
             let line = format!(
-                "| {} | `{}` | {size} | {} | {} | {} |",
+                "| {} | `{command}` | {size} | {} | {} | {} | {} |",
                 growth.what,
-                growth.command,
                 page::three_digits(usage.seconds, &[("s", 1.0), ("ms", 1e-3)]),
                 page::three_digits(usage.bytes, &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0)]),
                 ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+                // Of few ticks of the clock it would be noise.
+                ratio
+                    .zip(before.filter(|before| before.seconds >= LEAST))
+                    .map_or_else(String::new, |(ratio, _)| { format!("{:.2}", ratio.log2()) }),
             );
             println!("{line}");
             let _ = writeln!(table, "{line}");
@@ -116,17 +166,17 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 /// The medians of a command's runs on a program.
-fn measure(shardc: &Path, dir: &Path, growth: &Growth, size: usize, runs: usize) -> Result<Usage> {
+fn measure(shardc: &Path, dir: &Path, command: &str, program: &str, runs: usize) -> Result<Usage> {
     let (input, output) = (dir.join("program.mlir"), dir.join("partitioned.mlir"));
-    fs::write(&input, (growth.program)(size)).with_context(|| format!("writing {}", input.display()))?;
+    fs::write(&input, program).with_context(|| format!("writing {}", input.display()))?;
     let mut usages = Vec::new();
     for _ in 0..runs {
-        let mut command = Command::new(shardc);
-        command.arg("--quiet").arg(growth.command).arg(&input).stdout(Stdio::null());
-        if growth.command == "partition" {
-            command.arg("-o").arg(&output);
+        let mut run = Command::new(shardc);
+        run.arg("--quiet").arg(command).arg(&input).stdout(Stdio::null());
+        if command == "partition" {
+            run.arg("-o").arg(&output);
         }
-        let mut child = command.spawn().with_context(|| format!("starting {}", shardc.display()))?;
+        let mut child = run.spawn().with_context(|| format!("starting {}", shardc.display()))?;
         usages.push(watch(&mut child)?);
     }
     for file in [&input, &output] {
@@ -170,54 +220,6 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     Some(TICK * (ticks(11)? + ticks(12)?))
 }
 
-const HEAD: &str = "sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n";
-
-/// A concatenate of `n` arguments that are split in three ways.
-fn concatenate(n: usize) -> String {
-    let shardings = [r#"{"x"}, {}"#, r#"{}, {"x"}"#, r#"{"y"}, {}"#];
-    let args: Vec<String> = (0..n)
-        .map(|i| {
-            let sharding = shardings[i % 3];
-            format!("%a{i}: tensor<64x4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{sharding}]>}}")
-        })
-        .collect();
-    let names: Vec<String> = (0..n).map(|i| format!("%a{i}")).collect();
-    let (ty, types) = (format!("tensor<64x{}xf32>", 4 * n), vec!["tensor<64x4xf32>"; n].join(", "));
-    format!(
-        "{HEAD}func.func @main({}) -> {ty} {{\n%r = stablehlo.concatenate {}, dim = 1 : ({types}) -> {ty}\nreturn %r : {ty}\n}}\n",
-        args.join(", "),
-        names.join(", ")
-    )
-}
-
-/// The sum of `n` arguments, of which two in three are annotated.
-fn arguments(n: usize) -> String {
-    let sharding = "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}";
-    let args: Vec<String> = (0..n)
-        .map(|i| format!("%a{i}: tensor<64x64xf32> {}", if i % 3 == 0 { "" } else { sharding }))
-        .collect();
-    let mut body = "%r0 = stablehlo.add %a0, %a0 : tensor<64x64xf32>\n".to_owned();
-    for i in 1..n {
-        let _ = writeln!(body, "%r{i} = stablehlo.add %r{}, %a{i} : tensor<64x64xf32>", i - 1);
-    }
-    let last = n - 1;
-    format!(
-        "{HEAD}func.func @main({}) -> tensor<64x64xf32> {{\n{body}return %r{last} : tensor<64x64xf32>\n}}\n",
-        args.join(", ")
-    )
-}
-
-/// `n` sums, each of the one before it.
-fn chain(n: usize) -> String {
-    let mut body = String::new();
-    for i in 0..n {
-        let _ = writeln!(body, "%r{} = stablehlo.add %r{i}, %a : tensor<64x64xf32>", i + 1);
-    }
-    format!(
-        "{HEAD}func.func @main(%r0: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}, {{}}]>}}, %a: tensor<64x64xf32>) -> tensor<64x64xf32> {{\n{body}return %r{n} : tensor<64x64xf32>\n}}\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn programs_are_valid() {
         for growth in &ALL {
-            let text = (growth.program)(100);
+            let text = (growth.program)(growth.sizes[0].min(100));
             let module = shardc_stablehlo::parse(&text)
                 .map_err(|errors| shardc_stablehlo::render(&errors, "generated", &text, false))
                 .unwrap_or_else(|errors| panic!("{errors}"));

@@ -19,7 +19,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending, written_par
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
-use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh};
+use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh, trade_sums};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -271,6 +271,20 @@ pub const PASSES: &[Pass] = &[
                 if deferred > 0 {
                     dce(module, body);
                 }
+            }
+            Ok(Vec::new())
+        },
+    },
+    Pass {
+        name: "trade-sums",
+        about: "exchange the operands of products rather than sum their addends, where that sends less",
+        needs: &[NO_CALLS, PLANNED],
+        options: &[],
+        apply: |module, _| {
+            if let Some(body) = module.funcs[entry(module)?].body
+                && trade_sums(module, body) > 0
+            {
+                dce(module, body);
             }
             Ok(Vec::new())
         },

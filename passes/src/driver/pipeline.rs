@@ -100,6 +100,7 @@ const ATTEMPT: &[&str] = &[
     "plan",
     "merge-reductions",
     "defer-sums",
+    "trade-sums",
     "lower-reshards",
     "verify-collectives",
     "interface",

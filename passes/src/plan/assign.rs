@@ -107,6 +107,38 @@ impl Site<'_> {
             .then(|| operands.iter().map(|t| self.sharding(t, &chosen)).collect())
     }
 
+    /// Returns the assignment by which operands and results have the shardings that they have; `None` if there is none.
+    pub(super) fn as_planned(&self) -> Option<FactorParts> {
+        let mut chosen = self.nothing();
+        for tensor in &self.tensors {
+            let (factors, exact) = self.project(tensor);
+            if !exact {
+                return None;
+            }
+            for &f in tensor.mapping.dims.iter().flatten() {
+                chosen[usize::from(f)].clone_from(&factors[usize::from(f)]);
+            }
+        }
+        self.tensors.iter().all(|t| self.sharding(t, &chosen).same_placement(t.sharding)).then_some(chosen)
+    }
+
+    /// Whether an assignment splits only what can be split, and each factor by axes of its own.
+    pub(super) fn is_possible(&self, chosen: &FactorParts) -> bool {
+        let mut clean = chosen.clone();
+        self.sanitize(&mut clean);
+        clean == *chosen
+    }
+
+    /// Returns the bytes that each device has of all operands.
+    pub(super) fn bytes_of_operands(&self, chosen: &FactorParts) -> f64 {
+        self.tensors.iter().filter(|t| !t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
+    }
+
+    /// Returns the bytes that each device has of all results.
+    pub(super) fn bytes_of_results(&self, chosen: &FactorParts) -> f64 {
+        self.tensors.iter().filter(|t| t.is_result).map(|t| self.local_bytes(t, chosen)).sum()
+    }
+
     fn nothing(&self) -> FactorParts {
         self.rule.factors.iter().map(|_| Parts::new()).collect()
     }

@@ -54,6 +54,7 @@ mod smallest_value;
 mod staged;
 mod static_update;
 mod support;
+mod trade_sums;
 mod two_stage_reduce;
 mod uneven_reshape;
 
@@ -75,6 +76,7 @@ use self::recompute::FreeValues;
 use self::smallest_value::{EarlierReshard, earlier_reshard};
 use self::support::Split;
 pub(crate) use self::support::single_windows;
+pub(crate) use self::trade_sums::trade_sums;
 use crate::analysis::regions::program_parts;
 use crate::analysis::trip_count::run_counts;
 use crate::cost;

@@ -23,6 +23,7 @@ const MAX_OPS: u8 = 32;
 
 /// The values of a program that can be had in any sharding without communication, each with the number of operations that
 /// make it from nothing; zero for the others.
+#[derive(Default)]
 pub(super) struct FreeValues(SecondaryMap<ValueId, u8>);
 
 impl FreeValues {

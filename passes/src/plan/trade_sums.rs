@@ -1,0 +1,227 @@
+//! Products of which devices rather exchange the operands than sum the addends.
+//!
+//! A product over a split dimension is a sum of what each device makes of its part. The gradient of a weight is one, over
+//! the batch: with data parallelism it is an all-reduce, twice the weight. Where the batch is small beside the weight,
+//! less is sent if devices exchange the operands: each makes a part of the result over the whole batch, with one operand
+//! gathered and the other moved by an all-to-all, and the parts are gathered, once the weight. Nobody computes more than before.
+//!
+//! Planning looks at one operation at a time and leaves sums that operands agree on pending, since sums of sums are completed
+//! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone.
+
+use shardc_ir::{
+    AxisRef, Build, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, TensorSharding,
+    UseCounts, ValueId, Work,
+};
+use smallvec::SmallVec;
+
+use super::assign::{FactorParts, Site};
+use super::available::AvailableCopies;
+use super::recompute::{FreeValues, repeat};
+use super::support::{Split, planning_rule};
+use super::{planned_mesh, site};
+use crate::analysis::regions::program_regions;
+use crate::cost;
+use crate::reshard::Planner;
+use crate::rules::rule_of;
+use crate::sharding::axes::{Parts, size_of};
+
+/// What is sent must become less than this part of it: a sum is one collective, and combined with others.
+const WORTHWHILE: f64 = 0.8;
+
+/// Lets devices exchange operands under `body` of a planned module where that costs less. Returns the number of sums that
+/// are no more; what made them stays, unused.
+pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
+    let is_any = |region: &RegionId| {
+        module.regions[*region].ops.iter().any(|&op| sum_of_product(module, op).is_some())
+    };
+    let regions = program_regions(module, body);
+    let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
+    let mesh = module.meshes[mesh_id].clone();
+    let readers = UseCounts::under(module, body);
+    // Planning has seen to what is computed from nothing.
+    let free = FreeValues::default();
+    let mut planner = Planner::new(&mesh);
+    let mut traded = 0;
+    let mut rw = Rewriter::new(module);
+    for region in regions {
+        rw.enter(region);
+        let mut copies = AvailableCopies::default();
+        while let Some(op) = rw.next_op() {
+            let trade = Trade::of(rw.module, op, (&mesh, mesh_id), (&readers, &free, &copies), &mut planner);
+            if let Some(trade) = trade {
+                trade.carry_out(&mut rw, op, &mut copies);
+                traded += 1;
+            } else if let (OpKind::Reshard(to), &[value]) =
+                (&rw.module.ops[op].kind, rw.module.ops[op].operands.as_slice())
+            {
+                copies.insert(value, *to, rw.module.ops[op].results[0]);
+            }
+        }
+    }
+    traded
+}
+
+/// A completed sum.
+struct Sum {
+    /// What makes the addends.
+    product: OpId,
+    /// What transposes them, first to last.
+    transposes: SmallVec<[OpId; 2]>,
+}
+
+/// Returns the sum that `op` completes, if it is that of a product, perhaps transposed.
+fn sum_of_product(module: &Module, op: OpId) -> Option<Sum> {
+    let data = &module.ops[op];
+    let (OpKind::Reshard(_), &[mut value]) = (&data.kind, data.operands.as_slice()) else { return None };
+    let pending = module.shardings.sharding_of(value)?;
+    let wanted = module.shardings.sharding_of(*data.results.first()?)?;
+    if pending.unreduced.is_empty() || !wanted.unreduced.is_empty() || pending.reduction != ReductionKind::Add
+    {
+        return None;
+    }
+    // A sum that is scattered has been weighed by planning, where operands and result disagree.
+    let is_summed_over = |axis: AxisRef| pending.unreduced.iter().any(|sum| sum.axis == axis.axis);
+    if wanted.split_axes().any(is_summed_over) {
+        return None;
+    }
+    let mut transposes = SmallVec::new();
+    loop {
+        let def = module.def_op(value)?;
+        match &module.ops[def].kind {
+            OpKind::Transpose { .. } => transposes.push(def),
+            kind if kind.def().work == Work::Contraction => {
+                transposes.reverse();
+                return Some(Sum { product: def, transposes });
+            }
+            _ => return None,
+        }
+        value = *module.ops[def].operands.first()?;
+    }
+}
+
+/// How a sum is done without.
+struct Trade {
+    sum: Sum,
+    /// The shardings of the operands of the product, and that of its result.
+    operands: SmallVec<[TensorSharding; 4]>,
+    result: TensorSharding,
+}
+
+impl Trade {
+    /// Returns how the sum that `op` completes is done without, if that costs less.
+    fn of(
+        module: &Module,
+        op: OpId,
+        (mesh, mesh_id): (&Mesh, MeshId),
+        (readers, free, copies): (&UseCounts, &FreeValues, &AvailableCopies),
+        planner: &mut Planner<'_>,
+    ) -> Option<Trade> {
+        let sum = sum_of_product(module, op)?;
+        // Where somebody else reads the addends they are needed as they are.
+        let made = sum.transposes.iter().chain([&sum.product]).map(|&op| module.ops[op].results[0]);
+        if !made.into_iter().all(|value| readers.get(value) == 1) {
+            return None;
+        }
+        // What is wanted of the product, before it is transposed.
+        let mut wanted = module.shardings.sharding_of(module.ops[op].results[0])?.clone();
+        for &transpose in sum.transposes.iter().rev() {
+            wanted = transposed(module, transpose, &wanted, true)?;
+        }
+        let rule = planning_rule(module, sum.product, rule_of(module, sum.product)?);
+        let mut site = site(module, (mesh, mesh_id), None, sum.product, &rule, copies, free)?;
+        let agreed = site.as_planned()?;
+        site.tensors.last_mut()?.sharding = &wanted;
+        let least = WORTHWHILE * (site.cost(&agreed, planner) - cost::START);
+        let kept = site.bytes_of_operands(&agreed) + site.bytes_of_results(&agreed);
+        let (chosen, _) = without_sum(&site, &agreed)
+            .into_iter()
+            // Where a device had to keep more than the sum itself takes, memory decides.
+            .filter(|chosen| site.bytes_of_operands(chosen) <= kept)
+            .map(|chosen| {
+                let cost = site.cost(&chosen, planner);
+                (chosen, cost)
+            })
+            .filter(|&(_, cost)| cost < least)
+            .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        let mut operands: SmallVec<[TensorSharding; 4]> =
+            site.tensors.iter().map(|tensor| site.sharding(tensor, &chosen)).collect();
+        let result = operands.pop()?;
+        Some(Trade { sum, operands, result })
+    }
+
+    /// Makes the product anew before `op`, which now gathers its parts.
+    fn carry_out(self, rw: &mut Rewriter<'_>, op: OpId, copies: &mut AvailableCopies) {
+        let Trade { sum, operands, result } = self;
+        let mut exchanged: SmallVec<[ValueId; 4]> = SmallVec::new();
+        for (value, sharding) in rw.module.ops[sum.product].operands.clone().into_iter().zip(operands) {
+            exchanged.push(resharded(rw, value, sharding, copies));
+        }
+        let mut sharding = result;
+        let mut value = repeat(rw, sum.product, &exchanged, sharding.clone());
+        for transpose in sum.transposes {
+            let Some(next) = transposed(rw.module, transpose, &sharding, false) else { return };
+            value = repeat(rw, transpose, &[value], next.clone());
+            sharding = next;
+        }
+        rw.module.ops[op].operands[0] = value;
+    }
+}
+
+/// Returns `value` in this sharding, as a copy that is there or resharded.
+fn resharded(
+    rw: &mut Rewriter<'_>,
+    value: ValueId,
+    sharding: TensorSharding,
+    copies: &mut AvailableCopies,
+) -> ValueId {
+    let has = rw.module.shardings.sharding_of(value);
+    if has.is_some_and(|has| has.same_placement(&sharding)) {
+        return value;
+    }
+    let to = rw.module.shardings.intern(sharding);
+    if let Some(copy) = copies.get(value, to) {
+        return copy;
+    }
+    let ty = rw.module.values[value].ty;
+    let copy = rw.op1(OpKind::Reshard(to), &[value], ty);
+    rw.module.shardings.set(copy, Some(to));
+    copies.insert(value, to, copy);
+    copy
+}
+
+/// Returns the sharding of the result of a transpose whose operand has this one, or the other way round.
+fn transposed(module: &Module, op: OpId, sharding: &TensorSharding, back: bool) -> Option<TensorSharding> {
+    let OpKind::Transpose { permutation } = &module.ops[op].kind else { return None };
+    let mut out = sharding.clone();
+    for (to, &from) in permutation.iter().enumerate() {
+        let (to, from) = if back { (from as usize, to) } else { (to, from as usize) };
+        out.dims[to] = sharding.dims[from].clone();
+    }
+    Some(out)
+}
+
+/// Returns the assignments in which the axes that a sum is over split a dimension of the result instead, evenly.
+fn without_sum(site: &Site<'_>, agreed: &FactorParts) -> Vec<FactorParts> {
+    let is_sum = |split: Split| split == Split::Pending(ReductionKind::Add);
+    let mut without = agreed.clone();
+    let mut sums = Parts::new();
+    for (parts, &split) in without.iter_mut().zip(&site.splits) {
+        if is_sum(split) {
+            sums.append(parts);
+        }
+    }
+    let Some(result) = site.tensors.last().filter(|_| !sums.is_empty()) else { return Vec::new() };
+    let plain = result.mapping.dims.iter().flatten().map(|&f| usize::from(f));
+    let with = |factor: usize| {
+        let mut chosen = without.clone();
+        chosen[factor].extend(sums.iter().copied());
+        chosen
+    };
+    plain
+        .filter(|&factor| site.splits[factor] == Split::Plain)
+        .map(|factor| (factor, with(factor)))
+        .filter(|(factor, chosen)| site.rule.factors[*factor].size % size_of(&chosen[*factor]) == 0)
+        .map(|(_, chosen)| chosen)
+        .filter(|chosen| site.is_possible(chosen))
+        .collect()
+}

@@ -17,8 +17,10 @@ use crate::{process, python};
 /// What the compiler says of a program, per device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Verdict {
-    /// Bytes sent in one run.
+    /// Bytes sent in one run, of an all-gather that the compiler overlaps once.
     pub(super) sent: f64,
+    /// The same, of such an all-gather once for each of its steps.
+    pub(super) sent_by_steps: f64,
     /// Bytes of temporaries.
     pub(super) temporaries: f64,
     /// The compiler's estimate of compute cycles.
@@ -27,7 +29,7 @@ pub(super) struct Verdict {
     pub(super) collectives: BTreeMap<String, u64>,
 }
 
-/// Counts overlapped all-gathers once.
+/// Counts what is sent in the compiled program.
 const SENT_ONCE: &str = include_str!("../../../python/sent_once.py");
 
 /// The TPU compiler, through a tool that prints JSON.
@@ -44,7 +46,8 @@ impl Compiler {
     pub(super) fn new(python: &Path, tool: &Path, dir: &Path) -> Result<Compiler> {
         let text = fs::read(tool).with_context(|| format!("reading {}", tool.display()))?;
         let mut hasher = DefaultHasher::new();
-        (text, python::version_of(python, "libtpu"), python::version_of(python, "jaxlib")).hash(&mut hasher);
+        (text, SENT_ONCE, python::version_of(python, "libtpu"), python::version_of(python, "jaxlib"))
+            .hash(&mut hasher);
         Ok(Compiler {
             python: python.to_owned(),
             tool: tool.to_owned(),
@@ -53,17 +56,25 @@ impl Compiler {
         })
     }
 
-    /// The verdict on a program, from an earlier run if there was one. The compiler may end the process: then, and where
-    /// it refuses the program, the answer says so, and is kept too.
-    pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path) -> Result<Side> {
-        let kept = self.kept(topology, mode, program, "json")?;
+    /// The verdict on a program for so many devices, from an earlier run if there was one. The compiler may end the process:
+    /// then, and where it refuses the program, the answer says so, and is kept too.
+    pub(super) fn compile(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<Side> {
+        let kept = self.kept(topology, mode, program)?;
         if let Ok(json) = fs::read_to_string(&kept) {
             return read(&json);
         }
-        let mut command = self.command(topology, mode, program);
+        // The compiled program is written beside the one that it is made of, which may not be ours to write to.
+        let copy = self.dir.join("compiled.mlir");
+        fs::copy(program, &copy).with_context(|| format!("copying {}", program.display()))?;
+        let mut command = Command::new(&self.python);
+        // Only one process at a time may have the TPU, but there is none.
+        command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1").env("DUMP_HLO", "1");
+        command.arg(&self.tool).args([topology, mode]).arg(&copy);
         let out = command.output().with_context(|| format!("starting {}", process::shown(&command)))?;
         let json = if out.status.success() {
-            String::from_utf8(out.stdout).context("reading what the compiler prints")?
+            let said = String::from_utf8(out.stdout).context("reading what the compiler prints")?;
+            let hlo = PathBuf::from(format!("{}.{mode}.hlo", copy.display()));
+            if hlo.is_file() { self.with_sent_once(&said, &hlo, devices)? } else { said }
         } else {
             let said = String::from_utf8_lossy(&out.stderr);
             let why = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -73,38 +84,26 @@ impl Compiler {
         read(&json)
     }
 
-    /// The bytes that each of so many devices sends for a program that compiles, where the steps of an all-gather that the
-    /// compiler overlaps count once.
-    pub(super) fn sent_once(&self, topology: &str, mode: &str, program: &Path, devices: u64) -> Result<f64> {
-        let kept = self.kept(topology, mode, program, "once.json")?;
-        if !kept.is_file() {
-            process::output(self.command(topology, mode, program).env("DUMP_HLO", "1"))?;
-            let hlo = PathBuf::from(format!("{}.{mode}.hlo", program.display()));
-            let mut count = Command::new(&self.python);
-            count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(&hlo).arg(devices.to_string());
-            fs::write(&kept, process::output(&mut count)?)
-                .with_context(|| format!("writing {}", kept.display()))?;
-            fs::remove_file(&hlo).with_context(|| format!("removing {}", hlo.display()))?;
+    /// Adds to a verdict what is sent where an overlapped all-gather counts once, and takes the compiled program away.
+    fn with_sent_once(&self, verdict: &str, hlo: &Path, devices: u64) -> Result<String> {
+        let mut said: Value = serde_json::from_str(verdict).context("reading the compiler's verdict")?;
+        let mut count = Command::new(&self.python);
+        count.args(["-c", SENT_ONCE]).arg(&self.tool).arg(hlo).arg(devices.to_string());
+        let once: Value =
+            serde_json::from_str(&process::output(&mut count)?).context("reading what is sent")?;
+        for key in ["sent", "collectives"] {
+            said[format!("{key}_once")] = once[key].clone();
         }
-        let json = fs::read_to_string(&kept).with_context(|| format!("reading {}", kept.display()))?;
-        let said: Value = serde_json::from_str(&json).context("reading what is sent")?;
-        said["sent"].as_f64().context("what is sent is no number")
+        fs::remove_file(hlo).with_context(|| format!("removing {}", hlo.display()))?;
+        Ok(said.to_string())
     }
 
     /// Where what the compiler says of a program is kept, by the program's text.
-    fn kept(&self, topology: &str, mode: &str, program: &Path, extension: &str) -> Result<PathBuf> {
+    fn kept(&self, topology: &str, mode: &str, program: &Path) -> Result<PathBuf> {
         let text = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let mut hasher = DefaultHasher::new();
         (self.version, topology, mode, text).hash(&mut hasher);
-        Ok(self.dir.join(format!("{:016x}.{extension}", hasher.finish())))
-    }
-
-    fn command(&self, topology: &str, mode: &str, program: &Path) -> Command {
-        let mut command = Command::new(&self.python);
-        // Only one process at a time may have the TPU, but there is none.
-        command.env("ALLOW_MULTIPLE_LIBTPU_LOAD", "1");
-        command.arg(&self.tool).args([topology, mode]).arg(program);
-        command
+        Ok(self.dir.join(format!("{:016x}.json", hasher.finish())))
     }
 }
 
@@ -114,10 +113,11 @@ fn read(json: &str) -> Result<Side> {
         return Ok(Err(error.lines().next().unwrap_or_default().to_owned()));
     }
     let number = |key: &str| said[key].as_f64().with_context(|| format!("the verdict has no {key}"));
-    let kinds = said["collectives"].as_object().into_iter().flatten();
+    let kinds = said["collectives_once"].as_object().into_iter().flatten();
     let collectives = kinds.map(|(kind, of)| (kind.clone(), of[0].as_u64().unwrap_or(0))).collect();
     Ok(Ok(Verdict {
-        sent: number("sent")?,
+        sent: number("sent_once")?,
+        sent_by_steps: number("sent")?,
         temporaries: number("temp")?,
         cycles: number("cycles")?,
         collectives,
@@ -130,9 +130,11 @@ mod tests {
 
     #[test]
     fn a_verdict_is_numbers_or_a_reason() {
-        let json = r#"{"temp": 8, "cycles": 5, "sent": 384, "collectives": {"all-reduce": [2, 384]}}"#;
+        let json = r#"{"temp": 8, "cycles": 5, "sent": 512, "sent_once": 384,
+            "collectives_once": {"all-reduce": [2, 384]}}"#;
         let verdict = read(json).unwrap().unwrap();
-        assert_eq!((verdict.sent, verdict.temporaries, verdict.cycles), (384.0, 8.0, 5.0));
+        assert_eq!((verdict.sent, verdict.sent_by_steps), (384.0, 512.0));
+        assert_eq!((verdict.temporaries, verdict.cycles), (8.0, 5.0));
         assert_eq!(verdict.collectives["all-reduce"], 2);
         let refused = read(r#"{"error": "RESOURCE_EXHAUSTED: out of memory\nmore"}"#).unwrap();
         assert_eq!(refused, Err("RESOURCE_EXHAUSTED: out of memory".to_owned()));

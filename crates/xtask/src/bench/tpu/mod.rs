@@ -33,12 +33,7 @@ struct Row {
     xla: Side,
     /// Bytes that the strategy needs to send, where it has a closed form.
     closed_form: Option<f64>,
-    /// What ours sends where overlapped all-gathers count once, if it otherwise seems to send much more than it needs to.
-    sent_once: Option<f64>,
 }
-
-/// So much over the closed form is looked into.
-const MUCH: f64 = 1.1;
 
 /// What came of one side: the compiler's verdict, or why there is none.
 type Side = Result<Verdict, String>;
@@ -91,16 +86,10 @@ fn compare(subject: &Subject, shardc: &Path, compiler: &Compiler, dir: &Path) ->
         println!("{name}: no slice has {devices} devices");
         return Ok(None);
     };
-    let xla = compiler.compile(topology, subject.mode, file)?;
-    let ours = compiler.compile(topology, "replica", &program)?;
+    let xla = compiler.compile(topology, subject.mode, file, devices)?;
+    let ours = compiler.compile(topology, "replica", &program, devices)?;
     let closed_form = closed_form(name, &subject.strategy, &manifest);
-    let sent_once = match (&ours, closed_form) {
-        (Ok(ours), Some(form)) if ours.sent > MUCH * form => {
-            Some(compiler.sent_once(topology, "replica", &program, devices)?)
-        }
-        _ => None,
-    };
-    Ok(Some(Row { name: name.clone(), topology, xla, ours, closed_form, sent_once }))
+    Ok(Some(Row { name: name.clone(), topology, xla, ours, closed_form }))
 }
 
 /// A slice of this many devices.

@@ -69,12 +69,12 @@ impl Site<'_> {
         // The operands of a concatenation of a thousand values ask for few distinct things, and propose fewer candidates.
         let mut proposed: FxHashSet<&FactorParts> = FxHashSet::default();
         let mut seen: FxHashSet<FactorParts> = FxHashSet::default();
-        for seed in 0..self.tensors.len() {
-            if self.tensors[seed].free || !proposed.insert(&projected[seed]) {
+        for (tensor, seed) in self.tensors.iter().zip(&projected) {
+            if tensor.free || !proposed.insert(seed) {
                 continue;
             }
             for offers in &offers {
-                let candidate = self.candidate(&projected[seed], offers);
+                let candidate = self.candidate(seed, offers);
                 if !seen.insert(candidate.clone()) {
                     continue;
                 }

@@ -19,7 +19,7 @@ use crate::collectives::verify::{verify_collectives, verify_pending, written_par
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
-use crate::plan::{Asked, gathered, plan_and_tell, planned_mesh, trade_sums};
+use crate::plan::{Asked, fold_slices, gathered, plan_and_tell, planned_mesh, trade_sums};
 use crate::propagate::{prepare, propagate_prepared};
 use crate::reshard::lower_reshards;
 use crate::transforms::batch_indices::batch_indices;
@@ -28,7 +28,6 @@ use crate::transforms::decompose::decompose;
 use crate::transforms::diagonals::diagonals;
 use crate::transforms::fold_pads::fold_pads;
 use crate::transforms::fold_reshapes::fold_reshapes;
-use crate::transforms::fold_slices::fold_slices;
 use crate::transforms::legalize_backend::{BackendOptions, legalize};
 use crate::transforms::merge_reductions::merge_reductions;
 use crate::transforms::unquantize::unquantize;

@@ -37,7 +37,7 @@ const MAX_LOOKS: u32 = 256;
 const MAX_STEPS: usize = 4;
 
 /// Folds slices everywhere under `body` of a propagated module. What is no longer needed stays, unused.
-pub fn fold_slices(module: &mut Module, body: RegionId) {
+pub(crate) fn fold_slices(module: &mut Module, body: RegionId) {
     known_slices(module, body);
     let mut readers = None;
     for region in program_regions(module, body) {

@@ -69,6 +69,7 @@ pub use quant::{FloatBits, Quant, QuantKind, QuantParams, QuantStorage, QuantTen
 pub use reduction::ReductionKind;
 pub use rewrite::{
     Checkpoint, InsertionPoint, Insertions, Rewriter, UseCounts, ValueMap, clone_op, clone_region,
+    transplant_func,
 };
 pub use shape::{DYNAMIC, Shape};
 pub use sharding::{AxisMove, DimSharding, ShardingTable, TensorSharding};

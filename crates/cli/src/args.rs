@@ -193,6 +193,9 @@ pub(crate) struct HowArgs {
     /// the program fits, and a warning says so if it does not; 0 gathers all of them again, as FSDP does
     #[arg(long, value_name = "BYTES", value_parser = number_of_bytes)]
     pub(crate) memory: Option<u64>,
+    /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
+    #[arg(long, value_name = "OPERATIONS")]
+    pub(crate) inline_budget: Option<u64>,
     #[command(flatten)]
     pub(crate) observe: ObserveArgs,
 }
@@ -325,6 +328,9 @@ pub(crate) struct ExplainArgs {
     /// A collective of the partitioned program, by its number in the summary
     #[arg(long, value_name = "K", group = "question")]
     pub(crate) collective: Option<usize>,
+    /// Most operations of a program with all calls inlined; in a larger one, functions that are called often stay functions
+    #[arg(long, value_name = "OPERATIONS")]
+    pub(crate) inline_budget: Option<u64>,
     /// Show lists and ways whole, however long
     #[arg(long)]
     pub(crate) all: bool,

@@ -34,6 +34,9 @@ pub(crate) fn compiler(annotations: &AnnotationArgs, how: Option<&HowArgs>) -> R
         };
         compiler = compiler.spmd_mode(how.spmd_mode.into()).strict(how.strict).clean(clean);
         compiler = compiler.groups(how.groups.into());
+        if let Some(operations) = how.inline_budget {
+            compiler = compiler.inline_budget(operations);
+        }
         if let Some(bytes) = how.warn_bytes {
             compiler = compiler.warn_bytes(bytes);
         }

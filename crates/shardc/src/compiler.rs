@@ -3,6 +3,7 @@
 use shardc_ir::{Diagnostic, FuncId, Module, SpmdMode};
 use shardc_passes::annotations::spec::{Annotation, SpecError};
 use shardc_passes::collectives::clean::{CleanOptions, CleanReport};
+use shardc_passes::driver::calls::KeptFunctions;
 use shardc_passes::driver::context::PassContext;
 use shardc_passes::driver::partition::{self, Interface, Outcome, Partitioned};
 use shardc_passes::driver::pipeline::{Flow, Observer, PassRun, Pipeline};
@@ -73,6 +74,8 @@ pub struct Propagated {
     /// What is right but not what one would expect.
     pub warnings: Vec<Diagnostic>,
     pub(crate) entry: FuncId,
+    /// The functions whose calls are still in it.
+    pub(crate) kept: KeptFunctions,
 }
 
 /// A partitioned program.
@@ -186,6 +189,38 @@ impl Compiler {
     #[must_use]
     pub fn groups(mut self, form: GroupForm) -> Self {
         self.options.groups = form;
+        self
+    }
+
+    /// How many operations the entry function may have once all its calls are inlined. In a larger program, functions that
+    /// are called often stay functions, and are partitioned once for each of the shardings that they are called with; what
+    /// has effects or manual computations is inlined all the same. By default
+    /// [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET).
+    ///
+    /// ```
+    /// use shardc::Compiler;
+    ///
+    /// # fn main() -> Result<(), shardc::Error> {
+    /// let source = br#"
+    ///   sdy.mesh @mesh = <["data"=4]>
+    ///   func.func public @main(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>}) -> tensor<64xf32> {
+    ///     %0 = func.call @twice(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    ///     %1 = func.call @twice(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    ///     return %1 : tensor<64xf32>
+    ///   }
+    ///   func.func private @twice(%x: tensor<64xf32>) -> tensor<64xf32> {
+    ///     %0 = stablehlo.add %x, %x : tensor<64xf32>
+    ///     return %0 : tensor<64xf32>
+    ///   }
+    /// "#;
+    /// let text = Compiler::new().inline_budget(1).partition(source)?.text();
+    /// assert!(text.contains("func.func private @twice(%arg0: tensor<16xf32>)"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn inline_budget(mut self, operations: u64) -> Self {
+        self.options.import.inline_budget = Some(operations);
         self
     }
 
@@ -333,6 +368,8 @@ impl Compiler {
             pipeline = pipeline.without("decompose");
         }
         let mut context = self.options.clone();
+        // What is written is one program, in which nothing stands for a call.
+        context.import.inline_budget = Some(u64::MAX);
         let Some(mut propagated) = imported(&pipeline, module, &mut context, observer)? else {
             return Ok(None);
         };
@@ -367,13 +404,15 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::propagate`].
     pub fn lint(&self, module: Module, options: &LintOptions) -> Result<LintReport, Error> {
-        let Propagated { module, warnings, entry } = self.import(module, &mut ())?;
+        let Propagated { module, warnings, entry, .. } = self.import(module, &mut ())?;
         Ok(LintReport { warnings, ..lint(&module, entry, options)? })
     }
 
-    /// Checks, annotates and inlines, and rewrites what is planned as something else.
+    /// Checks, annotates and inlines all calls, and rewrites what is planned as something else.
     fn import(&self, module: Module, observer: &mut dyn Observer) -> Result<Propagated, Error> {
         let mut context = self.options.clone();
+        // All of the program is looked at, and nothing of it is partitioned by itself.
+        context.import.inline_budget = Some(u64::MAX);
         imported(&Pipeline::partition(), module, &mut context, observer)?.ok_or_else(|| stopped().into())
     }
 
@@ -452,16 +491,18 @@ impl Compiler {
         imported: Propagated,
         observer: &mut dyn Observer,
     ) -> Result<Option<Output>, Error> {
-        let Propagated { mut module, mut warnings, entry } = imported;
-        warnings.extend(not_meant(&module, entry));
+        let Propagated { mut module, mut warnings, entry, kept } = imported;
+        // What splits nothing here may split something in a function that is partitioned by itself.
+        let is_told = |warning: &Diagnostic| kept.is_empty() || warning.code != "SH0911";
+        warnings.extend(not_meant(&module, entry).into_iter().filter(is_told));
         // What is partitioned is propagated by all rules, and bears no debugging attributes.
         let provenance = self.options.propagate.provenance;
         let propagate = PropagateOptions { provenance, ..PropagateOptions::default() };
-        let mut context = self.options.clone();
+        let mut context = self.options.clone().with_kept_functions(kept);
         context.propagate = propagate;
         let outcome = partition::partition(&Pipeline::partition(), &mut module, &context, observer)?;
         let Outcome::Done(done) = outcome else { return Ok(None) };
-        let Partitioned { strategy, interface, warnings: more, warn_bytes, cleaned } = *done;
+        let Partitioned { strategy, interface, warnings: more, warn_bytes, cleaned, .. } = *done;
         warnings.extend(more);
         if self.options.groups == GroupForm::MeshAxes {
             write_mesh_axes(&mut module, &interface.mesh);
@@ -500,7 +541,8 @@ fn imported(
     }
     // Known only now: functions that are gone have left their numbers to others.
     let Some(entry) = module.entry() else { return Err(module.no_entry().into()) };
-    Ok(Some(Propagated { module, warnings: context.import_warnings().to_vec(), entry }))
+    let (warnings, kept) = (context.import_warnings().to_vec(), context.kept_functions().clone());
+    Ok(Some(Propagated { module, warnings, entry, kept }))
 }
 
 /// Where nobody can have ended a run early.

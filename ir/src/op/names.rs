@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{CollectiveSpec, OpKind};
+use crate::ShardingId;
 
 impl OpKind {
     /// Full name, with dialect. A [`OpKind::Return`] is named for a StableHLO region.
@@ -19,10 +20,31 @@ impl OpKind {
     #[must_use]
     pub fn title(&self) -> Cow<'_, str> {
         match self {
-            OpKind::CustomCall(spec) => format!("{} @{}", self.name(), spec.target).into(),
+            OpKind::CustomCall(spec) => match spec.kept_callee() {
+                Some(callee) => format!("func.call @{callee}").into(),
+                None => format!("{} @{}", self.name(), spec.target).into(),
+            },
             OpKind::Call { callee } => format!("{} @{callee}", self.name()).into(),
             OpKind::Composite(spec) => format!("{} \"{}\"", self.name(), spec.name).into(),
             _ => self.name().into(),
+        }
+    }
+
+    /// Lets `change` see each sharding that is part of the operation.
+    pub fn each_sharding_mut(&mut self, change: &mut dyn FnMut(&mut ShardingId)) {
+        match self {
+            OpKind::ShardingConstraint(id) | OpKind::Reshard(id) | OpKind::DataFlowEdge(Some(id)) => {
+                change(id)
+            }
+            OpKind::MeshCollective(collective) => change(&mut collective.out),
+            OpKind::ManualComputation(spec) => {
+                spec.in_shardings.iter_mut().chain(&mut spec.out_shardings).for_each(change);
+            }
+            OpKind::NamedComputation(spec) => {
+                let lists = [&mut spec.in_shardings, &mut spec.out_shardings];
+                lists.into_iter().flatten().flatten().for_each(change);
+            }
+            _ => {}
         }
     }
 

@@ -192,6 +192,18 @@ pub struct CustomCallSpec {
     pub props: AttrDict,
 }
 
+impl CustomCallSpec {
+    /// What the target of a call begins with that stands for one of a function of the program, while this is partitioned by
+    /// itself; the function's name follows, or what else it is found by.
+    pub const KEPT: &str = "shardc.call.";
+
+    /// What is called, of a call that stands for one of a function of the program.
+    #[must_use]
+    pub fn kept_callee(&self) -> Option<&str> {
+        self.target.strip_prefix(Self::KEPT)
+    }
+}
+
 /// An unknown operation.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct OpaqueSpec {

@@ -24,9 +24,11 @@ mod counts;
 mod cursor;
 mod insertions;
 mod map;
+mod transplant;
 
 pub use clone::{clone_op, clone_region};
 pub use counts::UseCounts;
 pub use cursor::{Checkpoint, Rewriter};
 pub use insertions::{InsertionPoint, Insertions};
 pub use map::ValueMap;
+pub use transplant::transplant_func;

@@ -11,6 +11,15 @@ use shardc_ir::{Diagnostic, FuncId, Module, OpKind, SecondaryMap};
 /// # Errors
 /// SH0323 at the function with which it becomes too much.
 pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnostic>> {
+    check_size_except(module, order, &SecondaryMap::new())
+}
+
+/// As [`check_size`], where calls of the functions that `keep` names stay.
+pub(crate) fn check_size_except(
+    module: &Module,
+    order: &[FuncId],
+    keep: &SecondaryMap<FuncId, bool>,
+) -> Result<(), Vec<Diagnostic>> {
     let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::with_capacity(module.funcs.len());
     let mut all = 0u64;
     for &func in order {
@@ -29,7 +38,8 @@ pub fn check_size(module: &Module, order: &[FuncId]) -> Result<(), Vec<Diagnosti
                 }
             };
             calls += 1;
-            let inlined = module.func_names.get(callee).map_or(1, |&callee| sizes[callee]);
+            let callee = module.func_names.get(callee).filter(|&&callee| !keep[callee]);
+            let inlined = callee.map_or(1, |&callee| sizes[callee]);
             // One at least: a function without operations still costs the visit of its call.
             size = size.saturating_add(inlined.max(1));
         }

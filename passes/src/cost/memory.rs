@@ -12,6 +12,8 @@
 //! What a region returns is in memory. What computes element by element and what updates a part is written over what it
 //! reads for the last time, and a loop has its state once.
 //!
+//! The call of a function that is partitioned by itself takes what the function keeps besides its arguments.
+//!
 //! For the programs of docs/QUALITY.md this is 0.98 to 1.7 of what the TPU compiler needs, and ten times too much for the
 //! convolutions of `keras_efficientnetb0_fsdp_fwd`, which it computes in pieces.
 
@@ -35,13 +37,18 @@ pub(crate) struct Need {
 
 /// Returns what the function needs, in bytes, its types being those of one device.
 pub(crate) fn need(module: &Module, func: FuncId) -> Need {
+    need_with_calls(module, func, &|_| 0)
+}
+
+/// As [`need`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+fn need_with_calls(module: &Module, func: FuncId, of_call: &dyn Fn(OpId) -> u64) -> Need {
     let Some(body) = module.funcs[func].body else { return Need::default() };
     let args = &module.regions[body].args;
     let (owned, kept): (Vec<_>, Vec<_>) =
         args.iter().enumerate().partition(|&(i, _)| is_donated(module, func, i));
     let owned: Vec<ValueId> = owned.into_iter().map(|(_, &arg)| arg).collect();
     let kept = sum(module, kept.into_iter().map(|(_, &arg)| arg));
-    let peak = peak(module, body, &owned);
+    let peak = peak(module, body, &owned, of_call);
     Need {
         arguments: kept.saturating_add(sum(module, owned)),
         bytes: kept.saturating_add(peak.bytes),
@@ -58,10 +65,20 @@ pub fn lacking(module: &Module, func: FuncId, limit: u64) -> u64 {
 
 /// Returns a warning (SH0470) if each device needs more than `limit` bytes, at the operation where it needs most.
 pub(crate) fn too_much(module: &Module, func: FuncId, limit: u64) -> Option<Diagnostic> {
-    if lacking(module, func, limit) == 0 {
+    too_much_with_calls(module, func, limit, &|_| 0)
+}
+
+/// As [`too_much`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if any.
+pub(crate) fn too_much_with_calls(
+    module: &Module,
+    func: FuncId,
+    limit: u64,
+    of_call: &dyn Fn(OpId) -> u64,
+) -> Option<Diagnostic> {
+    let need = need_with_calls(module, func, of_call);
+    if limit == 0 || need.bytes <= limit {
         return None;
     }
-    let need = need(module, func);
     let message = format!(
         "each device needs about {}, and has {}: {} for arguments, and {} for results and temporaries, here",
         bytes_text(need.bytes),
@@ -94,7 +111,13 @@ fn sum(module: &Module, values: impl IntoIterator<Item = ValueId>) -> u64 {
 
 /// Returns the most bytes of temporaries that are live at one time while the function runs; arguments are not counted.
 pub(crate) fn temporaries(module: &Module, func: FuncId) -> u64 {
-    module.funcs[func].body.map_or(0, |body| peak(module, body, &[]).bytes)
+    temporaries_with_calls(module, func, &|_| 0)
+}
+
+/// As [`temporaries`], where `of_call` tells for an operation the bytes of temporaries of the function that it stands for, if
+/// any.
+pub(crate) fn temporaries_with_calls(module: &Module, func: FuncId, of_call: &dyn Fn(OpId) -> u64) -> u64 {
+    module.funcs[func].body.map_or(0, |body| peak(module, body, &[], of_call).bytes)
 }
 
 /// What runs at some time: the number of an operation in a region, and within that operation one of a region of it, and
@@ -111,7 +134,7 @@ struct Peak {
 
 /// Returns when the function with this body keeps most, of temporaries and of the arguments that it `owned`: those whose
 /// memory it may take over after their last use.
-fn peak(module: &Module, body: RegionId, owned: &[ValueId]) -> Peak {
+fn peak(module: &Module, body: RegionId, owned: &[ValueId], of_call: &dyn Fn(OpId) -> u64) -> Peak {
     let mut reads = vec![Reads::default(); module.values.len()];
     for op in module.walk(body) {
         let data = &module.ops[op];
@@ -131,7 +154,7 @@ fn peak(module: &Module, body: RegionId, owned: &[ValueId]) -> Peak {
     for arg in owned {
         last[arg.index()].1 = 0;
     }
-    Estimate { module, reads, fused: vec![false; module.ops.len()], last }.region(body, owned)
+    Estimate { module, of_call, reads, fused: vec![false; module.ops.len()], last }.region(body, owned)
 }
 
 /// The number of the operation until which a value is kept that is never given up.
@@ -156,6 +179,8 @@ fn writes_over(module: &Module, op: OpId) -> bool {
 /// Liveness of one function, region by region. Each operation is looked at once per region around it.
 struct Estimate<'m> {
     module: &'m Module,
+    /// The temporaries of what an operation calls.
+    of_call: &'m dyn Fn(OpId) -> u64,
     reads: Vec<Reads>,
     /// Whether operations are fused into their readers, of the regions that were looked at.
     fused: Vec<bool>,
@@ -228,6 +253,10 @@ impl Estimate<'_> {
     /// Returns what the regions of an operation need: the most of them, since no two run at once.
     fn inside(&mut self, op: OpId) -> RegionNeed {
         let data = &self.module.ops[op];
+        if matches!(data.kind, OpKind::CustomCall(_)) {
+            let peak = Peak { bytes: (self.of_call)(op), at: Moment::new() };
+            return RegionNeed { peak, owned: 0 };
+        }
         if !has_program_regions(&data.kind) {
             return RegionNeed::default();
         }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shardc_ir::{Group, Module, OpId, OpKind, RegionId, ValueId};
+use shardc_ir::{FuncId, Group, Module, OpId, OpKind, RegionId, SecondaryMap, ValueId};
 
+use crate::analysis::call_graph::{callee_of, callees_first};
 use crate::analysis::trip_count::trips;
 
 /// The collectives of one kind.
@@ -11,13 +12,14 @@ use crate::analysis::trip_count::trips;
 pub struct CollectiveSummary {
     /// Name without dialect: `all_gather`.
     pub kind: String,
-    /// How many stand in the program; one in a loop counts once.
+    /// How many stand in the program; one in a loop, or in a function that is called several times, counts once.
     pub count: usize,
     /// How many of them stand in loops.
     pub in_loops: usize,
     /// Bytes that one device sends over a ring when each runs once.
     pub bytes_sent: u64,
-    /// How often they run in one run of the program, a loop as often as its text says, or else a few times.
+    /// How often they run in one run of the program, a loop as often as its text says, or else a few times, and a function as
+    /// often as it is called.
     pub runs: u64,
     /// Bytes that one device sends over a ring in one run of the program.
     pub bytes_in_run: u64,
@@ -27,10 +29,47 @@ pub struct CollectiveSummary {
 #[must_use]
 pub fn summarize(module: &Module) -> Vec<CollectiveSummary> {
     let mut kinds: BTreeMap<&str, CollectiveSummary> = BTreeMap::new();
-    for body in module.bodies() {
-        visit(module, body, None, &mut kinds);
+    let runs = runs(module);
+    for (id, func) in module.funcs.iter() {
+        if let Some(body) = func.body {
+            visit(module, body, Around { runs: runs[id], in_loop: false }, &mut kinds);
+        }
     }
     kinds.into_values().collect()
+}
+
+/// How often each function runs in one run of the program, a loop as often as its text says; once if nothing calls it.
+#[must_use]
+pub fn runs(module: &Module) -> SecondaryMap<FuncId, u64> {
+    let mut out: SecondaryMap<FuncId, u64> = SecondaryMap::new();
+    // Callers first.
+    for func in callees_first(module).into_iter().rev() {
+        out[func] = out[func].max(1);
+        if let Some(body) = module.funcs[func].body {
+            add_calls(module, body, out[func], &mut out);
+        }
+    }
+    out
+}
+
+fn add_calls(module: &Module, region: RegionId, runs: u64, out: &mut SecondaryMap<FuncId, u64>) {
+    for &op in &module.regions[region].ops {
+        if let Some(callee) = callee_of(module, op) {
+            out[callee] = out[callee].saturating_add(runs);
+        }
+        let inside = runs_inside(module, op, runs);
+        for &inner in &module.ops[op].regions {
+            add_calls(module, inner, inside, out);
+        }
+    }
+}
+
+/// How often the regions of an operation run that runs so often.
+fn runs_inside(module: &Module, op: OpId, runs: u64) -> u64 {
+    match module.ops[op].kind {
+        OpKind::While => runs.saturating_mul(trips(module, op)),
+        _ => runs,
+    }
 }
 
 /// Bytes that one device sends over a ring when a collective runs once; `None` for other operations.
@@ -53,10 +92,18 @@ pub fn bytes_sent(module: &Module, op: OpId) -> Option<u64> {
     Some(sent as u64)
 }
 
+/// What is around an operation.
+#[derive(Clone, Copy)]
+struct Around {
+    /// How often it runs.
+    runs: u64,
+    in_loop: bool,
+}
+
 fn visit<'m>(
     module: &'m Module,
     region: RegionId,
-    trips_around: Option<u64>,
+    around: Around,
     kinds: &mut BTreeMap<&'m str, CollectiveSummary>,
 ) {
     for &op in &module.regions[region].ops {
@@ -66,16 +113,13 @@ fn visit<'m>(
             let entry = kinds.entry(name).or_default();
             entry.kind = name.to_owned();
             entry.count += 1;
-            let runs = trips_around.unwrap_or(1);
-            entry.in_loops += usize::from(trips_around.is_some());
+            entry.in_loops += usize::from(around.in_loop);
             entry.bytes_sent += sent;
-            entry.runs = entry.runs.saturating_add(runs);
-            entry.bytes_in_run = entry.bytes_in_run.saturating_add(sent.saturating_mul(runs));
+            entry.runs = entry.runs.saturating_add(around.runs);
+            entry.bytes_in_run = entry.bytes_in_run.saturating_add(sent.saturating_mul(around.runs));
         }
-        let inside = match data.kind {
-            OpKind::While => Some(trips_around.unwrap_or(1).saturating_mul(trips(module, op))),
-            _ => trips_around,
-        };
+        let in_loop = around.in_loop || matches!(data.kind, OpKind::While);
+        let inside = Around { runs: runs_inside(module, op, around.runs), in_loop };
         for &inner in &data.regions {
             visit(module, inner, inside, kinds);
         }

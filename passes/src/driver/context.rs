@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shardc_ir::{Diagnostic, MeshId, Module, SpmdMode};
 
+use super::calls::KeptFunctions;
 use super::pass_options::PassOptions;
 use super::repeated::Propagated;
 use super::strategy::Priorities;
@@ -13,6 +14,7 @@ use crate::plan::{Asked, Plan};
 use crate::propagate::{Prepared, PropagateOptions, PropagateReport};
 use crate::rules::registry::RuleRegistry;
 use crate::sharding::interface::Interface;
+use crate::sharding::signature::Signatures;
 use crate::transforms::group_form::GroupForm;
 use crate::transforms::inline::CallSites;
 
@@ -51,6 +53,10 @@ pub struct ImportOptions {
     pub rules: RuleRegistry,
     /// Whether it is kept through which calls each operation came ([`PassContext::call_sites`]).
     pub trace_calls: bool,
+    /// Most operations that inlining all calls may make of the entry function; in a larger program, calls of functions stay
+    /// that are called often, where a whole pipeline partitions it. [`INLINE_BUDGET`](shardc_ir::limits::INLINE_BUDGET) if not
+    /// given.
+    pub inline_budget: Option<u64>,
 }
 
 /// What passes found out that the module does not carry. A pass that runs by itself finds it again where it can.
@@ -61,6 +67,10 @@ pub(crate) struct Handed {
     /// Whether annotations came from GSPMD's.
     pub(crate) is_gspmd: bool,
     pub(crate) sites: Option<CallSites>,
+    /// The functions that are partitioned by themselves.
+    pub(crate) kept: KeptFunctions,
+    /// What their calls in the planned program have.
+    pub(crate) signatures: Signatures,
     /// What one attempt leaves to the next.
     pub(crate) shared: Shared,
     pub(crate) propagated: PropagateReport,
@@ -120,6 +130,19 @@ impl PassContext {
     #[must_use]
     pub fn call_sites(&self) -> Option<&CallSites> {
         self.handed.sites.as_ref()
+    }
+
+    /// The functions whose calls `inline` left, for [`partition`](super::partition::partition) to be told of them.
+    #[must_use]
+    pub fn kept_functions(&self) -> &KeptFunctions {
+        &self.handed.kept
+    }
+
+    /// The context with the functions whose calls `inline` left in the module.
+    #[must_use]
+    pub fn with_kept_functions(mut self, kept: KeptFunctions) -> Self {
+        self.handed.kept = kept;
+        self
     }
 
     /// What reading the annotations warns of.

@@ -1,13 +1,18 @@
 //! What is said about a program besides its text: the mesh and the specs of options.
 
+use shardc_ir::limits::INLINE_BUDGET;
 use shardc_ir::{Diagnostic, MeshId, Module, OpKind, verify};
 
+use super::calls::{choose, extract};
 use super::context::PassContext;
 use super::passes::PassResult;
+use crate::analysis::symbols::drop_unused_funcs;
 use crate::annotations::remesh::replace_mesh;
 use crate::annotations::spec::{MeshSpec, annotate, annotate_on};
 use crate::gspmd;
-use crate::transforms::inline::{inline_calls, inline_calls_tracing};
+use crate::transforms::inline::{
+    CallSites, callees_first, inline_calls, inline_calls_tracing, inline_except,
+};
 
 /// Reads GSPMD's annotations, onto the mesh of the options if there is one.
 pub(super) fn import_gspmd(module: &mut Module, context: &mut PassContext) -> PassResult {
@@ -53,6 +58,17 @@ fn own_mesh(module: &Module) -> Option<MeshId> {
 
 /// Puts what is called in place of calls.
 pub(super) fn inline(module: &mut Module, context: &mut PassContext) -> PassResult {
+    if context.in_pipeline {
+        let order = callees_first(module)?;
+        let budget = context.import.inline_budget.unwrap_or(INLINE_BUDGET);
+        if let Some(keep) = choose(module, &order, budget) {
+            let sites = context.import.trace_calls.then(CallSites::default);
+            context.handed.sites = inline_except(module, &order, &keep, sites)?;
+            context.handed.kept = extract(module, &order, &keep);
+            drop_unused_funcs(module, module.entry());
+            return Ok(Vec::new());
+        }
+    }
     if context.import.trace_calls {
         context.handed.sites = Some(inline_calls_tracing(module)?);
     } else {

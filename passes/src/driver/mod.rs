@@ -1,6 +1,7 @@
 //! The order of passes: the table of them all, what each asks of the module that it is given, and the whole of
 //! partitioning with its choice between strategies.
 
+pub mod calls;
 pub mod context;
 mod import;
 mod interface;

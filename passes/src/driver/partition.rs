@@ -2,6 +2,7 @@
 
 use shardc_ir::{Diagnostic, FuncId, Module};
 
+use super::calls::link;
 use super::context::{PassContext, Shared};
 use super::interface::lost_aliases;
 use super::pipeline::{Flow, Observer, Pipeline, attempt_by, run};
@@ -10,6 +11,7 @@ use crate::collectives::clean::CleanReport;
 use crate::cost::memory::{lacking, too_much};
 use crate::report::warnings::{select, worth_telling};
 pub use crate::sharding::interface::{Interface, InterfaceTensor};
+use crate::sharding::signature::Signatures;
 
 /// What partitioning has to say, besides the program.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct Partitioned {
     pub warn_bytes: u64,
     /// What clean-up did to the collectives.
     pub cleaned: CleanReport,
+    /// What the calls have whose functions are to be partitioned for it.
+    pub(crate) signatures: Signatures,
 }
 
 /// How far a run came.
@@ -61,6 +65,22 @@ pub fn import(
 /// # Errors
 /// What the passes say of the strategy that is tried first; what only another one cannot do is no error.
 pub fn partition(
+    pipeline: &Pipeline,
+    module: &mut Module,
+    context: &PassContext,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let mut outcome = partition_alone(pipeline, module, context, observer)?;
+    if let Outcome::Done(done) = &mut outcome
+        && !context.handed.kept.is_empty()
+    {
+        link(pipeline, module, done, context)?;
+    }
+    Ok(outcome)
+}
+
+/// Partitions the entry function; the functions that are partitioned by themselves stay custom calls.
+pub(super) fn partition_alone(
     pipeline: &Pipeline,
     module: &mut Module,
     context: &PassContext,
@@ -214,10 +234,17 @@ impl Run<'_> {
         };
         let steps = &self.pipeline.finish;
         let (flow, _) = run(steps, module, &mut context, Some(strategy), &mut self.number, observer)?;
-        let cleaned = context.handed.cleaned;
+        let (cleaned, signatures) = (context.handed.cleaned, context.handed.signatures);
         let (Flow::Continue, Some(interface)) = (flow, context.handed.interface) else {
             return Ok(Outcome::Stopped);
         };
-        Ok(Outcome::Done(Box::new(Partitioned { strategy, interface, warnings, warn_bytes, cleaned })))
+        Ok(Outcome::Done(Box::new(Partitioned {
+            strategy,
+            interface,
+            warnings,
+            warn_bytes,
+            cleaned,
+            signatures,
+        })))
     }
 }

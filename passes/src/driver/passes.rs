@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shardc_ir::{Class, Diagnostic, FuncId, MeshId, Module, OpKind, RegionId, verify};
 
+use super::calls::sign_calls;
 use super::context::BeforePlan;
 pub use super::context::PassContext;
 use super::import;
@@ -15,7 +16,7 @@ use super::repeated::Propagated;
 use super::replicated::all_replicated;
 use super::strategy::{Strategy, prioritize};
 use crate::collectives::clean::{CleanReport, clean_collectives, defer_sums};
-use crate::collectives::verify::{verify_collectives, verify_pending, written_partings};
+use crate::collectives::verify::{verify_collectives, verify_pending, verify_with_calls, written_partings};
 use crate::gspmd::export_gspmd;
 use crate::localize::localize;
 use crate::manual::unroll_manual;
@@ -319,6 +320,8 @@ pub const PASSES: &[Pass] = &[
         options: &[],
         apply: |module, context| {
             let func = entry(module)?;
+            let body = body_of(module, func)?;
+            context.handed.signatures = sign_calls(module, body, &context.handed.kept)?;
             let done = localize(module, func, context.mode, context.handed.mesh);
             if context.in_pipeline {
                 return done.map(|()| Vec::new());
@@ -474,7 +477,7 @@ fn verify_all(module: &mut Module, context: &mut PassContext) -> PassResult {
     if context.in_pipeline {
         let checked = match interface {
             None => verify_pending(module, body_of(module, entry)?),
-            Some(_) => verify_collectives(module, entry, interface),
+            Some(_) => verify_with_calls(module, entry, interface, &context.handed.signatures),
         };
         // Where the program itself has collectives that devices come to unequally often, those are told.
         let partings = context.handed.before.as_ref().map_or(&[][..], |before| &before.partings);

@@ -58,6 +58,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
     if values.copied().any(|v| module.stored(v).is_some_and(|ty| !ty.is_static())) {
         return Split::No;
     }
+    // A function that is partitioned by itself is so for whatever it is given.
+    if matches!(&module.ops[op].kind, OpKind::CustomCall(spec) if spec.kept_callee().is_some()) {
+        return pass_through(factor);
+    }
     if let Some(split) = split_windows(module, op, rule, index) {
         return split;
     }

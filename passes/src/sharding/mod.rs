@@ -5,4 +5,5 @@ pub(crate) mod axes;
 pub mod interface;
 pub(crate) mod manual;
 pub(crate) mod map;
+pub(crate) mod signature;
 pub(crate) mod sub_axes;

@@ -13,7 +13,7 @@ use shardc_ir::{
 };
 use smallvec::SmallVec;
 
-use crate::analysis::inlined_size::check_size;
+use crate::analysis::inlined_size::{check_size, check_size_except};
 use crate::analysis::symbols::drop_unused_funcs;
 
 /// Where operations stood before calls were inlined.
@@ -79,17 +79,31 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
 
 fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<CallSites>, Vec<Diagnostic>> {
     let order = callees_first(module)?;
-    check_size(module, &order)?;
-    let mut inliner = Inliner { map: ValueMap::new(), named: true, sites };
+    let sites = inline_except(module, &order, &SecondaryMap::new(), sites)?;
+    drop_unused_funcs(module, module.entry());
+    Ok(sites)
+}
+
+/// Replaces calls as [`inline_calls`] does, in the functions of `order`, each after those that it calls; save those of the
+/// functions that `keep` names, which stay as they are. No function is dropped.
+///
+/// # Errors
+/// So many operations would be made that no machine could hold them (SH0323).
+pub(crate) fn inline_except(
+    module: &mut Module,
+    order: &[FuncId],
+    keep: &SecondaryMap<FuncId, bool>,
+    sites: Option<CallSites>,
+) -> Result<Option<CallSites>, Vec<Diagnostic>> {
+    check_size_except(module, order, keep)?;
+    let mut inliner = Inliner { map: ValueMap::new(), named: true, sites, keep };
     let mut rw = Rewriter::new(module);
     // Callees first: what is copied has no calls left, so that no copy is walked again.
-    for func in order {
+    for &func in order {
         if let Some(body) = rw.module.funcs[func].body {
             inliner.region(&mut rw, body);
         }
     }
-    drop(rw);
-    drop_unused_funcs(module, module.entry());
     Ok(inliner.sites)
 }
 
@@ -101,7 +115,8 @@ fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<Ca
 pub(crate) fn inline_calls_in(module: &mut Module, regions: &[RegionId]) -> Result<(), Vec<Diagnostic>> {
     check_size(module, &crate::analysis::call_graph::callees_first(module))?;
 
-    let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None };
+    let keep = SecondaryMap::new();
+    let mut inliner = Inliner { map: ValueMap::new(), named: false, sites: None, keep: &keep };
     let mut rw = Rewriter::new(module);
     for &region in regions {
         // A body that was copied brings the calls in it along.
@@ -227,16 +242,18 @@ fn body_of(module: &Module, callee: &str) -> Option<(FuncId, RegionId)> {
     Some((func, module.funcs[func].body?))
 }
 
-struct Inliner {
+struct Inliner<'a> {
     /// From values of the callee to values of the copy that is being made.
     map: ValueMap,
     /// Where operations come from, if that is wanted.
     sites: Option<CallSites>,
     /// Whether named computations and composites are replaced too.
     named: bool,
+    /// Functions whose calls stay.
+    keep: &'a SecondaryMap<FuncId, bool>,
 }
 
-impl Inliner {
+impl Inliner<'_> {
     fn region(&mut self, rw: &mut Rewriter<'_>, region: RegionId) {
         rw.enter(region);
         while let Some(op) = rw.next_op() {
@@ -263,7 +280,8 @@ impl Inliner {
                 continue;
             }
             let composite = if self.named { decomposition(rw.module, op) } else { None };
-            match callee(rw.module, op).or(composite) {
+            let called = callee(rw.module, op).filter(|&(func, _)| !self.keep[func]);
+            match called.or(composite) {
                 Some((func, body)) => self.call(rw, op, func, body),
                 None => {
                     for nested in rw.module.ops[op].regions.clone() {
@@ -334,7 +352,7 @@ fn with_inner(module: &Module, op: OpId) -> Vec<OpId> {
 }
 
 /// Inserts a sharding constraint, unless the value has this very sharding.
-fn constrain(rw: &mut Rewriter<'_>, value: ValueId, sharding: Option<ShardingId>) -> ValueId {
+pub(crate) fn constrain(rw: &mut Rewriter<'_>, value: ValueId, sharding: Option<ShardingId>) -> ValueId {
     let Some(sharding) = sharding else { return value };
     let made_here = rw.module.def_op(value).is_some();
     if rw.module.stored(value).is_none() || (made_here && rw.module.shardings.of(value) == Some(sharding)) {

@@ -16,7 +16,10 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode> {
     let html = args.html.as_deref().map(|path| ("--html", path));
     let named: Vec<_> = json.into_iter().chain(html).collect();
     let mut outputs = Outputs::plan(&named, &[args.input.named()])?;
-    let compiler = job::compiler(&args.input.annotations, None)?;
+    let mut compiler = job::compiler(&args.input.annotations, None)?;
+    if let Some(operations) = args.inline_budget {
+        compiler = compiler.inline_budget(operations);
+    }
     let source = Source::read(&args.input.input)?;
     let question = if let Some(name) = &args.value {
         Question::Value(name.clone())

@@ -7,15 +7,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use shardc_ir::{AxisRef, EntityRef, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId};
+use shardc_ir::{
+    AxisRef, EntityRef, FuncId, Group, Mesh, Module, OpId, OpKind, RegionId, ReplicaGroups, ValueId,
+};
 use shardc_passes::analysis::linear::is_linear_in;
-use shardc_passes::cost::traffic::bytes_sent;
+use shardc_passes::cost::traffic::{bytes_sent, runs};
 use shardc_passes::propagate::{AxisRole as At, Subject};
 use shardc_passes::rules::rule_of;
 use shardc_passes::rules::sharding_rule::FactorKind;
 
 use super::Explainer;
-use super::report::{CollectiveReport, ConflictReport, ServedReport, ValueReport};
+use super::report::{CalledReport, CollectiveReport, ConflictReport, ServedReport, ValueReport};
 use crate::{Error, Output};
 
 /// Reasons for the communication of one operation, each with the axis that it is about.
@@ -103,8 +105,30 @@ impl Explainer<'_> {
         let conflicts = self.conflicts_by_op();
         let mut known: HashMap<OpId, Because> = HashMap::new();
         let mut out = Vec::new();
-        for (op, in_loop) in collective_ops(&output.module) {
+        let runs = runs(&output.module);
+        // Operations of functions that are called by their places: these are not in the propagated program.
+        let mut called: Option<BTreeMap<Origin, OpId>> = None;
+        for (op, in_loop, func) in collective_ops(&output.module) {
             let mut report = collective(output, op, in_loop, out.len());
+            if Some(func) != output.module.entry() {
+                let name = output.module.funcs[func].name.to_string();
+                report.function = Some(CalledReport { name, runs: runs[func] });
+                let called = called.get_or_insert_with(|| {
+                    let ops = self.raw.bodies().flat_map(|body| self.raw.walk(body));
+                    let mut of_place = BTreeMap::new();
+                    for op in ops.filter(|&op| self.raw.ops[op].span.is_some()) {
+                        of_place.entry(origin(self.raw, op)).or_insert(op);
+                    }
+                    of_place
+                });
+                report.serves.extend(called.get(&origin(&output.module, op)).map(|&serves| ServedReport {
+                    op: self.raw.ops[serves].kind.name().to_owned(),
+                    place: self.names.span_place(self.raw.ops[serves].span),
+                    because: Vec::new(),
+                }));
+                out.push(report);
+                continue;
+            }
             for serves in served.by(&output.module, op) {
                 let because = known.entry(serves).or_insert_with(|| self.because(serves, &conflicts));
                 report.serves.push(ServedReport {
@@ -126,7 +150,7 @@ impl Explainer<'_> {
     ) -> Result<Vec<CollectiveReport>, Error> {
         let mut all = self.collectives(output);
         let ops = collective_ops(&output.module);
-        let (true, Some(&(op, _))) = (number < all.len(), ops.get(number)) else {
+        let (true, Some(&(op, ..))) = (number < all.len(), ops.get(number)) else {
             let message = format!("the partitioned program has no collective {number}");
             let hint = format!("it has {} collectives, counted from 0", all.len());
             return Err(shardc_ir::Diagnostic::invalid("SH0821", message).hint(hint).into());
@@ -249,6 +273,15 @@ pub(super) fn conflict_text(conflict: &ConflictReport) -> String {
     )
 }
 
+/// `once`, `24 times`.
+pub(super) fn times(runs: u64) -> String {
+    match runs {
+        1 => "once".to_owned(),
+        u64::MAX => "2^64 times or more".to_owned(),
+        runs => format!("{runs} times"),
+    }
+}
+
 fn origin(module: &Module, op: OpId) -> Origin {
     let data = &module.ops[op];
     match data.span.is_some() {
@@ -257,24 +290,31 @@ fn origin(module: &Module, op: OpId) -> Origin {
     }
 }
 
-/// Every collective, with whether it stands in a loop, in the order of the program.
-fn collective_ops(module: &Module) -> Vec<(OpId, bool)> {
+/// Every collective, with whether it stands in a loop, and its function, in the order of the program.
+fn collective_ops(module: &Module) -> Vec<(OpId, bool, FuncId)> {
     let mut out = Vec::new();
-    for body in module.bodies() {
-        visit(module, body, false, &mut out);
+    for (id, func) in module.funcs.iter() {
+        if let Some(body) = func.body {
+            visit(module, (id, body), false, &mut out);
+        }
     }
     out
 }
 
-fn visit(module: &Module, region: RegionId, in_loop: bool, out: &mut Vec<(OpId, bool)>) {
+fn visit(
+    module: &Module,
+    (func, region): (FuncId, RegionId),
+    in_loop: bool,
+    out: &mut Vec<(OpId, bool, FuncId)>,
+) {
     for &op in &module.regions[region].ops {
         let data = &module.ops[op];
         if data.kind.collective().is_some() {
-            out.push((op, in_loop));
+            out.push((op, in_loop, func));
         }
         let in_loop = in_loop || matches!(data.kind, OpKind::While);
         for &inner in &data.regions {
-            visit(module, inner, in_loop, out);
+            visit(module, (func, inner), in_loop, out);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::collectives::conflict_text;
+use super::collectives::{conflict_text, times};
 use super::report::{CollectiveReport, ConflictReport, Report, SourcePlace, ValueReport};
 use super::text::bytes;
 
@@ -204,7 +204,10 @@ impl Page<'_> {
                  <code>{}</code> {}</summary>{because}</details></tr>\n",
                 collective.number,
                 bytes(collective.bytes),
-                if collective.in_loop { " in a loop" } else { "" },
+                if collective.in_loop { " in a loop" } else { "" }.to_owned()
+                    + &collective.function.as_ref().map_or_else(String::new, |function| {
+                        format!(" in <code>@{}</code>, called {}", escaped(&function.name), times(function.runs))
+                    }),
                 escaped(&collective.kind),
                 escaped(&collective.ty),
                 escaped(&collective.axes.join(", ")),

@@ -47,8 +47,8 @@ use shardc_passes::driver::strategy::Strategy;
 use shardc_passes::propagate::{AxisRole as At, Provenance, Subject};
 
 pub use report::{
-    AnnotationReport, AxisOrigin, AxisReport, CollectiveReport, ConflictReport, ReplicatedReport, Report,
-    SourcePlace, StepReport, ValueReport,
+    AnnotationReport, AxisOrigin, AxisReport, CalledReport, CollectiveReport, ConflictReport,
+    ReplicatedReport, Report, SourcePlace, StepReport, ValueReport,
 };
 
 use crate::{Compiler, Error, Output};

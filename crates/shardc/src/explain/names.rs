@@ -161,6 +161,11 @@ impl<'a> Names<'a> {
         place
     }
 
+    /// The place of a span of the file.
+    pub(super) fn span_place(&self, span: Span) -> SourcePlace {
+        self.place(span, PackedOption::default())
+    }
+
     /// Where a value is made: its operation, or where it is declared.
     pub(super) fn subject_place(&self, subject: Subject) -> SourcePlace {
         let func = &self.module.funcs[self.func];

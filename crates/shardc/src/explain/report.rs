@@ -198,11 +198,23 @@ pub struct CollectiveReport {
     pub bytes: u64,
     /// Whether it stands in a loop.
     pub in_loop: bool,
+    /// The function that it stands in, where that is called rather than the program itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<CalledReport>,
     /// What it is there for: several operations, where their collectives became one.
     pub serves: Vec<ServedReport>,
     /// The axes of the operations' operands and results, with their ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<ValueReport>,
+}
+
+/// A function of the partitioned program that is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CalledReport {
+    /// Its name in the partitioned program.
+    pub name: String,
+    /// How often it runs in one run of the program: loops as often as their text says, or else a few times.
+    pub runs: u64,
 }
 
 /// An operation that needs a collective.

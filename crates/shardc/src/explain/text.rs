@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::collectives::conflict_text;
+use super::collectives::{conflict_text, times};
 use super::report::{
     AxisOrigin, CollectiveReport, ConflictReport, Report, SourcePlace, StepReport, ValueReport,
 };
@@ -242,8 +242,12 @@ impl Text<'_> {
         } else {
             format!(" along {}", collective.axes.join(", "))
         };
+        let function = match &collective.function {
+            Some(function) => format!(", in @{}, called {}", function.name, times(function.runs)),
+            None => String::new(),
+        };
         let head = format!(
-            "  {:>10}  #{} {} of {}{axes}{in_loop}",
+            "  {:>10}  #{} {} of {}{axes}{in_loop}{function}",
             bytes(collective.bytes),
             collective.number,
             collective.kind,

@@ -14,8 +14,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
-    AxisList, AxisRef, CollectiveSpec, Diagnostic, FuncId, ManualSpec, Mesh, Module, OpId, OpKind, RegionId,
-    ReplicaGroups, SecondaryMap, SliceSpec, ValueId,
+    AxisList, AxisRef, CollectiveSpec, CustomCallSpec, Diagnostic, FuncId, ManualSpec, Mesh, Module, OpId,
+    OpKind, RegionId, ReplicaGroups, SecondaryMap, SliceSpec, ValueId,
 };
 
 use super::agreement::Agreement;
@@ -23,13 +23,16 @@ use super::broken;
 use super::coordinates::{Coordinates, Cuts};
 use super::enumerated::Enumerated;
 use super::relations::Relations;
+use crate::analysis::call_graph::{callee_of, callees_first};
 use crate::manual::{Scope, device_groups};
 use crate::sharding::interface::{Interface, InterfaceTensor};
+use crate::sharding::signature::Signatures;
 
 pub(super) fn check(
     module: &Module,
     func: FuncId,
     interface: Option<&Interface>,
+    signatures: &Signatures,
     devices: usize,
     errors: &mut Vec<Diagnostic>,
 ) {
@@ -52,12 +55,12 @@ pub(super) fn check(
         }
     }
     if let Some(coordinates) = Coordinates::new(devices, cuts)
-        && of_program(Flow::new(module, devices, coordinates), body, interface).is_empty()
+        && of_program(Flow::new(module, devices, coordinates), body, interface, signatures).is_empty()
     {
         return;
     }
     let divergences = match enumerated(module, body, devices) {
-        Ok(relations) => of_program(Flow::new(module, devices, relations), body, interface),
+        Ok(relations) => of_program(Flow::new(module, devices, relations), body, interface, signatures),
         Err(error) => return errors.push(error),
     };
     for (op, a, b) in divergences {
@@ -75,11 +78,14 @@ fn varies_along(tensor: &InterfaceTensor) -> impl Iterator<Item = AxisRef> {
 }
 
 /// Returns the divergences of a localized program.
-fn of_program<R: Relations>(
-    mut flow: Flow<'_, R>,
+fn of_program<'m, R: Relations>(
+    mut flow: Flow<'m, R>,
     body: RegionId,
-    interface: Option<&Interface>,
+    interface: Option<&'m Interface>,
+    signatures: &'m Signatures,
 ) -> Vec<(OpId, i64, i64)> {
+    flow.calls = interface.map(|interface| (&interface.mesh, signatures));
+    flow.talking = talking(flow.module);
     if let Some(interface) = interface {
         for (&arg, tensor) in flow.module.regions[body].args.iter().zip(&interface.inputs) {
             let axes: AxisList = varies_along(tensor).collect();
@@ -168,7 +174,39 @@ fn enumerated(module: &Module, body: RegionId, devices: usize) -> Result<Enumera
 fn meets_under_control(module: &Module, body: RegionId) -> bool {
     let regions = module.regions[body].ops.iter().flat_map(|&op| &module.ops[op].regions);
     let mut inner = regions.flat_map(|&region| module.walk(region));
-    inner.any(|op| module.ops[op].kind.collective().is_some())
+    inner.any(|op| meets(module, op))
+}
+
+/// Returns the functions in which devices meet, are told their numbers or something from outside, perhaps by what they call.
+fn talking(module: &Module) -> FxHashSet<FuncId> {
+    let mut out = FxHashSet::default();
+    if module.funcs.len() == 1 {
+        return out;
+    }
+    for func in callees_first(module) {
+        let talks = |op: OpId| match &module.ops[op].kind {
+            OpKind::Call { .. } => callee_of(module, op).is_none_or(|callee| out.contains(&callee)),
+            OpKind::PartitionId
+            | OpKind::ReplicaId
+            | OpKind::Infeed(_)
+            | OpKind::Recv(_)
+            | OpKind::Rng(_) => true,
+            _ => meets(module, op),
+        };
+        if module.funcs[func].body.is_some_and(|body| module.walk(body).into_iter().any(talks)) {
+            out.insert(func);
+        }
+    }
+    out
+}
+
+/// Whether devices meet in an operation, or may in what it calls.
+fn meets(module: &Module, op: OpId) -> bool {
+    match &module.ops[op].kind {
+        OpKind::Call { .. } => true,
+        OpKind::CustomCall(spec) => spec.kept_callee().is_some(),
+        kind => kind.collective().is_some(),
+    }
 }
 
 /// Where the program itself says what each device does.
@@ -195,6 +233,10 @@ struct Flow<'m, R: Relations> {
     divergent: Vec<(OpId, i64, i64)>,
     /// What is manual, in a program that is not partitioned yet.
     written: Option<ManualContext<'m>>,
+    /// The mesh, and what the calls have whose functions are partitioned by themselves, in a program that is partitioned.
+    calls: Option<(&'m Mesh, &'m Signatures)>,
+    /// Functions whose results do not follow from their arguments alone, or in which devices meet.
+    talking: FxHashSet<FuncId>,
 }
 
 /// A concatenation along a dimension, part by part. Small collectives are combined so, and sliced again: without this, a
@@ -228,6 +270,8 @@ impl<'m, R: Relations> Flow<'m, R> {
             begun: FxHashSet::default(),
             divergent: Vec::new(),
             written: None,
+            calls: None,
+            talking: FxHashSet::default(),
         }
     }
 
@@ -276,6 +320,24 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
     }
 
+    /// Analyzes the call of a function that is partitioned by itself: all devices do it together, and those agree on a result
+    /// that have the same block of it.
+    fn kept_call(&mut self, op: OpId, spec: &CustomCallSpec, control: Agreement) {
+        self.check_all_converged(op, control);
+        let results = &self.module.ops[op].results;
+        let known = self.calls.and_then(|(mesh, signatures)| Some((mesh, signatures.of(spec)?)));
+        for (i, &result) in results.iter().enumerate() {
+            let sharding = known.and_then(|(mesh, signature)| Some((mesh, signature.results.get(i)?)));
+            self.of[result] = match sharding {
+                Some((mesh, sharding)) => {
+                    let axes: AxisList = sharding.split_axes().collect();
+                    self.relations.blocks(mesh, &axes)
+                }
+                None => self.relations.apart(),
+            };
+        }
+    }
+
     /// Analyzes a region; devices that agree in `control` come to it equally often.
     fn region(&mut self, region: RegionId, control: Agreement) {
         let module = self.module;
@@ -309,6 +371,12 @@ impl<'m, R: Relations> Flow<'m, R> {
                 self.exchange(op, spec, true);
             }
             OpKind::ManualComputation(spec) => self.manual(op, spec, control),
+            OpKind::Call { .. } if callee_of(module, op).is_some_and(|func| self.talking.contains(&func)) => {
+                self.check_all_converged(op, control);
+                let apart = self.relations.apart();
+                self.set_all(&data.results, apart);
+            }
+            OpKind::CustomCall(spec) if spec.kept_callee().is_some() => self.kept_call(op, spec, control),
             OpKind::PartitionId | OpKind::ReplicaId => {
                 let along =
                     self.written.as_ref().map(|written| (written.mesh, written.scope.axes.as_slice()));
@@ -391,6 +459,15 @@ impl<'m, R: Relations> Flow<'m, R> {
         }
         let groups = self.groups(op, spec);
         if let Some((a, b)) = self.relations.divergence(&groups, control) {
+            self.divergent.push((op, a, b));
+        }
+    }
+
+    /// Notes a divergence if not all devices agree on coming to an operation.
+    fn check_all_converged(&mut self, op: OpId, control: Agreement) {
+        if control != Agreement::ALIKE
+            && let Some((a, b)) = self.relations.divergence(&ReplicaGroups::all(self.devices), control)
+        {
             self.divergent.push((op, a, b));
         }
     }

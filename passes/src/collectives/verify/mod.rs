@@ -39,6 +39,7 @@ pub(crate) use self::pending::verify_pending;
 pub(crate) use self::written::written_partings;
 use super::devices;
 use crate::sharding::interface::Interface;
+use crate::sharding::signature::Signatures;
 
 /// Checks a localized program. Without its interface, parameters are taken to be alike on all devices.
 ///
@@ -48,6 +49,20 @@ pub fn verify_collectives(
     module: &Module,
     func: FuncId,
     interface: Option<&Interface>,
+) -> Result<(), Vec<Diagnostic>> {
+    verify_with_calls(module, func, interface, &Signatures::default())
+}
+
+/// Checks a localized program in which calls stand for functions that are partitioned by themselves, each for its signature:
+/// all devices must come to such a call together, and agree on its results as far as these are not split.
+///
+/// # Errors
+/// As [`verify_collectives`].
+pub(crate) fn verify_with_calls(
+    module: &Module,
+    func: FuncId,
+    interface: Option<&Interface>,
+    signatures: &Signatures,
 ) -> Result<(), Vec<Diagnostic>> {
     let Some((mode, devices)) = devices(module) else {
         let message = "the module does not say how many devices it is for";
@@ -66,7 +81,7 @@ pub fn verify_collectives(
     }
     // Convergence of wrong groups means nothing.
     if errors.is_empty() {
-        convergence::check(module, func, interface, devices, &mut errors);
+        convergence::check(module, func, interface, signatures, devices, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }

@@ -1,0 +1,195 @@
+//! Which functions are partitioned by themselves.
+
+use shardc_ir::limits::MAX_OPERATIONS;
+use shardc_ir::{
+    Attr, CustomCallSpec, Effect, FuncId, Module, OpId, OpKind, RegionId, SecondaryMap, Type, TypeId,
+};
+
+/// Returns the functions whose calls stay, if the entry function had more than `budget` operations with all calls inlined;
+/// `None` if it has not, or if nothing can stay. Each function of `order` stands after those that it calls.
+///
+/// Of the functions that may stay, those are chosen that are called more than once and are large: the size from which on one
+/// stays is halved until what is left takes a quarter of the budget, since a program of which a part stays is none whose layers
+/// are planned together with their surroundings anyway.
+pub(in crate::driver) fn choose(
+    module: &Module,
+    order: &[FuncId],
+    budget: u64,
+) -> Option<SecondaryMap<FuncId, bool>> {
+    let entry = module.entry()?;
+    let facts = Facts::of(module, order, entry)?;
+    if facts.sizes(order, u64::MAX).of_entry <= budget {
+        return None;
+    }
+    let mut best: Option<Sizes> = None;
+    let mut least = (budget / 4).max(1);
+    loop {
+        let sizes = facts.sizes(order, least);
+        let total = sizes.total;
+        if best.as_ref().is_none_or(|best| total < best.total) {
+            best = Some(sizes);
+        }
+        if total <= budget / 4 || least == 1 {
+            break;
+        }
+        least /= 2;
+    }
+    best.filter(|best| best.any && best.total <= MAX_OPERATIONS).map(|best| best.keep)
+}
+
+/// What is known of each function before anything is inlined.
+struct Facts {
+    entry: FuncId,
+    /// Operations without calls.
+    own: SecondaryMap<FuncId, u64>,
+    /// What it calls, each call once.
+    calls: SecondaryMap<FuncId, Vec<FuncId>>,
+    /// Whether the entry function calls it, perhaps by way of others.
+    reached: SecondaryMap<FuncId, bool>,
+    /// Whether its calls may stay.
+    may_stay: SecondaryMap<FuncId, bool>,
+    /// How many calls of it there are in functions that the entry function reaches.
+    called: SecondaryMap<FuncId, u64>,
+}
+
+/// How large functions are if those from some size on stay.
+struct Sizes {
+    keep: SecondaryMap<FuncId, bool>,
+    any: bool,
+    of_entry: u64,
+    /// Of the entry function and all that stay, each once.
+    total: u64,
+}
+
+impl Facts {
+    /// Returns `None` if calls cannot stay in this program at all.
+    fn of(module: &Module, order: &[FuncId], entry: FuncId) -> Option<Facts> {
+        // Functions are partitioned for one mesh; with several, which of them a function is on is decided call by call.
+        let mut meshes = module.mesh_names.values();
+        let (Some(&mesh), None) = (meshes.next(), meshes.next()) else { return None };
+        if module.meshes[mesh].is_maximal() {
+            return None;
+        }
+        let mut facts = Facts {
+            entry,
+            own: SecondaryMap::new(),
+            calls: SecondaryMap::new(),
+            reached: SecondaryMap::new(),
+            may_stay: SecondaryMap::new(),
+            called: SecondaryMap::new(),
+        };
+        let mut inlined: Vec<FuncId> = vec![entry];
+        for &func in order {
+            let Some(body) = module.funcs[func].body else { continue };
+            let mut may_stay = has_plain_signature(module, func, body);
+            for op in module.walk(body) {
+                let callee = match &module.ops[op].kind {
+                    OpKind::Call { callee } => module.func_names.get(callee).copied(),
+                    OpKind::Composite(spec) => {
+                        let target = module.func_names.get(&spec.decomposition).copied();
+                        inlined.extend(target);
+                        target
+                    }
+                    OpKind::Return => continue,
+                    _ => None,
+                };
+                match callee.filter(|&callee| module.funcs[callee].body.is_some()) {
+                    Some(callee) => {
+                        may_stay &= facts.may_stay[callee];
+                        facts.calls[func].push(callee);
+                    }
+                    None => {
+                        may_stay &= is_anywhere(module, op);
+                        facts.own[func] += 1;
+                    }
+                }
+            }
+            facts.may_stay[func] = may_stay;
+        }
+        facts.reached[entry] = true;
+        for &func in order.iter().rev().filter(|&&func| func == entry || module.funcs[func].body.is_some()) {
+            if !facts.reached[func] {
+                continue;
+            }
+            for &callee in &facts.calls[func] {
+                facts.reached[callee] = true;
+                facts.called[callee] += 1;
+            }
+        }
+        // What is called in a manual computation works on the parts of its devices.
+        for &func in order.iter().filter(|&&func| facts.reached[func]) {
+            let stops = |op: OpId| match &module.ops[op].kind {
+                OpKind::ManualComputation(_) => true,
+                OpKind::CustomCall(spec) => spec.kept_callee().is_some(),
+                _ => false,
+            };
+            if module.funcs[func].body.is_some_and(|body| module.walk(body).into_iter().any(stops)) {
+                return None;
+            }
+        }
+        for func in inlined {
+            facts.may_stay[func] = false;
+        }
+        Some(facts)
+    }
+
+    /// Returns what is left where the functions stay that have `least` operations and are called more than once.
+    fn sizes(&self, order: &[FuncId], least: u64) -> Sizes {
+        let mut sizes: SecondaryMap<FuncId, u64> = SecondaryMap::new();
+        let mut out = Sizes { keep: SecondaryMap::new(), any: false, of_entry: 0, total: 0 };
+        for &func in order.iter().filter(|&&func| self.reached[func]) {
+            let inlined = |&callee: &FuncId| if out.keep[callee] { 1 } else { sizes[callee].max(1) };
+            let size = self.calls[func].iter().map(inlined).fold(self.own[func], u64::saturating_add);
+            sizes[func] = size;
+            let stays = self.may_stay[func] && self.called[func] > 1 && size >= least;
+            if stays {
+                (out.keep[func], out.any) = (true, true);
+            }
+            if stays || func == self.entry {
+                out.total = out.total.saturating_add(size);
+            }
+        }
+        out.of_entry = sizes[self.entry];
+        out
+    }
+}
+
+/// Whether a function takes and gives tensors of known sizes alone, none of them a pending sum.
+fn has_plain_signature(module: &Module, func: FuncId, body: RegionId) -> bool {
+    let data = &module.funcs[func];
+    let is_plain = |ty: TypeId| match module.types.get(ty) {
+        Type::Tensor(tensor) => tensor.is_static() && tensor.shape.iter().all(|&n| n > 0),
+        Type::Token | Type::Tuple(_) | Type::Quantized(_) | Type::Other(_) => false,
+    };
+    let dims = |ty: TypeId| module.types.stored(ty).map_or(0, shardc_ir::TensorType::rank);
+    let types = || data.params.iter().chain(&data.results).copied();
+    let shardings = module.regions[body].args.iter().filter_map(|&arg| module.shardings.sharding_of(arg));
+    let declared = data.res_shardings.iter().filter_map(|id| id.expand());
+    let mut shardings = shardings.chain(declared.map(|id| module.shardings.get(id)));
+    types().all(is_plain)
+        && !data.results.is_empty()
+        // Factors of a rule have numbers of 16 bits.
+        && types().map(dims).sum::<usize>() < usize::from(u16::MAX)
+        && shardings.all(|sharding| sharding.unreduced.is_empty())
+}
+
+/// Whether an operation means the same in whatever function it stands.
+fn is_anywhere(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let by_kind = match &data.kind {
+        OpKind::CustomCall(spec) => {
+            let effect = |spec: &CustomCallSpec| {
+                matches!(spec.props.get("has_side_effect"), Some(Attr::Bool(true) | Attr::Unit))
+            };
+            !effect(spec) && spec.kept_callee().is_none()
+        }
+        // Values that are sharded alike, wherever they are.
+        OpKind::ShardingGroup { .. } | OpKind::ManualComputation(_) | OpKind::Call { .. } => false,
+        OpKind::ShardingConstraint(id) => module.shardings.get(*id).unreduced.is_empty(),
+        OpKind::MeshCollective(_) => false,
+        kind => matches!(kind.def().effect, Effect::Pure | Effect::MayNotEnd | Effect::Ends | Effect::Holds),
+    };
+    let is_tensor =
+        |&v: &shardc_ir::ValueId| matches!(module.types.get(module.values[v].ty), Type::Tensor(_));
+    by_kind && data.operands.iter().chain(&data.results).all(is_tensor)
+}

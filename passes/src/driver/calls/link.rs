@@ -1,0 +1,231 @@
+//! From the signatures of calls to one program of several functions.
+
+use indexmap::IndexSet;
+use shardc_ir::limits::MAX_OPERATIONS;
+use shardc_ir::{
+    CustomCallSpec, Diagnostic, Module, OpKind, RegionId, TensorSharding, ValueId, Visibility,
+    transplant_func, verify,
+};
+
+use super::KeptFunctions;
+use crate::analysis::symbols::FreshNames;
+use crate::collectives::clean::CleanReport;
+use crate::cost::memory::{temporaries_with_calls, too_much_with_calls};
+use crate::driver::context::{Handed, PassContext};
+use crate::driver::partition::{Outcome, Partitioned, partition_alone};
+use crate::driver::pipeline::Pipeline;
+use crate::driver::strategy::bytes_sent;
+use crate::report::warnings::worth_telling;
+use crate::sharding::signature::{Signature, Signatures};
+
+/// Gives each call of a kept function in a planned body the target of its signature.
+///
+/// # Errors
+/// A call has a tensor without a sharding, or a pending sum: a mistake of shardc's.
+pub(in crate::driver) fn sign_calls(
+    module: &mut Module,
+    body: RegionId,
+    kept: &KeptFunctions,
+) -> Result<Signatures, Vec<Diagnostic>> {
+    let mut signatures = Signatures::default();
+    if kept.is_empty() {
+        return Ok(signatures);
+    }
+    for op in module.walk(body) {
+        let data = &module.ops[op];
+        let OpKind::CustomCall(spec) = &data.kind else { continue };
+        let Some(function) = spec.kept_callee().and_then(|name| kept.find(name)) else { continue };
+        let placements = |values: &[ValueId]| -> Option<Vec<TensorSharding>> {
+            let sharding = |&v: &ValueId| module.shardings.sharding_of(v).filter(|s| s.unreduced.is_empty());
+            values.iter().map(|v| sharding(v).map(TensorSharding::closed)).collect()
+        };
+        let (Some(operands), Some(results)) = (placements(&data.operands), placements(&data.results)) else {
+            let message = format!("{} was not planned", data.kind.title());
+            return Err(vec![Diagnostic::internal("SH0390", message).at(data.span)]);
+        };
+        let target = signatures.target(Signature { function, operands, results });
+        if let OpKind::CustomCall(spec) = &mut module.ops[op].kind {
+            spec.target = target;
+        }
+    }
+    Ok(signatures)
+}
+
+/// A function that was partitioned for one signature.
+struct Local {
+    module: Module,
+    /// For each signature in it its number among all.
+    calls: Vec<usize>,
+}
+
+/// Puts what the entry function of a partitioned program calls beside it, partitioned for the signatures of the calls.
+///
+/// # Errors
+/// Why a function could not be partitioned.
+pub(in crate::driver) fn link(
+    pipeline: &Pipeline,
+    module: &mut Module,
+    done: &mut Partitioned,
+    context: &PassContext,
+) -> Result<(), Vec<Diagnostic>> {
+    let Some(entry) = module.entry() else { return Ok(()) };
+    let kept = &context.handed.kept;
+    let mut wanted: IndexSet<Signature> = IndexSet::new();
+    let number = |wanted: &mut IndexSet<Signature>, signatures: &Signatures| -> Vec<usize> {
+        signatures.0.iter().map(|signature| wanted.insert_full(signature.clone()).0).collect()
+    };
+    let of_entry = number(&mut wanted, &done.signatures);
+    let mut locals: Vec<Local> = Vec::new();
+    let mut operations = 0;
+    // Not recursive, since calls may be nested as deep as a program is long.
+    while let Some(signature) = wanted.get_index(locals.len()).cloned() {
+        let (module, more) = partition_for(pipeline, &signature, context)?;
+        operations += module.bodies().map(|body| module.walk(body).len() as u64).sum::<u64>();
+        if operations > MAX_OPERATIONS {
+            return Err(vec![too_many(kept, &signature)]);
+        }
+        // What is said of the whole program, and of its memory, is said of the whole.
+        let of_program = ["SH0470", "SH0913"];
+        done.warnings.extend(more.warnings.into_iter().filter(|warning| !of_program.contains(&warning.code)));
+        add(&mut done.cleaned, &more.cleaned);
+        let calls = number(&mut wanted, &more.signatures);
+        locals.push(Local { module, calls });
+    }
+    if let Some(limit) = context.clean.memory_bytes {
+        done.warnings.retain(|warning| warning.code != "SH0470");
+        done.warnings.extend(too_much(module, &of_entry, &locals, &wanted, limit));
+    }
+    let mut channels = module.funcs[entry].body.map_or(0, |body| last_channel(module, body));
+    let mut fresh = FreshNames::default();
+    let mut linked = Vec::with_capacity(locals.len());
+    for (mut local, signature) in locals.into_iter().zip(&wanted) {
+        let Some((func, body)) = local.module.entry().and_then(|f| Some((f, local.module.funcs[f].body?)))
+        else {
+            continue;
+        };
+        let last = last_channel(&local.module, body);
+        for op in local.module.walk(body) {
+            let spec = local.module.ops[op].kind.collective_mut();
+            if let Some(channel) = spec.and_then(|spec| spec.channel.as_mut()) {
+                channel.handle += channels;
+            }
+        }
+        channels += last;
+        let data = &mut local.module.funcs[func];
+        data.name = fresh.make(module, &kept.get(signature.function).name).into();
+        data.visibility = Visibility::Private;
+        linked.push((transplant_func(&local.module, func, module), local.calls));
+    }
+    let names: Vec<Box<str>> = linked.iter().map(|&(func, _)| module.funcs[func].name.clone()).collect();
+    for (func, calls) in linked.iter().map(|(func, calls)| (*func, calls)).chain([(entry, &of_entry)]) {
+        if let Some(body) = module.funcs[func].body {
+            call_by_name(module, body, calls, &names);
+        }
+    }
+    done.warn_bytes = context.warn_bytes.unwrap_or_else(|| worth_telling(bytes_sent(module)));
+    verify(module)
+}
+
+/// Returns a warning (SH0470) if each device needs more than `limit` bytes, with what the called functions need.
+fn too_much(
+    module: &Module,
+    of_entry: &[usize],
+    locals: &[Local],
+    signatures: &IndexSet<Signature>,
+    limit: u64,
+) -> Option<Diagnostic> {
+    let mut bytes = vec![0; locals.len()];
+    let called = |module: &Module, calls: &[usize], bytes: &[u64], op| match &module.ops[op].kind {
+        OpKind::CustomCall(spec) => number_of(spec, calls).map_or(0, |number| bytes[number]),
+        _ => 0,
+    };
+    // Functions have numbers after those that they call.
+    let mut order: Vec<usize> = (0..locals.len()).collect();
+    order.sort_by_key(|&number| signatures[number].function);
+    for number in order {
+        let Local { module, calls } = &locals[number];
+        if let Some(func) = module.entry() {
+            bytes[number] = temporaries_with_calls(module, func, &|op| called(module, calls, &bytes, op));
+        }
+    }
+    too_much_with_calls(module, module.entry()?, limit, &|op| called(module, of_entry, &bytes, op))
+}
+
+/// Returns which function a call stands for, by its number among all that were partitioned for a signature.
+fn number_of(spec: &CustomCallSpec, calls: &[usize]) -> Option<usize> {
+    calls.get(spec.kept_callee()?.parse::<usize>().ok()?).copied()
+}
+
+/// Partitions a function for a signature.
+fn partition_for(
+    pipeline: &Pipeline,
+    signature: &Signature,
+    context: &PassContext,
+) -> Result<(Module, Partitioned), Vec<Diagnostic>> {
+    let function = context.handed.kept.get(signature.function);
+    let mut module = function.module.clone();
+    let internal =
+        |what: &str| vec![Diagnostic::internal("SH0390", format!("the function @{} {what}", function.name))];
+    let (Some(func), false) = (module.entry(), module.funcs.is_empty()) else {
+        return Err(internal("was lost"));
+    };
+    let Some(body) = module.funcs[func].body else { return Err(internal("has no body")) };
+    for (i, sharding) in signature.operands.iter().enumerate() {
+        let (arg, id) = (module.regions[body].args[i], module.shardings.intern(sharding.clone()));
+        module.shardings.set(arg, Some(id));
+    }
+    let results = signature.results.iter().map(|s| Some(module.shardings.intern(s.clone())).into()).collect();
+    module.funcs[func].res_shardings = results;
+    let handed = Handed { kept: context.handed.kept.clone(), ..Handed::default() };
+    let context = PassContext { handed, ..context.clone() };
+    let Outcome::Done(done) = partition_alone(pipeline, &mut module, &context, &mut ())? else {
+        return Err(internal("was not partitioned to the end"));
+    };
+    let tensors = done.interface.inputs.iter().chain(&done.interface.outputs);
+    let is_as_asked = tensors.clone().count() == signature.operands.len() + signature.results.len()
+        && signature
+            .operands
+            .iter()
+            .chain(&signature.results)
+            .zip(tensors)
+            .all(|(s, t)| s.same_placement(&t.sharding));
+    if is_as_asked {
+        Ok((module, *done))
+    } else {
+        Err(internal("takes or gives other blocks than its calls have"))
+    }
+}
+
+fn too_many(kept: &KeptFunctions, signature: &Signature) -> Diagnostic {
+    let name = &kept.get(signature.function).name;
+    let message = format!(
+        "with @{name} for one more set of shardings the partitioned program has more than {MAX_OPERATIONS} operations"
+    );
+    Diagnostic::unsupported("SH0323", message).hint("call the functions with values that are sharded alike")
+}
+
+fn last_channel(module: &Module, body: RegionId) -> i64 {
+    let channel = |op| module.ops[op].kind.collective()?.channel.map(|channel| channel.handle);
+    module.walk(body).into_iter().filter_map(channel).max().unwrap_or(0)
+}
+
+/// Makes custom calls calls again, of the functions for their signatures.
+fn call_by_name(module: &mut Module, body: RegionId, calls: &[usize], names: &[Box<str>]) {
+    for op in module.walk(body) {
+        let data = &mut module.ops[op];
+        let OpKind::CustomCall(spec) = &data.kind else { continue };
+        if let Some(callee) = number_of(spec, calls).and_then(|number| names.get(number)).cloned() {
+            data.kind = OpKind::Call { callee };
+        }
+    }
+}
+
+/// Counts what clean-up did to a function. Which collectives it combined is not told: they are those of another module.
+fn add(all: &mut CleanReport, one: &CleanReport) {
+    all.merged += one.merged;
+    all.dead += one.dead;
+    all.composed += one.composed;
+    all.hoisted += one.hoisted;
+    all.repeated += one.repeated;
+    all.deferred += one.deferred;
+}

@@ -1,0 +1,37 @@
+//! Which blocks a function takes and gives that is partitioned by itself.
+
+use indexmap::IndexSet;
+use shardc_ir::{CustomCallSpec, TensorSharding};
+
+/// A function with the shardings that one of its calls has: a function is partitioned once for each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Signature {
+    /// Its number among the functions that are partitioned by themselves.
+    pub(crate) function: usize,
+    /// The placement of each operand.
+    pub(crate) operands: Vec<TensorSharding>,
+    /// The placement of each result.
+    pub(crate) results: Vec<TensorSharding>,
+}
+
+/// The signatures of the calls of one function body, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signatures(pub(crate) IndexSet<Signature>);
+
+impl Signatures {
+    /// Returns the target of the calls with a signature.
+    pub(crate) fn target(&mut self, signature: Signature) -> Box<str> {
+        let (number, _) = self.0.insert_full(signature);
+        format!("{}{number}", CustomCallSpec::KEPT).into()
+    }
+
+    /// Returns the number of a call's signature.
+    pub(crate) fn number(&self, spec: &CustomCallSpec) -> Option<usize> {
+        spec.kept_callee()?.parse().ok().filter(|&number| number < self.0.len())
+    }
+
+    /// Returns a call's signature.
+    pub(crate) fn of(&self, spec: &CustomCallSpec) -> Option<&Signature> {
+        self.0.get_index(self.number(spec)?)
+    }
+}

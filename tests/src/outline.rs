@@ -69,7 +69,7 @@ pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<M
     let first = call(&mut module, &free);
     let mut operands = free;
     let mesh = module.meshes.keys().next();
-    if let (Some(mesh), Some(&operand), true) = (mesh, operands.first(), seed % 3 == 0) {
+    if let (Some(mesh), Some(&operand), true) = (mesh, operands.first(), seed.is_multiple_of(3)) {
         let (ty, rank) = (module.values[operand].ty, module.rank(operand));
         let whole = module.shardings.intern(TensorSharding::replicated(mesh, rank));
         let constraint = module.add_op(OpKind::ShardingConstraint(whole), &[operand], &[ty], &[]);
@@ -80,7 +80,7 @@ pub fn outline(module: &Module, func: FuncId, name: &str, seed: u64) -> Option<M
     list.extend([first, second]);
     let mut replaced = ValueMap::new();
     for (i, &value) in out.iter().enumerate() {
-        let from = if (i + seed as usize) % 2 == 0 { second } else { first };
+        let from = if (i + seed as usize).is_multiple_of(2) { second } else { first };
         let result = module.ops[from].results[i];
         replaced.insert(value, result);
     }

@@ -20,7 +20,7 @@ pub const MAX_OPERATIONS: u64 = 1 << 20;
 /// Most operations that the entry function may have once all its calls are inlined: in a larger program, functions that are
 /// called often are partitioned by themselves, once for each of the shardings that they are called with.
 ///
-/// More than the programs of one training step have with their layers written out (`llama70b_80l`: 30,000), since what is inlined
+/// More than the programs of one training step have with their layers written out (80 of Llama's: 67,000), since what is inlined
 /// is planned together with its surroundings.
 pub const INLINE_BUDGET: u64 = 1 << 17;
 

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use super::addends;
 use super::moves::{Move, PathSearch, State};
 use super::shortest::{Exchanges, Memory};
-use crate::sharding::axes::{Part, Parts, parts, refine, to_axes};
+use crate::sharding::axes::{Part, Parts, hull, parts, refine, to_axes};
 
 /// One collective of a path, and the sharding after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,13 +166,22 @@ fn unnested(
         Some(path)
     };
     let exchanged = || {
-        // Sums are completed before, since what is pending is not the same value on each device.
-        let summed = State { pending: to.pending.clone(), ..from.clone() };
-        let mut path = search(mesh, from, &summed, template, value)?;
-        let mut search = path_search(mesh, [&summed, to], value);
-        let cost = search.exchanged(&summed, to)?;
-        path.steps.push(search.step(&Move::Exchange, to, template));
-        path.cost += cost;
+        // What is pending along what the devices that exchange differ by is not the same value on each of them: such sums are
+        // completed before.
+        let used: Parts = from.dims.iter().chain(&to.dims).flatten().copied().collect();
+        let is_apart = |p: &Part| !used.iter().any(|q| hull(&used, q.axis).overlaps(*p));
+        let kept = from.pending.iter().copied().filter(|p| to.pending.contains(p) && is_apart(p));
+        let before = State { pending: kept.collect(), ..from.clone() };
+        let after = State { pending: before.pending.clone(), ..to.clone() };
+        let mut path = search(mesh, from, &before, template, value)?;
+        if before.dims != after.dims {
+            let mut search = path_search(mesh, [&before, &after], value);
+            path.cost += search.exchanged(&before, &after)?;
+            path.steps.push(search.step(&Move::Exchange, &after, template));
+        }
+        let rest = search(mesh, &after, to, template, value)?;
+        path.steps.extend(rest.steps);
+        path.cost += rest.cost;
         Some(path)
     };
     [exchanged(), by_whole(from)].into_iter().flatten().min_by(|a, b| a.cost.total_cmp(&b.cost))

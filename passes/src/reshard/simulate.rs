@@ -331,13 +331,43 @@ impl<'a> World<'a> {
     }
 }
 
+/// Numbers of parts that an axis can be cut into, besides one and its size.
+fn cuts(n: u32) -> Vec<u32> {
+    (2..n).filter(|&cut| n.is_multiple_of(cut)).collect()
+}
+
+/// Some axes, and of some the major or the minor part.
+fn random_pending(numbers: &mut Numbers, mesh: &Mesh) -> Vec<AxisRef> {
+    let mut pending = Vec::new();
+    for axis in mesh.all_axes() {
+        if numbers.below(4) == 0 {
+            let n = mesh.axis_size(axis) as u32;
+            let cuts = cuts(n);
+            let sub = if cuts.is_empty() || numbers.below(2) == 0 {
+                None
+            } else {
+                let cut = numbers.of(&cuts);
+                Some(numbers.of(&[SubAxis { pre: 1, size: cut }, SubAxis { pre: cut, size: n / cut }]))
+            };
+            pending.push(AxisRef { sub, ..axis });
+        }
+    }
+    pending
+}
+
 /// Axes of the mesh and parts of them, in any order, on dimensions or pending.
 fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[AxisRef]) -> TensorSharding {
     let mut parts: Vec<AxisRef> = Vec::new();
     for axis in mesh.all_axes() {
         let n = mesh.axis_size(axis) as u32;
-        let cuts: Vec<u32> = (2..n).filter(|&cut| n.is_multiple_of(cut)).collect();
-        if cuts.is_empty() || numbers.below(2) == 0 {
+        let cuts = cuts(n);
+        if let Some(SubAxis { pre, size }) = pending.iter().find(|p| p.axis == axis.axis).and_then(|p| p.sub)
+        {
+            let others = [SubAxis { pre: 1, size: pre }, SubAxis { pre: pre * size, size: n / pre / size }];
+            parts.extend(
+                others.into_iter().filter(|sub| sub.size > 1).map(|sub| AxisRef { sub: Some(sub), ..axis }),
+            );
+        } else if cuts.is_empty() || numbers.below(2) == 0 {
             parts.push(axis);
         } else {
             let cut = numbers.of(&cuts);
@@ -351,7 +381,8 @@ fn random_sharding(numbers: &mut Numbers, mesh: &Mesh, rank: usize, pending: &[A
     let mut dims = vec![AxisList::new(); rank];
     for part in parts {
         // What is pending splits nothing.
-        if pending.iter().any(|p| p.axis == part.axis) || numbers.below(4) == 0 {
+        let is_pending = pending.iter().any(|p| p.axis == part.axis && (p.sub.is_none() || *p == part));
+        if is_pending || numbers.below(4) == 0 {
             continue;
         }
         dims[numbers.below(rank)].push(part);
@@ -368,6 +399,7 @@ fn random_mesh(numbers: &mut Numbers) -> Mesh {
         &[4],
         &[8],
         &[6],
+        &[12],
         &[2, 2],
         &[2, 4],
         &[4, 2],
@@ -418,11 +450,11 @@ fn paths_bring_every_block_where_it_belongs() {
         };
         let rank = 1 + numbers.below(3);
         let sizes: Vec<i64> = (0..rank).map(|_| numbers.of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13])).collect();
-        let pending: Vec<AxisRef> = mesh.all_axes().into_iter().filter(|_| numbers.below(4) == 0).collect();
+        let pending = random_pending(&mut numbers, &mesh);
         let from = random_sharding(&mut numbers, &mesh, rank, &pending);
         let still: Vec<AxisRef> = pending.iter().copied().filter(|_| numbers.below(4) == 0).collect();
         // What becomes pending has addends that depend on the path; their sum does not.
-        let is_new = |axis: &AxisRef| case % 4 == 0 && !pending.contains(axis);
+        let is_new = |axis: &AxisRef| case % 4 == 0 && pending.iter().all(|p| p.axis != axis.axis);
         let new: Vec<AxisRef> =
             mesh.all_axes().into_iter().filter(is_new).filter(|_| numbers.below(2) == 0).collect();
         let mut all: Vec<AxisRef> = still.iter().chain(&new).copied().collect();
@@ -478,6 +510,39 @@ fn paths_bring_every_block_where_it_belongs() {
 fn local_bytes(mesh: &Mesh, sharding: &TensorSharding, ty: &TensorType) -> f64 {
     let elements: i64 = sharding.local_shape(mesh, &ty.shape).iter().product();
     elements as f64 * f64::from(ty.dtype.bits()) / 8.0
+}
+
+/// The major half and the major third of an axis share no blocks, and each quarter of what is minor of both has sums of its
+/// own.
+#[test]
+fn sums_along_a_part_of_an_axis_stay_apart_while_its_other_parts_change() {
+    let mesh = Mesh::new([("x", 24)]);
+    let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
+    let sharding = |dim: AxisRef, pending: &[AxisRef]| TensorSharding {
+        unreduced: AxisList::from_slice(pending),
+        ..TensorSharding::from_axes(MeshId::new(0), [&[dim][..]])
+    };
+    for (n, pending) in [(24, &[][..]), (24, &[part(6, 4)]), (7, &[part(6, 4)]), (25, &[part(6, 4)])] {
+        let (from, to) = (sharding(part(1, 2), &[part(6, 4)]), sharding(part(1, 3), pending));
+        let value = Value { shape: &[n], element_bytes: 1048576.0 };
+        let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+        let world = World::new(&mesh, value.shape, &from, value.element_bytes);
+        world.check([&from, &to], &[], &path, &format!("{n} from {}", from.display(&mesh)));
+    }
+}
+
+#[test]
+fn there_is_a_way_between_sums_along_parts_that_do_not_nest() {
+    let mesh = Mesh::new([("x", 12)]);
+    let part = |pre, size| AxisRef { axis: 0, sub: Some(SubAxis { pre, size }) };
+    let sharding = |dim: AxisRef, pending: AxisRef| TensorSharding {
+        unreduced: AxisList::from_slice(&[pending]),
+        ..TensorSharding::from_axes(MeshId::new(0), [&[dim][..]])
+    };
+    let (from, to) = (sharding(part(4, 3), part(1, 4)), sharding(part(3, 4), part(1, 3)));
+    let value = Value { shape: &[24], element_bytes: 4.0 };
+    let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+    assert!(path.steps.last().unwrap().out.same_placement(&to), "{path:?}");
 }
 
 #[test]

@@ -111,6 +111,19 @@ pub(crate) fn refine(mesh: &Mesh, lists: &mut [Parts]) -> Option<()> {
     Some(())
 }
 
+/// Returns the least part of an axis that tells its coordinates apart along all of `parts` on it, even if these do not nest: of
+/// `(1)2` and `(1)3`, that is `(1)6`.
+pub(crate) fn hull(parts: &[Part], axis: u16) -> Part {
+    let own = || parts.iter().filter(|part| part.axis == axis);
+    let pre = own().map(|part| part.pre).reduce(gcd).unwrap_or(1);
+    let end = own().map(|part| part.end()).reduce(|a, b| a / gcd(a, b) * b).unwrap_or(pre);
+    Part { axis, pre, size: end / pre }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +138,14 @@ mod tests {
         let sizes: Vec<_> = lists[0].iter().map(|p| (p.pre, p.size)).collect();
         assert_eq!(sizes, [(1, 2), (2, 2), (4, 2)]);
         assert_eq!(to_axes(&mesh, &lists[0]), AxisList::from_slice(&[AxisRef::whole(0)]));
+    }
+
+    #[test]
+    fn a_hull_contains_what_does_not_nest() {
+        let part = |pre, size| Part { axis: 0, pre, size };
+        assert_eq!(hull(&[part(1, 2), part(1, 3)], 0), part(1, 6));
+        assert_eq!(hull(&[part(2, 3), part(3, 2), Part { axis: 1, pre: 1, size: 5 }], 0), part(1, 6));
+        assert_eq!(hull(&[part(2, 2), part(4, 3)], 0), part(2, 6));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use shardc_ir::{AxisList, Mesh, SizeList};
 
-use crate::sharding::axes::{Part, Parts, refine, size_of, to_axes};
+use crate::sharding::axes::{Part, Parts, hull, refine, size_of, to_axes};
 
 /// More devices than this do not exchange: what each does is in a table.
 const MAX_DEVICES: i64 = 1 << 15;
@@ -111,11 +111,8 @@ impl World {
         }
         let mut parts: Parts = blocks.iter().flat_map(|(old, new)| old.iter().chain(new)).copied().collect();
         if !nested {
-            // The major half and the major third of an axis of 6: whole axes tell all devices apart.
-            for part in &mut parts {
-                let size = mesh.axes.values().nth(usize::from(part.axis)).map_or(1, |&n| n as u32);
-                *part = Part { pre: 1, size, ..*part };
-            }
+            // The major half and the major third of an axis of 12: its major 6 tell all devices apart.
+            parts = parts.iter().map(|part| hull(&parts, part.axis)).collect();
         }
         parts.sort_unstable();
         parts.dedup();

@@ -427,8 +427,9 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// How long the search for one path may take, in milliseconds; without optimisation, on a machine that does other things.
-const LIMIT: u128 = if cfg!(debug_assertions) { 5000 } else { 50 };
+/// How long the search for one path may take, in milliseconds: with optimisation, as `cargo xtask fuzz reshards` runs it. The
+/// test runs without, on machines that do other things, and times nothing.
+const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(50) };
 
 #[test]
 fn paths_bring_every_block_where_it_belongs() {
@@ -479,11 +480,13 @@ fn paths_bring_every_block_where_it_belongs() {
             (find(&from, &to), start.elapsed().as_millis())
         };
         let (path, mut time) = timed();
-        for _ in 0..3 {
-            // Other programs run too.
-            time = if time > LIMIT { timed().1 } else { time };
+        if let Some(limit) = LIMIT {
+            for _ in 0..3 {
+                // Other programs run too.
+                time = if time > limit { timed().1 } else { time };
+            }
+            assert!(time <= limit, "{time} ms: {}", show());
         }
-        assert!(time <= LIMIT, "{time} ms: {}", show());
         let end = path.steps.last().map_or(&from, |step| &step.out);
         let split = |s: &TensorSharding| -> Vec<AxisList> {
             s.dims.iter().map(|dim| to_axes(&mesh, &parts(&mesh, &dim.axes))).collect()

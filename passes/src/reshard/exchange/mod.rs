@@ -15,7 +15,7 @@ mod world;
 use shardc_ir::{AxisList, Mesh, SizeList, TensorSharding};
 
 use self::rounds::{ALIKE, Edge, edges, rounds, volume};
-use self::world::World;
+use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
 
@@ -65,6 +65,9 @@ pub(crate) struct Exchange {
 /// Among more devices than this no other cuts are tried.
 const MOST_CUT: usize = 1 << 9;
 
+/// Among more devices than this no cuts at the borders of other blocks are tried.
+const MOST_ALIGNED: usize = 1 << 6;
+
 /// Sent bytes more than what devices lack, in which case other cuts are tried.
 const CLOSE: f64 = 1.02;
 
@@ -80,15 +83,15 @@ impl Exchange {
     ) -> Option<Exchange> {
         let world = World::new(mesh, from, to, shape)?;
         let start = cost::START / element_bytes;
-        let whole = SizeList::from_elem(i64::MAX, world.dims.len());
+        let whole = vec![Cut::NOT; world.dims.len()];
         let lacking = world.lacking() as f64 * element_bytes;
         let mut best = Exchange::cut(&world, &whole, start, element_bytes);
         let cuts = if world.devices <= MOST_CUT { finer(&world) } else { Vec::new() };
-        for most in cuts {
+        for cuts in cuts {
             if best.as_ref().is_some_and(|best| best.sent(element_bytes) <= CLOSE * lacking) {
                 break;
             }
-            let other = Exchange::cut(&world, &most, start, element_bytes);
+            let other = Exchange::cut(&world, &cuts, start, element_bytes);
             let cost = |exchange: &Option<Exchange>| {
                 exchange.as_ref().map_or(f64::INFINITY, |exchange| exchange.cost(element_bytes))
             };
@@ -111,12 +114,12 @@ impl Exchange {
         Exchange::new(mesh, &from, &to, shape, element_bytes)
     }
 
-    /// Plans with boxes that are no larger than `most`.
-    fn cut(world: &World, most: &[i64], start: f64, element_bytes: f64) -> Option<Exchange> {
+    /// Plans with boxes that are cut further along each dimension.
+    fn cut(world: &World, cuts: &[Cut], start: f64, element_bytes: f64) -> Option<Exchange> {
         // Sending what one has to oneself is no worse where someone has nothing of its block, and the rounds then bring
         // every device as much.
         let ways = [true, false].into_iter().filter_map(|keeps| {
-            let edges = edges(world, most, keeps)?;
+            let edges = edges(world, cuts, keeps)?;
             let rounds = rounds(&edges, world.devices, start)?;
             let exchange = Exchange::of(world, &edges, &rounds, keeps);
             Some((exchange.cost(element_bytes), exchange))
@@ -228,9 +231,9 @@ fn kept(world: &World, device: usize) -> Option<Edge> {
     size.iter().all(|&n| n > 0).then(|| Edge::kept(device, start, size))
 }
 
-/// Returns finer cuts, by the largest box of each: where several devices need the same box of few, its parts can be sent to
-/// all at the same time.
-fn finer(world: &World) -> Vec<SizeList> {
+/// Returns finer cuts. Where several devices need the same box of few, its parts can be sent to all at the same time; and parts
+/// that are cut alike in all blocks go in the same rounds, however blocks before and after lie to each other.
+fn finer(world: &World) -> Vec<Vec<Cut>> {
     // Blocks of 4 and of 6 are both made of blocks of 2.
     let common: SizeList = world
         .dims
@@ -250,9 +253,19 @@ fn finer(world: &World) -> Vec<SizeList> {
         for n in &mut most {
             *n += *n / ALIKE;
         }
-        most
+        most.into_iter().map(Cut::Most).collect()
     };
-    (1..=3).map(cut).collect()
+    let mut cuts: Vec<Vec<Cut>> = (1..=3).map(cut).collect();
+    if world.devices > MOST_ALIGNED {
+        return cuts;
+    }
+    for of_new in [false, true] {
+        let offsets: Vec<Option<Cut>> = world.dims.iter().map(|dim| dim.offsets(of_new)).collect();
+        if offsets.iter().any(Option::is_some) {
+            cuts.push(offsets.into_iter().map(|cut| cut.unwrap_or(Cut::NOT)).collect());
+        }
+    }
+    cuts
 }
 
 fn gcd(a: i64, b: i64) -> i64 {

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use shardc_ir::SizeList;
 
-use super::world::World;
+use super::world::{Cut, World};
 
 /// A box of elements that a receiver needs of a sender's block.
 #[derive(Clone, Debug)]
@@ -47,15 +47,15 @@ pub(super) fn volume(size: &[i64]) -> i64 {
     size.iter().product()
 }
 
-/// Returns the boxes that each device needs; none is larger than `most` along a dimension. What a device has already it
+/// Returns the boxes that each device needs, cut further along each dimension as `cuts` say. What a device has already it
 /// sends to itself where `keeps`, and is left out else. `None` if there are too many.
-pub(super) fn edges(world: &World, most: &[i64], keeps: bool) -> Option<Vec<Edge>> {
+pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge>> {
     let mut edges = Vec::new();
     let lists: Vec<Vec<_>> = world
         .dims
         .iter()
-        .zip(most)
-        .map(|(dim, &most)| (0..dim.new_count).map(|new| dim.intervals(new, most)).collect())
+        .zip(cuts)
+        .map(|(dim, cut)| (0..dim.new_count).map(|new| dim.intervals(new, cut)).collect())
         .collect();
     for receiver in 0..world.devices {
         let own = world.old_block(receiver);

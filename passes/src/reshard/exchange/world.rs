@@ -38,15 +38,41 @@ pub(super) struct Interval {
     pub(super) old: i64,
 }
 
+/// How pieces of one dimension are cut further.
+#[derive(Clone, Debug)]
+pub(super) enum Cut {
+    /// Into parts of at most so many elements.
+    Most(i64),
+    /// At these offsets in every so many elements; sorted.
+    At { every: i64, offsets: Vec<i64> },
+}
+
+impl Cut {
+    /// No further.
+    pub(super) const NOT: Cut = Cut::Most(i64::MAX);
+}
+
+/// Of more borders than this along a dimension it is not looked at where they lie.
+const MOST_BORDERS: i64 = 64;
+
 impl Dim {
-    /// Returns what block `new` is made of, cut so that no piece is larger than `most`.
-    pub(super) fn intervals(&self, new: i64, most: i64) -> Vec<Interval> {
+    /// Returns what block `new` is made of, cut further as `cut` says.
+    pub(super) fn intervals(&self, new: i64, cut: &Cut) -> Vec<Interval> {
         let end = ((new + 1) * self.new_block).min(self.size);
         let mut start = new * self.new_block;
         let mut out = Vec::new();
         while start < end {
             let old = start / self.old_block;
-            let stop = ((old + 1) * self.old_block).min(end);
+            let mut stop = ((old + 1) * self.old_block).min(end);
+            let most = match cut {
+                Cut::Most(most) => *most,
+                Cut::At { every, offsets } => {
+                    let inside = start % every;
+                    let next = offsets.iter().find(|&&offset| offset > inside).copied().unwrap_or(*every);
+                    stop = stop.min(start - inside + next);
+                    i64::MAX
+                }
+            };
             let count = (stop - start - 1) / most + 1;
             for i in 0..count {
                 // Parts of about the same size.
@@ -56,6 +82,22 @@ impl Dim {
             start = stop;
         }
         out
+    }
+
+    /// Returns where borders of the other blocks are within some block before or, if `of_new`, after. Cut there, all blocks are
+    /// made of parts of the same sizes, which go in the same rounds. `None` where there are none or too many.
+    pub(super) fn offsets(&self, of_new: bool) -> Option<Cut> {
+        let (every, step) =
+            if of_new { (self.new_block, self.old_block) } else { (self.old_block, self.new_block) };
+        if every == 0 || step == 0 || self.size / step > MOST_BORDERS {
+            return None;
+        }
+        let borders = (1..).map(|i| i * step).take_while(|&border| border < self.size);
+        let mut offsets: Vec<i64> =
+            borders.map(|border| border % every).filter(|&offset| offset > 0).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        (!offsets.is_empty()).then_some(Cut::At { every, offsets })
     }
 
     /// Returns the elements of block `new` that are in block `old`.

@@ -126,3 +126,26 @@ fn every_pair_brings_hardly_more_than_what_lacks() {
         assert!(mean <= most && *worst <= 1.25, "{axes:?}: {mean:.4} in the mean; {worst:.3} {said}");
     }
 }
+
+/// Uneven blocks on 24 devices: one device has the short pieces of all others, and these go in the rounds of the long ones.
+#[test]
+fn short_pieces_take_no_rounds_of_their_own() {
+    type Split<'a> = [&'a [AxisRef]; 3];
+    let mesh = mesh(&[6, 4]);
+    let (a, b) = (AxisRef::whole(0), AxisRef::whole(1));
+    let sharding = |dims: Split<'_>| TensorSharding::from_axes(MeshId::new(0), dims);
+    let value = Value { shape: &[383, 389, 379], element_bytes: 4.0 };
+    let dims = |s: &TensorSharding| s.dims.iter().map(|dim| parts(&mesh, &dim.axes)).collect::<Vec<Parts>>();
+    let cases: [(Split<'_>, Split<'_>); 3] = [
+        ([&[], &[], &[a, b]], [&[], &[b, a], &[]]),
+        ([&[], &[a, b], &[]], [&[b], &[], &[a]]),
+        ([&[], &[b], &[a]], [&[a], &[], &[b]]),
+    ];
+    for (from, to) in cases {
+        let (from, to) = (sharding(from), sharding(to));
+        let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+        let lacks = lacking(&mesh, &dims(&from), &dims(&to), value.shape).unwrap() as f64;
+        let ratio = received(&mesh, &from, &path, value) / lacks;
+        assert!(ratio <= 1.125, "{ratio:.3}: {} -> {}", from.display(&mesh), to.display(&mesh));
+    }
+}

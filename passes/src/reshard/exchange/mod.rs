@@ -69,7 +69,7 @@ const MOST_CUT: usize = 1 << 9;
 const MOST_ALIGNED: usize = 1 << 6;
 
 /// Sent bytes more than what devices lack, in which case other cuts are tried.
-const CLOSE: f64 = 1.02;
+const CLOSE: f64 = 1.001;
 
 impl Exchange {
     /// Plans the exchange of a value of this shape whose dimensions are split by `from` before and by `to` after. `None` if
@@ -118,11 +118,22 @@ impl Exchange {
     fn cut(world: &World, cuts: &[Cut], start: f64, element_bytes: f64) -> Option<Exchange> {
         // Sending what one has to oneself is no worse where someone has nothing of its block, and the rounds then bring
         // every device as much.
+        let close = CLOSE * world.lacking() as f64;
         let ways = [true, false].into_iter().filter_map(|keeps| {
             let edges = edges(world, cuts, keeps)?;
-            let rounds = rounds(&edges, world.devices, start)?;
-            let exchange = Exchange::of(world, &edges, &rounds, keeps);
-            Some((exchange.cost(element_bytes), exchange))
+            let mut best: Option<(f64, Exchange)> = None;
+            for grows in [false, true] {
+                if best.as_ref().is_some_and(|(_, best)| best.sent(1.0) <= close) {
+                    break;
+                }
+                let Some(rounds) = rounds(&edges, world.devices, start, grows) else { continue };
+                let exchange = Exchange::of(world, &edges, &rounds, keeps);
+                let cost = exchange.cost(element_bytes);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, exchange));
+                }
+            }
+            best
         });
         ways.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, exchange)| exchange)
     }

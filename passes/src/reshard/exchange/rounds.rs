@@ -138,6 +138,19 @@ fn alike(edges: &[Edge]) -> Vec<Edge> {
     edges
 }
 
+/// Of more rounds than this in which a device is free no others are tried.
+const MOST_TRIED: usize = 4;
+
+/// Edges that change places between two rounds.
+struct Turn {
+    a: usize,
+    b: usize,
+    /// Of round `a`, which go to `b`.
+    in_a: Vec<u32>,
+    /// Of round `b`, which go to `a`.
+    in_b: Vec<u32>,
+}
+
 /// Rounds so far.
 #[derive(Default)]
 struct Rounds {
@@ -148,9 +161,9 @@ struct Rounds {
     shapes: Vec<SizeList>,
 }
 
-/// Puts the edges into rounds; a round costs as much as `start` elements more than what is sent in it. Returns the edges of
-/// each; `None` if it takes too many.
-pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64) -> Option<Vec<Vec<usize>>> {
+/// Puts the edges into rounds; a round costs as much as `start` elements more than what is sent in it. Where `grows`, rounds of
+/// small edges become larger rather than more. Returns the edges of each; `None` if it takes too many.
+pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64, grows: bool) -> Option<Vec<Vec<usize>>> {
     let edges = alike(edges);
     let mut order: Vec<usize> = (0..edges.len()).collect();
     // The large ones first, so that rounds of small ones stay small.
@@ -163,6 +176,7 @@ pub(super) fn rounds(edges: &[Edge], devices: usize, start: f64) -> Option<Vec<V
             // Turning an alternating path frees a round on both sides.
             _ if rounds.swap_for(&edges, edge) => rounds.cheapest_free(edge)?.0,
             Some((round, more)) if (more as f64) < start + volume(&edge.size) as f64 => round,
+            _ if grows && rounds.grow_for(&edges, edge, start) => rounds.cheapest_free(edge)?.0,
             _ if rounds.shapes.len() < MAX_ROUNDS => rounds.open(edge.size.len(), devices),
             _ => return None,
         };
@@ -213,6 +227,55 @@ impl Rounds {
         let sender_free = rounds().find(|&round| self.sends[round][edge.sender] == NOBODY);
         let receiver_free = rounds().find(|&round| self.receives[round][edge.receiver] == NOBODY);
         let (Some(a), Some(b)) = (sender_free, receiver_free) else { return false };
+        let (in_a, in_b) = self.path(edges, edge, a, b);
+        let fit = |list: &[u32], round: usize| list.iter().all(|&e| self.fits(round, &edges[e as usize]));
+        if !fit(&in_a, b) || !fit(&in_b, a) {
+            return false;
+        }
+        self.turn(edges, (a, &in_a), (b, &in_b));
+        true
+    }
+
+    /// Frees a round for the edge like [`Rounds::swap_for`], where rounds grow by less than one more would cost. Among rounds of
+    /// the largest edges and some of small ones, each device is free in one of the small ones only, and all in the same.
+    fn grow_for(&mut self, edges: &[Edge], edge: &Edge, start: f64) -> bool {
+        let of = |free: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            (0..self.shapes.len()).rev().filter(|&round| free(round)).take(MOST_TRIED).collect()
+        };
+        let sender_free = of(&|round| self.sends[round][edge.sender] == NOBODY);
+        let receiver_free = of(&|round| self.receives[round][edge.receiver] == NOBODY);
+        let mut best: Option<(f64, Turn)> = None;
+        for &a in &sender_free {
+            for &b in &receiver_free {
+                let (in_a, in_b) = self.path(edges, edge, a, b);
+                let of_a = in_b.iter().map(|&e| &edges[e as usize]).chain([edge]);
+                let more = self.growth(a, of_a) + self.growth(b, in_a.iter().map(|&e| &edges[e as usize]));
+                if best.as_ref().is_none_or(|(least, _)| more < *least) {
+                    best = Some((more, Turn { a, b, in_a, in_b }));
+                }
+            }
+        }
+        let one_more = start + volume(&edge.size) as f64;
+        let Some((_, Turn { a, b, in_a, in_b })) = best.filter(|(more, _)| *more < one_more) else {
+            return false;
+        };
+        self.turn(edges, (a, &in_a), (b, &in_b));
+        true
+    }
+
+    /// How many elements more a round of these edges too has.
+    fn growth<'e>(&self, round: usize, edges: impl Iterator<Item = &'e Edge>) -> f64 {
+        let mut grown = self.shapes[round].clone();
+        for edge in edges {
+            for (most, &n) in grown.iter_mut().zip(&edge.size) {
+                *most = (*most).max(n);
+            }
+        }
+        (volume(&grown) - volume(&self.shapes[round])) as f64
+    }
+
+    /// Returns the edges of `a` and those of `b` on the path that begins at the receiver of `edge`.
+    fn path(&self, edges: &[Edge], edge: &Edge, a: usize, b: usize) -> (Vec<u32>, Vec<u32>) {
         // The receiver is busy in `a`; what it receives then goes to `b`, and so on. The path never comes to the sender of
         // `edge`, which it would reach by an edge of `a`.
         let (mut in_a, mut in_b) = (Vec::new(), Vec::new());
@@ -230,22 +293,22 @@ impl Rounds {
             in_b.push(second);
             receiver = edges[second as usize].receiver;
         }
-        let fit = |list: &[u32], round: usize| list.iter().all(|&e| self.fits(round, &edges[e as usize]));
-        if !fit(&in_a, b) || !fit(&in_b, a) {
-            return false;
-        }
-        for (list, round) in [(&in_a, a), (&in_b, b)] {
+        (in_a, in_b)
+    }
+
+    /// Puts edges of one round each into the other.
+    fn turn(&mut self, edges: &[Edge], (a, in_a): (usize, &[u32]), (b, in_b): (usize, &[u32])) {
+        for (list, round) in [(in_a, a), (in_b, b)] {
             for &e in list {
                 let edge = &edges[e as usize];
                 self.sends[round][edge.sender] = NOBODY;
                 self.receives[round][edge.receiver] = NOBODY;
             }
         }
-        for (list, round) in [(&in_a, b), (&in_b, a)] {
+        for (list, round) in [(in_a, b), (in_b, a)] {
             for &e in list {
                 self.put(edges, round, e as usize);
             }
         }
-        true
     }
 }

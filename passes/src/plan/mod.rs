@@ -642,6 +642,8 @@ impl Pass<'_> {
             .bytes(bytes)
             .hint(if could(dim) && is_alike(dim) {
                 "its windows reach over the parts of so many devices that to gather them is cheaper; fewer devices along that dimension have larger parts"
+            } else if could(dim) && bytes as f64 <= cost::START {
+                "to gather so few bytes costs less than one more start of a collective, which counts as 16 KiB; its devices would exchange the borders of their parts if the value were larger, or if the result were sharded alike on that dimension: annotate it"
             } else if could(dim) {
                 "its devices would exchange the borders of their parts instead if the result were sharded alike on that dimension; annotate it"
             } else if matches!(&data.kind, OpKind::CustomCall(spec) if is_kernel(&spec.target)) {

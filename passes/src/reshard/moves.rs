@@ -20,6 +20,9 @@ pub(super) struct State {
 /// No more ways to slice than this are looked at from one state.
 const MAX_SLICES: usize = 1 << 8;
 
+/// No more cuts than this are tried for slices from one state: over many axes most lead to what is known already.
+const MAX_CUTS: usize = 1 << 11;
+
 /// What the search needs to know of one reshard: parts are refined, so that any two are equal or disjoint.
 pub(super) struct PathSearch<'a> {
     pub(super) mesh: &'a Mesh,
@@ -29,10 +32,17 @@ pub(super) struct PathSearch<'a> {
     /// All parts that split something before or after.
     pub(super) parts: Parts,
     pub(super) exchanges: Exchanges,
+    /// Devices of the exchanges that were planned.
+    pub(super) planned: usize,
+    /// Moves that were looked at, and cuts that were tried for slices.
+    pub(super) work: usize,
 }
 
 /// Exchanges that are planned for one path at most: each takes longer than a move.
 const MAX_EXCHANGES: usize = 32;
+
+/// Once exchanges among so many devices are planned in all, no others are: each takes longer the more devices there are.
+const MAX_PLANNED: usize = 1 << 9;
 
 /// An edge of the search: a collective, by what it does to a state.
 #[derive(Clone, Debug)]
@@ -74,9 +84,9 @@ impl PathSearch<'_> {
         fewer.is_empty() || block(n, fewer) == block(n, more) * (size_of(more) / size_of(fewer))
     }
 
-    pub(super) fn moves(&self, state: &State) -> Vec<(Move, State)> {
+    pub(super) fn moves(&mut self, state: &State) -> Vec<(Move, State)> {
         let mut out = Vec::new();
-        let target = &self.target;
+        let target = self.target.clone();
         // The last dimension first: of ways that cost the same, that is the one whose parts other values share more often.
         for (dim, parts) in state.dims.iter().enumerate().rev() {
             // Only minor parts can be gathered or moved: without a major one the rest would be no contiguous block.
@@ -98,7 +108,7 @@ impl PathSearch<'_> {
                 }
             }
         }
-        self.add_slices(state, &mut out);
+        self.work += self.add_slices(state, &mut out);
         let done: Parts = state.pending.iter().copied().filter(|p| !target.pending.contains(p)).collect();
         if !done.is_empty() {
             // Either all at once, or those that no dimension of the target wants: the others reduce-scatter.
@@ -130,18 +140,19 @@ impl PathSearch<'_> {
     }
 
     /// Adds slices of one or more dimensions at once, along parts that nothing uses: those of the target, or others of the
-    /// size that those have, which a permute then exchanges for them.
-    fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) {
+    /// size that those have, which a permute then exchanges for them. Returns the number of cuts that were tried.
+    fn add_slices(&self, state: &State, out: &mut Vec<(Move, State)>) -> usize {
         // In order of insertion, so that equal costs are decided alike in each run.
         let mut reached: IndexSet<State> = IndexSet::from_iter([state.clone()]);
-        let mut next = 0;
-        while next < reached.len() && reached.len() < MAX_SLICES {
+        let (mut next, mut tried) = (0, 0);
+        while next < reached.len() && reached.len() < MAX_SLICES && tried < MAX_CUTS {
             let at = reached[next].clone();
             next += 1;
             let is_free = |part: &Part| {
                 !at.pending.contains(part) && !at.dims.iter().flatten().any(|used| used == part)
             };
             let mut cut = |dim: usize, run: &[Part]| {
+                tried += 1;
                 let mut after = at.clone();
                 after.dims[dim].extend(run.iter().copied());
                 if self.aligned(dim, &state.dims[dim], &after.dims[dim]) {
@@ -169,6 +180,7 @@ impl PathSearch<'_> {
             let cut = after.dims.iter().zip(&state.dims).map(|(a, s)| a[s.len()..].into()).collect();
             out.push((Move::Slice(cut), after));
         }
+        tried
     }
 
     /// Adds the all-to-alls that take the last parts of dimension `from`, `moved`, to a dimension that the target splits by
@@ -292,10 +304,11 @@ impl PathSearch<'_> {
         if let Some(&known) = self.exchanges.get(&key) {
             return known;
         }
-        if self.exchanges.len() >= MAX_EXCHANGES {
+        if self.exchanges.len() >= MAX_EXCHANGES || self.planned >= MAX_PLANNED {
             return None;
         }
         let bytes = self.element_bytes;
+        self.planned += Exchange::devices(self.mesh, &before.dims, &after.dims, self.shape);
         let exchange = Exchange::new(self.mesh, &before.dims, &after.dims, self.shape, bytes);
         let cost = exchange.map(|exchange| exchange.cost(bytes));
         self.exchanges.insert(key, cost);

@@ -142,7 +142,16 @@ fn path_search<'a>(mesh: &'a Mesh, [from, to]: [&State; 2], value: Value<'a>) ->
     all.sort_unstable();
     all.dedup();
     let Value { shape, element_bytes } = value;
-    PathSearch { mesh, shape, element_bytes, target: to.clone(), parts: all, exchanges: Exchanges::default() }
+    PathSearch {
+        mesh,
+        shape,
+        element_bytes,
+        target: to.clone(),
+        parts: all,
+        exchanges: Exchanges::default(),
+        planned: 0,
+        work: 0,
+    }
 }
 
 /// Returns the path between shardings whose parts do not nest, such as the major half and the major third of an axis of 6: no
@@ -387,9 +396,7 @@ mod tests {
         for (from, to, steps) in cases {
             let (start, target) =
                 refined(&mesh, &state_of(&mesh, from), &state_of(&mesh, to)).expect("parts nest");
-            let parts = Parts::new();
-            let (shape, exchanges) = (&[10, 6], Exchanges::default());
-            let search = PathSearch { mesh: &mesh, shape, element_bytes: 4.0, target, parts, exchanges };
+            let search = path_search(&mesh, [&start, &target], Value { shape: &[10, 6], element_bytes: 4.0 });
             let (cost, moves) = search.through_whole_value(&start).expect("a way");
             assert_eq!(
                 moves.last().map(|(_, after)| after),

@@ -12,8 +12,9 @@ use crate::sharding::axes::Parts;
 /// No more states than this are looked at; what was found by then stands.
 const MAX_STATES: usize = 512;
 
-/// No more moves than this are looked at either: over many axes there are very many ways to slice a whole value.
-const MAX_MOVES: usize = 1 << 14;
+/// No more than this is tried either, of moves and of the cuts that slices are made of: over many axes there are very many ways
+/// to slice a whole value.
+const MAX_WORK: usize = 1 << 15;
 
 /// A state that was reached.
 struct Reached {
@@ -46,11 +47,12 @@ impl PathSearch<'_> {
             Frontier { states: IndexMap::new(), queue: BinaryHeap::new(), best: f64::INFINITY };
         frontier.states.insert(from.clone(), Reached { cost: 0.0, by: None });
         frontier.queue.push(Reverse((self.left(from).to_bits(), 0)));
-        let (mut looked_at, mut moves) = (0, 0);
+        let mut looked_at = 0;
+        self.work = 0;
         while let Some(Reverse((bits, number))) = frontier.queue.pop() {
             let Some((state, reached)) = frontier.states.get_index(number) else { break };
             let (state, cost) = (state.clone(), reached.cost);
-            if f64::from_bits(bits) >= frontier.best || looked_at == MAX_STATES || moves >= MAX_MOVES {
+            if f64::from_bits(bits) >= frontier.best || looked_at == MAX_STATES || self.work >= MAX_WORK {
                 break;
             }
             // Reached at less since it was put there.
@@ -60,7 +62,7 @@ impl PathSearch<'_> {
             looked_at += 1;
             let before = self.local_bytes(&state);
             for (mv, after) in self.moves(&state) {
-                moves += 1;
+                self.work += 1;
                 let most = if matches!(mv, Move::Gather { .. }) { memory.gather } else { memory.any };
                 if before + self.local_bytes(&after) <= most {
                     let cost = cost + self.cost(&state, &mv, &after);

@@ -63,9 +63,9 @@ pub(crate) struct Exchange {
 }
 
 /// Among more devices than this no other cuts are tried.
-const MOST_CUT: usize = 1 << 9;
+const MOST_CUT: usize = 1 << 7;
 
-/// Among more devices than this no cuts at the borders of other blocks are tried.
+/// Among more devices than this no cuts at the borders of other blocks are tried, and rounds do not grow.
 const MOST_ALIGNED: usize = 1 << 6;
 
 /// Sent bytes more than what devices lack, in which case other cuts are tried.
@@ -102,6 +102,11 @@ impl Exchange {
         best
     }
 
+    /// Returns the number of devices that exchange; 0 if they are too many.
+    pub(crate) fn devices(mesh: &Mesh, from: &[Parts], to: &[Parts], shape: &[i64]) -> usize {
+        World::new(mesh, from, to, shape).map_or(0, |world| world.devices)
+    }
+
     /// Plans the exchange between two shardings; see [`Exchange::new`].
     pub(crate) fn between(
         mesh: &Mesh,
@@ -123,6 +128,9 @@ impl Exchange {
             let edges = edges(world, cuts, keeps)?;
             let mut best: Option<(f64, Exchange)> = None;
             for grows in [false, true] {
+                if grows && world.devices > MOST_ALIGNED {
+                    break;
+                }
                 if best.as_ref().is_some_and(|(_, best)| best.sent(1.0) <= close) {
                     break;
                 }

@@ -147,8 +147,10 @@ pub(crate) fn split(module: &Module, op: OpId, rule: &ShardingRule, index: Facto
         },
         OpKind::Scatter(spec) => {
             let one_input = data.operands.len() == 3;
+            // What lies in the padding of the updates goes to an index that is none, so there must be indices.
+            let has_indices = !spec.scatter_dims_to_operand_dims.is_empty();
             match factor.kind {
-                FactorKind::Reduction if one_input => {
+                FactorKind::Reduction if one_input && has_indices => {
                     collective_reduction(module, op).map_or(Split::No, Split::Pending)
                 }
                 FactorKind::Reduction => Split::No,

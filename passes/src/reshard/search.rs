@@ -164,7 +164,12 @@ fn unnested(
     value: Value<'_>,
 ) -> Option<Path> {
     let whole = State { dims: from.dims.iter().map(|_| Parts::new()).collect(), pending: Parts::new() };
-    if *from == whole || *to == whole {
+    // Nothing leads to or from a sharding whose own parts are no components of an axis at once, which is none.
+    if *from == whole
+        || *to == whole
+        || refined(mesh, from, from).is_none()
+        || refined(mesh, to, to).is_none()
+    {
         return None;
     }
     let by_whole = |from: &State| {

@@ -32,9 +32,12 @@ impl Part {
         self.pre * self.size
     }
 
-    /// Whether the two share a component of the same axis.
+    /// Whether the two cannot split one tensor together: they share a component of the same axis, or are no components of it
+    /// at once, as the major half and the minor half of an axis of 6 with nothing whole between them.
     pub(crate) fn overlaps(self, other: Part) -> bool {
-        self.axis == other.axis && self.pre < other.end() && other.pre < self.end()
+        let (major, minor) = if self.pre <= other.pre { (self, other) } else { (other, self) };
+        // What lies between the two has a whole size, or none where they share something.
+        self.axis == other.axis && (minor.pre < major.end() || minor.pre % major.end() != 0)
     }
 
     /// Returns the major component of size `size` and the minor rest.
@@ -146,6 +149,17 @@ mod tests {
         assert_eq!(hull(&[part(1, 2), part(1, 3)], 0), part(1, 6));
         assert_eq!(hull(&[part(2, 3), part(3, 2), Part { axis: 1, pre: 1, size: 5 }], 0), part(1, 6));
         assert_eq!(hull(&[part(2, 2), part(4, 3)], 0), part(2, 6));
+    }
+
+    #[test]
+    fn parts_that_do_not_nest_overlap() {
+        let part = |pre, size| Part { axis: 0, pre, size };
+        // Of an axis of 6: the major half, and what is minor to the major third.
+        assert!(part(1, 2).overlaps(part(3, 2)) && part(3, 2).overlaps(part(1, 2)));
+        assert!(part(1, 2).overlaps(part(1, 3)) && part(1, 6).overlaps(part(2, 3)));
+        assert!(!part(1, 2).overlaps(part(2, 3)) && !part(1, 3).overlaps(part(3, 2)));
+        // Of an axis of 12, with something between.
+        assert!(!part(1, 2).overlaps(part(6, 2)) && !part(6, 2).overlaps(part(1, 2)));
     }
 
     #[test]

@@ -65,9 +65,9 @@ enum Command {
         after_help = "Examples:\n  cargo xtask sweep --cases 2000 --seed 7\n  cargo xtask sweep --seed 7 --first 1234 --cases 1    # one that failed, again"
     )]
     Sweep(sweep::SweepArgs),
-    /// Fuzz: damaged text, bytecode and partitions, hostile meshes, passes in any order, wrong inputs.
+    /// Fuzz: damaged text, bytecode and partitions, hostile meshes, passes in any order, wrong inputs, any attributes.
     #[command(
-        after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz text --seed 7 --case 1234    # one that was found, again\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
+        after_help = "Examples:\n  cargo xtask fuzz all --minutes 60\n  cargo xtask fuzz text --seed 7 --cases 10000\n  cargo xtask fuzz ops --seconds 600 --op scatter\n  cargo xtask fuzz text --seed 7 --case 1234    # one that was found, again\n  cargo xtask fuzz text --file target/fuzz/text/FOUND.mlir"
     )]
     Fuzz(fuzz::FuzzArgs),
     /// Measure shardc beside MLIR and Shardy on the same file, in turns; or its partitions beside XLA's.

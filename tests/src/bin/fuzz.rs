@@ -1,4 +1,4 @@
-//! Runs fuzzers: `fuzz [--minutes N] [--cases N] [--seed N] [--case N] [--jobs N] [--dir DIR] [--file FILE] NAME...`.
+//! Runs fuzzers: `fuzz [--minutes N | --seconds N] [--cases N] [--seed N] [--case N] [--jobs N] [--dir DIR] [--file FILE] NAME...`.
 //!
 //! `cargo xtask fuzz` builds and starts it.
 
@@ -11,7 +11,7 @@ use shardc_tests::fuzz::drive::{Run, drive, work_if_worker};
 use shardc_tests::fuzz::{From, Report, Sources, find, worker};
 
 struct Options {
-    minutes: u64,
+    time: Duration,
     cases: Option<u64>,
     seed: u64,
     case: Option<u64>,
@@ -24,7 +24,7 @@ struct Options {
 
 fn options() -> Result<Options, String> {
     let mut options = Options {
-        minutes: 1,
+        time: Duration::from_secs(60),
         cases: None,
         seed: 1,
         case: None,
@@ -39,7 +39,8 @@ fn options() -> Result<Options, String> {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         let number = |text: String| text.parse::<u64>().map_err(|e| format!("{word} {text}: {e}"));
         match word.as_str() {
-            "--minutes" => options.minutes = number(value()?)?,
+            "--minutes" => options.time = Duration::from_secs(60 * number(value()?)?),
+            "--seconds" => options.time = Duration::from_secs(number(value()?)?),
             "--cases" => options.cases = Some(number(value()?)?),
             "--seed" => options.seed = number(value()?)?,
             "--case" => options.case = Some(number(value()?)?),
@@ -84,6 +85,10 @@ fn run(options: &Options) -> Result<bool, String> {
         let dir = options.dir.join(name);
         let mut run = Run::new(fuzzer, options.seed, dir);
         (run.jobs, run.from, run.progress) = (options.jobs, options.from, true);
+        if fuzzer.runs {
+            // A back end compiles for longer, and what it finds wrong is made smaller.
+            run.limit = Duration::from_secs(120);
+        }
         if let Some(case) = options.case {
             let input = fuzzer.input(&Sources::load(options.from).map_err(said)?, options.seed, case);
             let file = run.dir.join(format!("case-{}-{case}.{}", options.seed, fuzzer.extension));
@@ -93,7 +98,7 @@ fn run(options: &Options) -> Result<bool, String> {
         }
         match options.cases {
             Some(cases) => run.cases = cases,
-            None if options.case.is_none() => run.time = Duration::from_secs(60 * options.minutes),
+            None if options.case.is_none() => run.time = options.time,
             None => {}
         }
         let report = drive(&run).map_err(said)?;

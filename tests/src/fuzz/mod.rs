@@ -12,6 +12,7 @@ pub mod drive;
 mod inputs;
 mod meshes;
 mod mutate;
+pub mod ops;
 mod outcome;
 mod partitions;
 mod passes;
@@ -84,6 +85,22 @@ pub const FUZZERS: &[Fuzzer] = &[
         runs: false,
         draw: passes::draw,
         run: passes::run,
+    },
+    Fuzzer {
+        name: "ops",
+        about: "every operation with any attributes, partitioned and compared",
+        extension: "mlir",
+        runs: true,
+        draw: ops::draw,
+        run: ops::run,
+    },
+    Fuzzer {
+        name: "devices",
+        about: "every operation on meshes of up to a million devices",
+        extension: "mlir",
+        runs: false,
+        draw: ops::draw_on_many,
+        run: ops::run_on_many,
     },
     Fuzzer {
         name: "inputs",

@@ -31,6 +31,34 @@ impl Report {
         100 * self.passed.get(stage).copied().unwrap_or(0) / self.cases.max(1)
     }
 
+    /// What became of things that are drawn within cases, which are counted under `@thing@class@what`: a line for each class
+    /// of a thing.
+    fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
+        for (stage, &count) in &self.passed {
+            let words: Vec<&str> = stage.split('@').collect();
+            if let ["", thing, class, what] = words[..] {
+                *rows.entry((thing, class)).or_default().entry(what).or_default() += count;
+            }
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let columns = ["drawn", "in parts", "refused", "back end refused", "compared"];
+        write!(f, "  {:<60}", "")?;
+        columns.iter().try_for_each(|column| write!(f, " {column:>16}"))?;
+        writeln!(f)?;
+        for ((thing, class), counts) in &rows {
+            let title = if class.is_empty() { (*thing).to_owned() } else { format!("  {class}") };
+            write!(f, "  {title:<60}")?;
+            for column in columns {
+                write!(f, " {:>16}", counts.get(column).copied().unwrap_or(0))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
     /// Cases per minute.
     #[must_use]
     pub fn rate(&self) -> u64 {
@@ -55,9 +83,11 @@ impl fmt::Display for Report {
             seconds % 60
         )?;
         writeln!(f, "  slowest: {} ms, case {}", slowest.0.as_millis(), slowest.1)?;
-        for (stage, count) in by_count(&self.passed) {
+        for (stage, count) in by_count(&self.passed).into_iter().filter(|(stage, _)| !stage.starts_with('@'))
+        {
             writeln!(f, "  passed {stage:<28} {count:>9} {:>4} %", self.percent(stage))?;
         }
+        self.table(f)?;
         let refused = by_count(&self.refused);
         for (why, count) in refused.iter().take(CODES) {
             writeln!(f, "  refused: {why:<26} {count:>9}")?;

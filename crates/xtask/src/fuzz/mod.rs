@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, wrong inputs.
+//! `cargo xtask fuzz`: damaged programs, hostile meshes, passes in any order, wrong inputs, operations with any attributes.
 //!
 //! The fuzzers themselves are in the package of tests; this builds and starts them.
 
@@ -28,6 +28,9 @@ pub(crate) struct FuzzArgs {
     /// How long each runs.
     #[arg(long, default_value_t = 1)]
     minutes: u64,
+    /// How many seconds each runs, in place of minutes.
+    #[arg(long, conflicts_with = "minutes")]
+    seconds: Option<u64>,
     /// How many cases each runs, in place of a time.
     #[arg(long)]
     cases: Option<u64>,
@@ -40,6 +43,9 @@ pub(crate) struct FuzzArgs {
     /// How many processes work side by side.
     #[arg(long, default_value_t = 2)]
     jobs: u64,
+    /// The one operation that `ops` draws, with or without its dialect.
+    #[arg(long, value_name = "NAME")]
+    op: Option<String>,
     /// An input that was found, to run it again.
     #[arg(long, conflicts_with_all = ["cases", "case"])]
     file: Option<PathBuf>,
@@ -59,6 +65,10 @@ enum Fuzzer {
     Passes,
     /// Wrong inputs to a run on devices.
     Inputs,
+    /// Every operation of the table with any attributes, partitioned and compared on devices.
+    Ops,
+    /// The same operations on meshes of up to a million devices, partitioned and verified.
+    Devices,
     /// All of these.
     All,
     /// Changes of shardings on random meshes: the collectives are carried out, and the search for them timed.
@@ -67,8 +77,16 @@ enum Fuzzer {
     Readers,
 }
 
-const ALL: [Fuzzer; 6] =
-    [Fuzzer::Text, Fuzzer::Bytecode, Fuzzer::Partitions, Fuzzer::Meshes, Fuzzer::Passes, Fuzzer::Inputs];
+const ALL: [Fuzzer; 8] = [
+    Fuzzer::Text,
+    Fuzzer::Bytecode,
+    Fuzzer::Partitions,
+    Fuzzer::Meshes,
+    Fuzzer::Passes,
+    Fuzzer::Inputs,
+    Fuzzer::Ops,
+    Fuzzer::Devices,
+];
 
 impl Fuzzer {
     fn name(self) -> String {
@@ -90,7 +108,7 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     if chosen.is_empty() {
         return Ok(());
     }
-    if chosen.contains(&Fuzzer::Inputs) {
+    if chosen.contains(&Fuzzer::Inputs) || chosen.contains(&Fuzzer::Ops) {
         plugins::ensure(PluginKind::Cpu)?;
     }
     process::run(cargo().current_dir(&workspace.root).args([
@@ -107,7 +125,7 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     command.arg("--dir").arg(workspace.target.join("fuzz"));
     command.env("XLA_FLAGS", xla_flags());
     for (name, value) in [
-        ("--minutes", Some(args.minutes)),
+        ("--seconds", Some(args.seconds.unwrap_or(60 * args.minutes))),
         ("--cases", args.cases),
         ("--seed", Some(args.seed)),
         ("--case", args.case),
@@ -116,6 +134,9 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
         if let Some(value) = value {
             command.arg(name).arg(value.to_string());
         }
+    }
+    if let Some(op) = &args.op {
+        command.env("SHARDC_FUZZ_OP", op);
     }
     if let Some(file) = &args.file {
         command.arg("--file").arg(file);

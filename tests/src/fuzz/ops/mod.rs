@@ -1,0 +1,111 @@
+//! Every operation of the table with all its attributes, regions and shapes drawn.
+//!
+//! An input is a mesh and some pieces, each a program around one operation. Each piece is partitioned alone; those that are
+//! not refused become one program, which is partitioned and run on its devices and on one, with numbers that are none in
+//! the padding of arguments. What differs is narrowed down to one piece, and that made smaller.
+//!
+//! What was drawn of each operation, and how it went, is counted under stages that begin with `@`.
+
+mod check;
+mod control;
+mod devices;
+mod elements;
+mod gathers;
+mod moves;
+mod piece;
+mod sums;
+mod table;
+mod values;
+mod windows;
+
+use std::env;
+
+use self::piece::{Mesh, Piece};
+use super::rng::Rng;
+use super::sources::Sources;
+
+pub(super) use self::check::{run, run_on_many};
+
+/// So many pieces are compiled together.
+const PIECES: usize = 12;
+
+/// So many pieces are partitioned for one large mesh.
+const PIECES_ON_MANY: usize = 4;
+
+/// The variable that names the one operation that is drawn.
+pub const ONLY: &str = "SHARDC_FUZZ_OP";
+
+pub(super) fn draw(_: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mesh = Mesh::draw(rng);
+    pieces(rng, &mesh, PIECES)
+}
+
+/// Few pieces on a mesh that may have a million devices.
+pub(super) fn draw_on_many(_: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mesh = Mesh::draw_large(rng);
+    pieces(rng, &mesh, PIECES_ON_MANY)
+}
+
+fn pieces(rng: &mut Rng, mesh: &Mesh, count: usize) -> Vec<u8> {
+    let only = env::var(ONLY).ok();
+    let drawn: Vec<_> = table::drawers()
+        .into_iter()
+        .filter(|(name, _)| only.as_deref().is_none_or(|only| name.ends_with(only)))
+        // What devices hold by themselves has a size for each of them.
+        .filter(|(_, drawer)| mesh.devices() <= 64 || !table::is_manual(*drawer))
+        .collect();
+    let mut out = format!("// mesh {}\n// mode {}\n// seed {}\n", mesh.text(), rng.below(2), rng.below(1000));
+    let mut number = 0;
+    for _ in 0..count * 3 {
+        if number == count || drawn.is_empty() {
+            break;
+        }
+        let (name, drawer) = drawn[rng.below(drawn.len())];
+        let mut piece = Piece::new(rng, mesh, number);
+        if drawer(&mut piece, name).is_some() {
+            out.push_str(&piece.finish(name));
+            number += 1;
+        }
+    }
+    out.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use shardc::Compiler;
+
+    use super::*;
+    use crate::fuzz::{From, Sources};
+
+    /// Nothing is drawn that StableHLO does not allow, and every operation is drawn often.
+    #[test]
+    fn pieces_are_programs() {
+        let sources = Sources::load(From::Checkout).unwrap();
+        let (mut drawn, mut failures) = (BTreeSet::new(), BTreeMap::new());
+        for case in 0..400 {
+            let mut rng = Rng::new("ops", 5, case);
+            let input = String::from_utf8(draw(&sources, &mut rng)).unwrap();
+            for program in check::programs(&input) {
+                drawn.insert(program.op.clone());
+                let text = program.text();
+                let wrong = match Compiler::read(text.as_bytes()) {
+                    Ok(module) => shardc_ir::verify(&module).err().map(|errors| format!("{errors:?}")),
+                    Err(error) => Some(error.render("piece", &text, false)),
+                };
+                if let Some(wrong) = wrong {
+                    failures.entry(program.op.clone()).or_insert(format!("{wrong}\n{text}"));
+                }
+            }
+        }
+        let missing: Vec<&str> = table::drawers()
+            .into_iter()
+            .map(|(name, _)| name)
+            .filter(|name| !drawn.contains(*name))
+            .collect();
+        let shown = failures.into_values().collect::<Vec<String>>().join("\n");
+        assert!(shown.is_empty(), "{shown}");
+        assert!(missing.is_empty(), "never drawn: {missing:?}");
+    }
+}

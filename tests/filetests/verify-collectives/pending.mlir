@@ -46,3 +46,28 @@ func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}, {}]> : tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+
+// What is pending along a part of an axis, and is summed over the rest of it, is pending along the whole axis.
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y":(1)2, "x"}, {}], unreduced={"y":(2)2}>})
+    -> (tensor<1x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %0 = stablehlo.slice %a [2:3, 7:8] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x", "y"}>]>} : (tensor<8x8xf32>) -> tensor<1x1xf32>
+  %1 = sdy.reshard %0 <@mesh, [{}, {}]> : tensor<1x1xf32>
+  return %1 : tensor<1x1xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+
+// The other half of the axis is none of it.
+func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}], unreduced={"y":(2)2}>})
+    -> (tensor<1x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  // expected-error@+1 {{SH0464}}
+  %0 = stablehlo.slice %a [2:3, 7:8] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x", "y":(1)2}>]>} : (tensor<8x8xf32>) -> tensor<1x1xf32>
+  %1 = sdy.reshard %0 <@mesh, [{}, {}]> : tensor<1x1xf32>
+  return %1 : tensor<1x1xf32>
+}

@@ -5,14 +5,15 @@
 //! computes with it as if it were whole counts too much or too little, and nobody notices.
 
 use shardc_ir::{
-    AxisRef, Diagnostic, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId, TensorSharding,
-    ValueId,
+    AxisRef, Diagnostic, Mesh, MeshCollectiveKind, Module, OpId, OpKind, ReductionKind, RegionId,
+    TensorSharding, ValueId,
 };
 
 use super::broken;
 use crate::analysis::linear::{Passes, passes};
 use crate::analysis::reducer::{is_idempotent, is_identity};
 use crate::analysis::regions::program_ops;
+use crate::sharding::axes::{parts, refine};
 
 /// Checks a planned module, before or after its reshards are lowered.
 ///
@@ -163,8 +164,9 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
     let data = &module.ops[op];
     for (i, &result) in data.results.iter().enumerate() {
         let to = sharding_of(module, result)?;
-        if let Some(&axis) = from.unreduced.iter().find(|axis| !to.unreduced.contains(axis)) {
-            let axis = module.meshes[from.mesh].axis_text(axis);
+        let mesh = &module.meshes[from.mesh];
+        if let Some(&axis) = from.unreduced.iter().find(|&&axis| !is_made_of(mesh, axis, &to.unreduced)) {
+            let axis = mesh.axis_text(axis);
             return Some(format!(
                 "result {i} of {} is whole along \"{axis}\", an operand is a pending sum",
                 data.kind.title()
@@ -172,6 +174,12 @@ fn lost(module: &Module, op: OpId, from: &TensorSharding) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether `axis` is part of `axes`, each of which may be a part of an axis, or several that became one.
+fn is_made_of(mesh: &Mesh, axis: AxisRef, axes: &[AxisRef]) -> bool {
+    let mut lists = [parts(mesh, &[axis]), parts(mesh, axes)];
+    refine(mesh, &mut lists).is_some() && lists[0].iter().all(|part| lists[1].contains(part))
 }
 
 /// Returns what is wrong with a collective that completes sums.

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use shardc_ir::SizeList;
 
-use super::world::{Cut, World};
+use super::world::{Cut, Dim, Interval, World};
 
 /// A box of elements that a receiver needs of a sender's block.
 #[derive(Clone, Debug)]
@@ -48,23 +48,38 @@ pub(super) fn volume(size: &[i64]) -> i64 {
 }
 
 /// Returns the boxes that each device needs, cut further along each dimension as `cuts` say. What a device has already it
-/// sends to itself where `keeps`, and is left out else. `None` if there are too many.
+/// sends to itself where `keeps`, and is left out else. `None` if there are too many, or one device needs more than there are
+/// rounds.
 pub(super) fn edges(world: &World, cuts: &[Cut], keeps: bool) -> Option<Vec<Edge>> {
-    let mut edges = Vec::new();
     let lists: Vec<Vec<_>> = world
         .dims
         .iter()
         .zip(cuts)
         .map(|(dim, cut)| (0..dim.new_count).map(|new| dim.intervals(new, cut)).collect())
         .collect();
+    let lists_of = |receiver: usize| {
+        world.dims.iter().zip(&lists).map(move |(dim, lists)| &lists[dim.new[receiver] as usize])
+    };
+    // Counted first: a gather over a thousand devices would list very many boxes only to be told that there are too many.
+    let mut boxes = 0;
     for receiver in 0..world.devices {
-        let own = world.old_block(receiver);
-        let lists: Vec<_> =
-            world.dims.iter().zip(&lists).map(|(dim, lists)| &lists[dim.new[receiver] as usize]).collect();
-        let count: usize = lists.iter().map(|list| list.len()).product();
-        if edges.len() + count > MAX_EDGES {
+        let count: usize = lists_of(receiver).map(Vec::len).product();
+        let is_own = |dim: &Dim, interval: &Interval| interval.old == dim.old[receiver];
+        let own: usize = (world.dims.iter().zip(lists_of(receiver)))
+            .map(|(dim, list)| list.iter().filter(|interval| is_own(dim, interval)).count())
+            .product();
+        let wanted = if keeps { count } else { count - own };
+        // A round brings a device one box.
+        if boxes + count > MAX_EDGES || wanted > MAX_ROUNDS {
             return None;
         }
+        boxes += wanted;
+    }
+    let mut edges = Vec::with_capacity(boxes);
+    for receiver in 0..world.devices {
+        let own = world.old_block(receiver);
+        let lists: Vec<_> = lists_of(receiver).collect();
+        let count: usize = lists.iter().map(|list| list.len()).product();
         for number in 0..count {
             let mut rest = number;
             let mut at = SizeList::from_elem(0, lists.len());

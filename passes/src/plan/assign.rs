@@ -15,7 +15,7 @@ use crate::cost;
 use crate::reshard::{Planner, path_bytes};
 use crate::rules::sharding_rule::{FactorIndex, ShardingRule, TensorMapping};
 use crate::sharding::axes::{Part, Parts, parts, size_of, to_axes};
-use crate::windows::{Along, Exchange, transfers};
+use crate::windows::{Along, Exchange, ExchangePrice, transfers};
 
 /// The parts of axes that split each factor, major first, by factor index.
 pub(crate) type FactorParts = SmallVec<[Parts; 6]>;
@@ -252,12 +252,12 @@ impl Site<'_> {
     /// Returns what getting windows from neighbours costs, in bytes that a device sends; infinite where an exchange would take
     /// too many rounds.
     fn window_cost(&self, chosen: &FactorParts) -> f64 {
-        self.sum_of_exchanges(chosen, Exchange::cost)
+        self.sum_of_exchanges(chosen, |price| price.cost)
     }
 
     /// Returns the sum of what each exchange of windows takes, of which one index along the dimension stands for so many bytes;
     /// infinite where an exchange would take too many rounds.
-    fn sum_of_exchanges(&self, chosen: &FactorParts, of: impl Fn(&Exchange, f64) -> f64) -> f64 {
+    fn sum_of_exchanges(&self, chosen: &FactorParts, of: impl Fn(ExchangePrice) -> f64) -> f64 {
         let operands: SmallVec<[&Tensor<'_>; 4]> = self.tensors.iter().filter(|t| !t.is_result).collect();
         let shapes: SmallVec<[&[i64]; 4]> = operands.iter().map(|t| t.ty.shape.as_slice()).collect();
         let Some(result) = self.tensors.iter().find(|t| t.is_result) else { return 0.0 };
@@ -287,8 +287,8 @@ impl Site<'_> {
                 let elements: f64 = row.iter().map(|&n| n as f64).product();
                 let row_bytes = elements * f64::from(tensor.ty.dtype.bits()) / 8.0
                     * self.left_by_slice(tensor, transfer.dim, chosen);
-                match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
-                    Some(exchange) => sum += of(&exchange, row_bytes),
+                match Exchange::price(&transfer.held, &transfer.window, row_bytes) {
+                    Some(price) => sum += of(price),
                     None => return f64::INFINITY,
                 }
             }
@@ -494,7 +494,7 @@ impl Site<'_> {
 
     /// Returns the bytes alone that a device sends under an assignment.
     pub(crate) fn sent(&self, chosen: &FactorParts, planner: &mut Planner<'_>) -> f64 {
-        let mut sent = self.sum_of_exchanges(chosen, Exchange::sent);
+        let mut sent = self.sum_of_exchanges(chosen, |price| price.sent);
         for tensor in self.tensors.iter().filter(|t| !t.free) {
             let sharding = self.sharding(tensor, chosen);
             let is_ready = tensor.also.iter().any(|ready| ready.same_placement(&sharding));

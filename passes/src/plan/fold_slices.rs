@@ -230,8 +230,7 @@ impl Line {
         let along = Along::Result(self.dim);
         let transfers = transfers(kind, &shapes, &is_whole, module.shape(result), along, self.k)?;
         let costs = transfers.iter().map(|transfer| {
-            Exchange::new(&transfer.held, &transfer.window, self.row_bytes)
-                .map(|exchange| exchange.cost(self.row_bytes))
+            Exchange::price(&transfer.held, &transfer.window, self.row_bytes).map(|price| price.cost)
         });
         costs.sum()
     }

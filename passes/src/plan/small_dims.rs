@@ -364,8 +364,8 @@ fn slice_price(module: &Module, op: OpId, dim: usize, k: i64, row_bytes: f64) ->
     }
     let mut price = Price::default();
     for transfer in transfers(&data.kind, &[from], &|_| false, to, Along::Result(dim), k)? {
-        price += match Exchange::new(&transfer.held, &transfer.window, row_bytes) {
-            Some(exchange) => Price { cost: exchange.cost(row_bytes), sent: exchange.sent(row_bytes) },
+        price += match Exchange::price(&transfer.held, &transfer.window, row_bytes) {
+            Some(price) => Price { cost: price.cost, sent: price.sent },
             None => Price { cost: f64::INFINITY, sent: f64::INFINITY },
         };
     }

@@ -229,7 +229,7 @@ impl Steps<'_, '_> {
             row[d] = 1;
             let row_bytes = self.local_bytes(ty, &row, dims);
             for transfer in transfers(kind, &[from, &[]], &|_| false, to, Along::Result(d), k)? {
-                sum += Exchange::new(&transfer.held, &transfer.window, row_bytes)?.cost(row_bytes);
+                sum += Exchange::price(&transfer.held, &transfer.window, row_bytes)?.cost;
             }
         }
         Some(sum)

@@ -157,7 +157,7 @@ fn can_move(kind: &OpKind, from: &[i64], to: &[i64], dim: usize, k: i64) -> bool
     let Some(transfers) = transfers(kind, &[from, &[]], &|_| false, to, Along::Result(dim), k) else {
         return false;
     };
-    transfers.iter().all(|t| Exchange::new(&t.held, &t.window, 1.0).is_some())
+    transfers.iter().all(|t| Exchange::price(&t.held, &t.window, 1.0).is_some())
 }
 
 #[cfg(test)]

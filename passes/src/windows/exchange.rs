@@ -16,7 +16,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::PerDevice;
-use super::rounds::{Edge, edges, rounds};
+use super::edges::{Edges, edges};
+use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
 /// Consecutive global indices along one dimension, the end excluded.
@@ -128,25 +129,61 @@ pub(crate) struct Exchange {
     pub(crate) origins: Vec<i64>,
 }
 
+/// What an exchange takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ExchangePrice {
+    /// The bytes that a device sends.
+    pub(crate) sent: f64,
+    /// What the exchange costs, in bytes that a device sends.
+    pub(crate) cost: f64,
+}
+
+/// The edges of an exchange in rounds.
+struct Rounds {
+    /// What devices take from themselves, of each view that they do.
+    own: Vec<Round>,
+    /// What is sent.
+    sent: Vec<Round>,
+}
+
+impl Rounds {
+    fn new(views: &[Held], window: &Window, row_bytes: f64) -> Option<Rounds> {
+        let mut own = Vec::new();
+        let mut to_others = Vec::with_capacity(views.len());
+        for (view, held) in views.iter().enumerate() {
+            let (of_own, of_others): (Round, Round) =
+                edges(view, held, window)?.into_iter().partition(Edges::is_own);
+            if !of_own.is_empty() {
+                own.push(of_own);
+            }
+            to_others.push(of_others);
+        }
+        Some(Rounds { own, sent: rounds(views, &to_others, window.origins.len(), row_bytes)? })
+    }
+}
+
 impl Exchange {
+    /// Returns what [`Exchange::new`] would take, without the tables of all devices; `None` where there is no such exchange.
+    pub(crate) fn price(views: &[Held], window: &Window, row_bytes: f64) -> Option<ExchangePrice> {
+        let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
+        let mut price = ExchangePrice::default();
+        for round in &sent {
+            let bytes = Slab::of(views, round).width() as f64 * row_bytes;
+            price.sent += bytes;
+            price.cost += cost::permute(bytes);
+        }
+        // Each piece is put into the window by a pass over all of it.
+        price.cost += cost::local_copy(window.size as f64 * row_bytes * (own.len() + sent.len()) as f64);
+        Some(price)
+    }
+
     /// Plans how to get `window` from views whose spans together are consecutive. `row_bytes` is the size of what one index
     /// stands for on a device. Returns `None` where a device would need more than [`MAX_ROUNDS`](super::rounds::MAX_ROUNDS)
     /// rounds.
     pub(crate) fn new(views: &[Held], window: &Window, row_bytes: f64) -> Option<Exchange> {
-        let mut pieces = Vec::new();
-        let mut to_others = Vec::with_capacity(views.len());
-        for (view, held) in views.iter().enumerate() {
-            let (own, others): (Vec<Edge>, Vec<Edge>) =
-                edges(view, held, window)?.into_iter().partition(|e| e.sender == e.receiver);
-            if !own.is_empty() {
-                pieces.push(piece(views, &own, window, Vec::new()));
-            }
-            to_others.push(others);
-        }
-        for round in rounds(views, &to_others, window, row_bytes)? {
-            let pairs = round.iter().map(|e| (e.sender, e.receiver)).collect();
-            pieces.push(piece(views, &round, window, pairs));
-        }
+        let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
+        let mut pieces: Vec<Piece> = own.iter().map(|round| piece(views, round, window, false)).collect();
+        pieces.extend(sent.iter().map(|round| piece(views, round, window, true)));
         let is_joined = is_joined(&pieces, window.size);
         if is_joined {
             // A concatenation takes its operands in order.
@@ -166,76 +203,39 @@ impl Exchange {
             origins: window.origins.clone(),
         })
     }
-
-    /// Returns the bytes that a device sends.
-    pub(crate) fn sent(&self, row_bytes: f64) -> f64 {
-        let sent = self.pieces.iter().filter(|p| !p.pairs.is_empty());
-        sent.map(|p| p.width as f64 * row_bytes).sum()
-    }
-
-    /// Returns what the exchange costs, in bytes that a device sends.
-    pub(crate) fn cost(&self, row_bytes: f64) -> f64 {
-        let sent: f64 = self
-            .pieces
-            .iter()
-            .filter(|p| !p.pairs.is_empty())
-            .map(|p| cost::permute(p.width as f64 * row_bytes))
-            .sum();
-        // Each piece is put into the window by a pass over all of it.
-        sent + cost::local_copy(self.size as f64 * row_bytes * self.pieces.len() as f64)
-    }
 }
 
 /// Returns the round that carries these edges, of which each device sends and receives one at most.
-pub(super) fn piece(views: &[Held], edges: &[Edge], window: &Window, pairs: Vec<(usize, usize)>) -> Piece {
+fn piece(views: &[Held], edges: &[Edges], window: &Window, is_sent: bool) -> Piece {
     let k = window.origins.len();
-    let from = |e: &Edge| e.span.start - views[e.view].origins[e.sender];
-    let to = |e: &Edge| e.span.start - window.origins[e.receiver];
-    let length = |e: &Edge| e.span.end - e.span.start;
-    let mut made = Piece {
-        width: edges.iter().map(length).max().unwrap_or(0),
-        cuts: SmallVec::new(),
-        to: vec![None; k],
-        takes: vec![0..0; k],
-        pairs,
-    };
-    let mut least_block = i64::MAX;
-    for e in edges {
-        made.takes[e.receiver] = to(e)..to(e) + length(e);
-        let Held { source, block, .. } = views[e.view];
-        least_block = least_block.min(block);
-        if made.cuts.iter().all(|cut| cut.source != source) {
-            made.cuts.push(Cut { source, width: made.width.min(block), from: vec![None; k] });
-        }
+    let slab = Slab::of(views, edges);
+    let width = slab.width();
+    let mut made =
+        Piece { width, cuts: SmallVec::new(), to: vec![None; k], takes: vec![0..0; k], pairs: Vec::new() };
+    if is_sent {
+        made.pairs.reserve_exact(edges.iter().map(|run| run.count as usize).sum());
     }
-    let cut_of = |cuts: &mut [Cut], e: &Edge, at: i64| {
-        for cut in cuts.iter_mut().filter(|cut| cut.source == views[e.view].source) {
-            cut.from[e.sender] = Some(at);
+    for run in edges {
+        let Held { source, block, .. } = views[run.view as usize];
+        let number = made.cuts.iter().position(|cut| cut.source == source).unwrap_or_else(|| {
+            made.cuts.push(Cut { source, width: width.min(block), from: vec![None; k] });
+            made.cuts.len() - 1
+        });
+        for e in run.each() {
+            let first = match slab.one_place() {
+                Some((first, _)) => first,
+                // A slab that would leave the block begins earlier: `dynamic_slice` would clamp its start there without a word,
+                // and the elements would come one by one too late.
+                None => e.from.min(block - width.min(block)),
+            };
+            let (sender, receiver) = (e.sender as usize, e.receiver as usize);
+            made.cuts[number].from[sender] = Some(first);
+            made.to[receiver] = Some(e.to - (e.from - first));
+            made.takes[receiver] = e.to..e.to + e.length;
+            if is_sent {
+                made.pairs.push((sender, receiver));
+            }
         }
-    };
-    let shift = edges.first().map_or(0, |e| to(e) - from(e));
-    let first = edges.iter().map(from).min().unwrap_or(0);
-    let width = edges.iter().map(|e| from(e) + length(e)).max().unwrap_or(0) - first;
-    if edges.iter().all(|e| to(e) - from(e) == shift) && first + width <= least_block {
-        // One place for all, though some then send more than is needed of them: constant offsets become slices and a
-        // concatenation, where tables of offsets would need dynamic slices and a mask.
-        made.width = width;
-        for cut in &mut made.cuts {
-            cut.width = width;
-        }
-        for e in edges {
-            cut_of(&mut made.cuts, e, first);
-            made.to[e.receiver] = Some(first + shift);
-        }
-        return made;
-    }
-    for e in edges {
-        // A slab that would leave the block begins earlier: `dynamic_slice` would clamp its start there without a word,
-        // and the elements would come one by one too late.
-        let block = views[e.view].block;
-        let first = from(e).min(block - made.width.min(block));
-        cut_of(&mut made.cuts, e, first);
-        made.to[e.receiver] = Some(to(e) - (from(e) - first));
     }
     made
 }

@@ -2,136 +2,309 @@
 //!
 //! Putting edges into rounds is an edge colouring of the bipartite graph of senders and receivers. By König's theorem its
 //! degree would do as the number of colours, but a round costs as much as its widest edge, so few rounds are not the aim.
+//!
+//! Ways are priced before their rounds are made, and none is looked at once one costs no more than any could.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::exchange::{Held, Span, Window, piece};
+use super::edges::{Edges, in_order};
+use super::exchange::Held;
 use crate::cost;
 
 /// More rounds than these are worse than gathering the whole dimension.
 pub(super) const MAX_ROUNDS: u32 = 16;
 
-/// What one device needs of another's block, or of its own.
-#[derive(Clone, Debug)]
-pub(super) struct Edge {
-    pub(super) sender: usize,
-    pub(super) receiver: usize,
-    /// The index of the view.
-    pub(super) view: usize,
-    pub(super) span: Span,
+/// Edges in which no device sends or receives twice.
+pub(super) type Round = Vec<Edges>;
+
+/// The slab that carries the edges of a round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slab {
+    longest: i64,
+    /// How much further on elements lie in the window than in the block, where that is one number.
+    shift: Option<i64>,
+    is_one_shift: bool,
+    /// Where in blocks the edges begin and end.
+    first: i64,
+    end: i64,
+    pub(super) least_block: i64,
 }
 
-/// Returns what each device needs of which block of a view, by receiver and then sender; `None` if one needs more blocks than
-/// there are rounds, since it receives one slab in each. Takes `O(k log k)` steps for `k` devices.
-pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edge>> {
-    let mut all = Vec::new();
-    let met = |span: &Span, need: &Span| span.start.max(need.start)..span.end.min(need.end);
-    for (receiver, need) in window.needs.iter().enumerate().filter(|(_, need)| !need.is_empty()) {
-        if held.is_whole {
-            let span = held.spans.get(receiver).map_or(0..0, |span| met(span, need));
-            if !span.is_empty() {
-                all.push(Edge { sender: receiver, receiver, view, span });
-            }
-            continue;
-        }
-        // The ends of spans never decrease, though spans may be empty where there are fewer elements than devices.
-        let first = held.spans.partition_point(|s| s.end <= need.start);
-        let before = all.len();
-        for (sender, span) in held.spans.iter().enumerate().skip(first) {
-            if span.start >= need.end || all.len() > before + MAX_ROUNDS as usize {
-                break;
-            }
-            let span = met(span, need);
-            if !span.is_empty() {
-                all.push(Edge { sender, receiver, view, span });
-            }
-        }
-        if all.len() > before + MAX_ROUNDS as usize {
-            return None;
+impl Slab {
+    fn new() -> Slab {
+        Slab {
+            longest: 0,
+            shift: None,
+            is_one_shift: true,
+            first: i64::MAX,
+            end: i64::MIN,
+            least_block: i64::MAX,
         }
     }
-    Some(all)
+
+    pub(super) fn of(views: &[Held], edges: &[Edges]) -> Slab {
+        let mut slab = Slab::new();
+        for run in edges {
+            slab.add(views, run);
+        }
+        slab
+    }
+
+    fn add(&mut self, views: &[Held], run: &Edges) {
+        self.longest = self.longest.max(run.length);
+        let shift = run.to - run.from;
+        self.is_one_shift &=
+            (run.step == 0 || run.count == 1) && self.shift.is_none_or(|known| known == shift);
+        self.shift = Some(shift);
+        for from in [run.from, run.last_from()] {
+            self.first = self.first.min(from);
+            self.end = self.end.max(from + run.length);
+        }
+        self.least_block = self.least_block.min(views[run.view as usize].block);
+    }
+
+    /// Returns where in all blocks slabs can be cut, and how much further on in all windows they belong. Some then send more
+    /// than is needed of them, but constant offsets become slices and a concatenation, where tables of offsets would need
+    /// dynamic slices and a mask.
+    pub(super) fn one_place(&self) -> Option<(i64, i64)> {
+        let shift = self.shift.filter(|_| self.is_one_shift && self.end <= self.least_block)?;
+        Some((self.first, shift))
+    }
+
+    pub(super) fn width(&self) -> i64 {
+        if self.one_place().is_some() { self.end - self.first } else { self.longest }
+    }
 }
 
-/// Edges in which no device sends or receives twice.
-type Round = Vec<Edge>;
+/// Rounds and what they cost.
+struct Way {
+    cost: f64,
+    rounds: Vec<Round>,
+}
 
 /// Puts the edges of all views into rounds: those of each view for itself, or those of all together where that costs less.
 /// `None` where there would be too many.
 pub(super) fn rounds(
     views: &[Held],
-    edges: &[Vec<Edge>],
-    window: &Window,
+    edges: &[Vec<Edges>],
+    devices: usize,
     row_bytes: f64,
 ) -> Option<Vec<Round>> {
-    let devices = window.origins.len();
-    let cost_of_round =
-        |round: &Round| cost::permute(piece(views, round, window, Vec::new()).width as f64 * row_bytes);
-    let cost = |rounds: &[Round]| rounds.iter().map(cost_of_round).sum::<f64>();
-    let seen: Vec<&Vec<Edge>> = edges.iter().filter(|edges| !edges.is_empty()).collect();
-    let of_each = seen.iter().map(|edges| cheapest(ways(edges, devices, false), cost));
-    let apart = of_each.collect::<Option<Vec<_>>>().map(|rounds| rounds.into_iter().flatten().collect());
+    let exchange = Pricing { views, devices, row_bytes };
+    let seen: Vec<&[Edges]> = edges.iter().map(Vec::as_slice).filter(|edges| !edges.is_empty()).collect();
+    let of_each = seen.iter().map(|edges| exchange.cheapest(&[edges], false, None));
+    let apart: Option<Vec<Round>> =
+        of_each.collect::<Option<Vec<_>>>().map(|ways| ways.into_iter().flat_map(|way| way.rounds).collect());
     if seen.len() < 2 {
         return apart;
     }
-    let all: Vec<Edge> = seen.into_iter().flatten().cloned().collect();
-    cheapest(apart.into_iter().chain(ways(&all, devices, true)), cost)
+    let apart = apart.map(|rounds| Way { cost: exchange.cost_of(&rounds), rounds });
+    exchange.cheapest(&seen, true, apart).map(|way| way.rounds)
 }
 
-/// Returns the way of least cost, the first of equals.
-fn cheapest(
-    ways: impl IntoIterator<Item = Vec<Round>>,
-    cost: impl Fn(&[Round]) -> f64,
-) -> Option<Vec<Round>> {
-    ways.into_iter().map(|way| (cost(&way), way)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, way)| way)
+/// What ways to put edges into rounds are priced by.
+struct Pricing<'a> {
+    views: &'a [Held],
+    devices: usize,
+    row_bytes: f64,
 }
 
-/// Returns ways to put edges into rounds: one round per distance, whose slabs lie at one place where windows move as blocks
-/// do, counted around the border where views may wrap; and first fit in two orders.
-fn ways(edges: &[Edge], devices: usize, may_wrap: bool) -> impl Iterator<Item = Vec<Round>> {
-    let mut longest_first = edges.to_vec();
-    // Wide edges together, so that rounds of narrow ones stay narrow.
-    longest_first.sort_by_key(|e| std::cmp::Reverse(e.span.end - e.span.start));
-    let distance = |e: &Edge| {
-        let distance = e.sender as i64 - e.receiver as i64;
-        if may_wrap { distance.rem_euclid(devices as i64) } else { distance }
-    };
-    let ways = [by_distance(edges, distance), first_fit(edges, devices), first_fit(&longest_first, devices)];
-    ways.into_iter().flatten()
-}
-
-/// Puts the edges of each distance into one round. Of one view a distance is a bijection of senders and receivers; where
-/// several views have edges of one sender and receiver, each of these takes a round of its own.
-fn by_distance(edges: &[Edge], distance: impl Fn(&Edge) -> i64) -> Option<Vec<Round>> {
-    let mut rounds = BTreeMap::<(i64, usize), Round>::new();
-    let mut met = FxHashMap::<(usize, usize), usize>::default();
-    for e in edges {
-        let times = met.entry((e.sender, e.receiver)).or_default();
-        rounds.entry((distance(e), *times)).or_default().push(e.clone());
-        *times += 1;
-    }
-    (rounds.len() <= MAX_ROUNDS as usize).then(|| rounds.into_values().collect())
-}
-
-/// Puts each edge into the first round in which its sender and its receiver are free. Takes at most `2d - 1` rounds for
-/// devices that send and receive at most `d` edges.
-fn first_fit(edges: &[Edge], devices: usize) -> Option<Vec<Round>> {
-    let (mut sends, mut receives) = (vec![0u64; devices], vec![0u64; devices]);
-    let mut rounds: Vec<Round> = Vec::new();
-    for e in edges {
-        // Bit `r` is set where a device is busy in round `r`; `MAX_ROUNDS` of them fit in the word.
-        let round = (sends[e.sender] | receives[e.receiver]).trailing_ones();
-        if round >= MAX_ROUNDS {
-            return None;
+impl Pricing<'_> {
+    /// Returns the way of least cost, the first of equals: the `known` one; one round per distance, whose slabs lie at one
+    /// place where windows move as blocks do, counted around the border where views may wrap; and first fit in two orders.
+    /// `edges` are those of each view.
+    fn cheapest(&self, edges: &[&[Edges]], may_wrap: bool, known: Option<Way>) -> Option<Way> {
+        let least = self.least(edges);
+        let mut best = known;
+        let is_best = |best: &Option<Way>| best.as_ref().is_some_and(|best| best.cost <= least);
+        if is_best(&best) {
+            return best;
         }
-        sends[e.sender] |= 1 << round;
-        receives[e.receiver] |= 1 << round;
-        if rounds.len() <= round as usize {
-            rounds.push(Vec::new());
+        if let Some(rounds) = self.by_distance(edges, may_wrap) {
+            let cost = self.cost_of(&rounds);
+            if best.as_ref().is_none_or(|best| cost < best.cost) {
+                best = Some(Way { cost, rounds });
+            }
         }
-        rounds[round as usize].push(e.clone());
+        let mut order: Vec<&Edges> = edges.iter().copied().flatten().collect();
+        for is_longest_first in [false, true] {
+            if is_longest_first {
+                // Wide edges together, so that rounds of narrow ones stay narrow.
+                order.sort_by_key(|run| Reverse(run.length));
+            }
+            let is_known = is_longest_first && edges.len() == 1 && is_one_length(&order);
+            if is_known || is_best(&best) {
+                break;
+            }
+            let mut slabs: Vec<Slab> = Vec::new();
+            let done = self.first_fit(&order, is_longest_first, |round, edge| {
+                slabs.resize(slabs.len().max(round + 1), Slab::new());
+                slabs[round].add(self.views, edge);
+            });
+            let cost = self.cost_of_slabs(slabs.iter());
+            if done.is_none() || best.as_ref().is_some_and(|best| best.cost <= cost) {
+                continue;
+            }
+            let mut rounds: Vec<Round> = vec![Round::new(); slabs.len()];
+            self.first_fit(&order, is_longest_first, |round, edge| {
+                let round = &mut rounds[round];
+                if !round.last_mut().is_some_and(|run| run.takes(edge)) {
+                    round.push(*edge);
+                }
+            });
+            best = Some(Way { cost, rounds });
+        }
+        best
     }
-    Some(rounds)
+
+    fn cost_of(&self, rounds: &[Round]) -> f64 {
+        let slabs: Vec<Slab> = rounds.iter().map(|round| Slab::of(self.views, round)).collect();
+        self.cost_of_slabs(slabs.iter())
+    }
+
+    fn cost_of_slabs<'s>(&self, slabs: impl Iterator<Item = &'s Slab>) -> f64 {
+        slabs.map(|slab| cost::permute(slab.width() as f64 * self.row_bytes)).sum()
+    }
+
+    /// Returns what any rounds of these edges cost at least: a device that sends or receives several does so in as many rounds,
+    /// each as wide as the edge.
+    fn least(&self, edges: &[&[Edges]]) -> f64 {
+        let most = |of: fn(&Edges) -> u32| {
+            let mut ends: Vec<(u32, i64, i64)> = Vec::new();
+            for run in edges.iter().copied().flatten() {
+                ends.extend([(of(run), 1, run.length), (of(run) + run.count, -1, -run.length)]);
+            }
+            ends.sort_unstable();
+            let (mut rounds, mut length, mut most) = (0, 0, (0, 0));
+            for (_, more, longer) in ends {
+                (rounds, length) = (rounds + more, length + longer);
+                most = (rounds.max(most.0), length.max(most.1));
+            }
+            most
+        };
+        let (sends, receives) = (most(|run| run.sender), most(|run| run.receiver));
+        let (rounds, length) = (sends.0.max(receives.0), sends.1.max(receives.1));
+        cost::permute(length as f64 * self.row_bytes) + (rounds - 1).max(0) as f64 * cost::START
+    }
+
+    /// Puts the edges of each distance into one round. Of one view a distance is a bijection of senders and receivers; where
+    /// several views have edges of one sender and receiver, each of these takes a round of its own.
+    fn by_distance(&self, edges: &[&[Edges]], may_wrap: bool) -> Option<Vec<Round>> {
+        let mut rounds = BTreeMap::<(i64, u32), Round>::new();
+        let mut met = FxHashMap::<i64, Met>::default();
+        for run in edges.iter().copied().flatten() {
+            let distance = run.distance();
+            let round = if may_wrap { distance.rem_euclid(self.devices as i64) } else { distance };
+            let mut put = |times: u32, part: Edges| {
+                rounds.entry((round, times)).or_default().push(part);
+                (rounds.len() <= MAX_ROUNDS as usize).then_some(())
+            };
+            if edges.len() == 1 {
+                put(0, *run)?;
+                continue;
+            }
+            for (times, part) in met.entry(distance).or_default().meet(run) {
+                put(times, part)?;
+            }
+        }
+        Some(rounds.into_values().collect())
+    }
+
+    /// Puts each edge into the first round in which its sender and its receiver are free. Takes at most `2d - 1` rounds for
+    /// devices that send and receive at most `d` edges.
+    fn first_fit(
+        &self,
+        order: &[&Edges],
+        is_by_length: bool,
+        mut put: impl FnMut(usize, &Edges),
+    ) -> Option<()> {
+        let (mut sends, mut receives) = (vec![0u16; self.devices], vec![0u16; self.devices]);
+        let is_alike = |a: &&Edges, b: &&Edges| a.view == b.view && (!is_by_length || a.length == b.length);
+        for alike in order.chunk_by(is_alike) {
+            in_order(alike.iter().copied(), |edge| {
+                let (sends, receives) =
+                    (&mut sends[edge.sender as usize], &mut receives[edge.receiver as usize]);
+                // Bit `r` is set where a device is busy in round `r`; there are as many as rounds.
+                let round = (*sends | *receives).trailing_ones();
+                if round >= MAX_ROUNDS {
+                    return None;
+                }
+                *sends |= 1 << round;
+                *receives |= 1 << round;
+                put(round as usize, edge);
+                Some(())
+            })?;
+        }
+        Some(())
+    }
+}
+
+fn is_one_length(edges: &[&Edges]) -> bool {
+    edges.windows(2).all(|pair| pair[0].length == pair[1].length)
+}
+
+/// How many edges there were so far of each sender to the receiver at one distance: of the senders from the key on, up to the
+/// first number and as many as the second.
+#[derive(Default)]
+struct Met(BTreeMap<u32, (u32, u32)>);
+
+impl Met {
+    /// Adds edges. Returns them in parts, with how many there were before.
+    fn meet(&mut self, run: &Edges) -> Vec<(u32, Edges)> {
+        let (start, end) = (run.sender, run.sender + run.count);
+        self.split(start);
+        self.split(end);
+        let known: Vec<(u32, u32, u32)> = self.0.range(start..end).map(|(&a, &(b, n))| (a, b, n)).collect();
+        let mut parts = Vec::with_capacity(known.len() + 1);
+        let mut at = start;
+        for (a, b, times) in known.into_iter().chain([(end, end, 0)]) {
+            if at < a {
+                parts.push((0, at, a));
+            }
+            if a < b {
+                parts.push((times, a, b));
+            }
+            at = b;
+        }
+        let mut met = Vec::with_capacity(parts.len());
+        for (times, a, b) in parts {
+            self.0.insert(a, (b, times + 1));
+            met.push((times, run.part(a - start, b - a)));
+        }
+        met
+    }
+
+    /// Cuts what is on both sides of a sender.
+    fn split(&mut self, at: u32) {
+        if let Some((_, &mut (ref mut end, times))) = self.0.range_mut(..at).next_back()
+            && *end > at
+        {
+            let behind = std::mem::replace(end, at);
+            self.0.insert(at, (behind, times));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(view: u32, sender: u32, count: u32) -> Edges {
+        Edges { sender, receiver: sender + 1, count, view, length: 1, from: 0, step: 0, to: 0 }
+    }
+
+    #[test]
+    fn edges_that_were_met_are_told_how_often() {
+        let mut met = Met::default();
+        let mut of = |edges: Edges| -> Vec<(u32, u32, u32)> {
+            met.meet(&edges).into_iter().map(|(times, part)| (times, part.sender, part.count)).collect()
+        };
+        assert_eq!(of(run(0, 4, 8)), [(0, 4, 8)]);
+        assert_eq!(of(run(1, 2, 4)), [(0, 2, 2), (1, 4, 2)]);
+        assert_eq!(of(run(2, 0, 16)), [(0, 0, 2), (1, 2, 2), (2, 4, 2), (1, 6, 6), (0, 12, 4)]);
+        assert_eq!(of(run(3, 20, 1)), [(0, 20, 1)]);
+    }
 }

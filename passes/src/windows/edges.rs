@@ -1,0 +1,202 @@
+//! What devices need of others' blocks, in runs of devices that need alike.
+//!
+//! Most devices along a dimension do what their neighbours do, one place further on: a shift along 65,536 devices is a run of
+//! devices that keep what they have, one of devices that send their last element, and the ends. So an exchange is priced in
+//! the time of its runs, and only what is carried out lists devices.
+
+use smallvec::SmallVec;
+
+use super::exchange::{Held, Span, Window};
+use super::rounds::MAX_ROUNDS;
+
+/// Edges that differ by one place: for each `i` below `count`, what device `receiver + i` needs of the block of device
+/// `sender + i`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edges {
+    pub(super) sender: u32,
+    pub(super) receiver: u32,
+    pub(super) count: u32,
+    /// The index of the view.
+    pub(super) view: u32,
+    /// How many elements each needs.
+    pub(super) length: i64,
+    /// Where in the first sender's block they begin.
+    pub(super) from: i64,
+    /// How much further on they begin in the block of each sender after it.
+    pub(super) step: i64,
+    /// Where in each receiver's window they belong.
+    pub(super) to: i64,
+}
+
+impl Edges {
+    /// Whether each device needs this of its own block.
+    pub(super) fn is_own(&self) -> bool {
+        self.sender == self.receiver
+    }
+
+    /// How far the senders lie behind the receivers.
+    pub(super) fn distance(&self) -> i64 {
+        i64::from(self.sender) - i64::from(self.receiver)
+    }
+
+    /// Where in the last sender's block the elements begin.
+    pub(super) fn last_from(&self) -> i64 {
+        self.from + self.step * i64::from(self.count.saturating_sub(1))
+    }
+
+    /// The edges from number `first` on, `count` of them.
+    pub(super) fn part(&self, first: u32, count: u32) -> Edges {
+        Edges {
+            sender: self.sender + first,
+            receiver: self.receiver + first,
+            count,
+            from: self.from + self.step * i64::from(first),
+            ..*self
+        }
+    }
+
+    /// One after the other.
+    pub(super) fn each(self) -> impl Iterator<Item = Edges> {
+        (0..self.count).map(move |i| self.part(i, 1))
+    }
+
+    /// Takes the edge that comes next, if `edge` is that.
+    pub(super) fn takes(&mut self, edge: &Edges) -> bool {
+        let is_next = self.sender + self.count == edge.sender
+            && self.receiver + self.count == edge.receiver
+            && (self.view, self.length, self.to) == (edge.view, edge.length, edge.to);
+        let step = edge.from - self.last_from();
+        // What senders have whole they cut one step further on; any other step joins two devices that merely differ.
+        let may_begin = self.count == 1 && self.is_own();
+        if !is_next || step != self.step && !may_begin {
+            return false;
+        }
+        self.step = step;
+        self.count += 1;
+        true
+    }
+}
+
+/// Returns what each device needs of which block of a view, by first receiver; `None` if one needs more blocks than there are
+/// rounds, since it receives one slab in each. Takes `O(k log k)` steps for `k` devices, and `O(k)` where windows move as blocks
+/// do.
+pub(super) fn edges(view: usize, held: &Held, window: &Window) -> Option<Vec<Edges>> {
+    let mut all: Vec<Edges> = Vec::new();
+    // The runs that the device before is the last receiver of, by their numbers.
+    let mut open: SmallVec<[usize; 4]> = SmallVec::new();
+    let mut first = 0;
+    for (receiver, need) in window.needs.iter().enumerate() {
+        let before = std::mem::take(&mut open);
+        if need.is_empty() {
+            continue;
+        }
+        let senders = if held.is_whole {
+            receiver..(receiver + 1).min(held.spans.len())
+        } else {
+            first = first_sender(&held.spans, need, first);
+            first..held.spans.len()
+        };
+        for sender in senders {
+            let span = &held.spans[sender];
+            if !held.is_whole && span.start >= need.end {
+                break;
+            }
+            let met = span.start.max(need.start)..span.end.min(need.end);
+            if met.is_empty() {
+                continue;
+            }
+            if open.len() == MAX_ROUNDS as usize {
+                return None;
+            }
+            let edge = Edges {
+                sender: sender as u32,
+                receiver: receiver as u32,
+                count: 1,
+                view: view as u32,
+                length: met.end - met.start,
+                from: met.start - held.origins[sender],
+                step: 0,
+                to: met.start - window.origins[receiver],
+            };
+            let number = before.iter().copied().find(|&run| all[run].takes(&edge)).unwrap_or_else(|| {
+                all.push(edge);
+                all.len() - 1
+            });
+            open.push(number);
+        }
+    }
+    Some(all)
+}
+
+/// Returns the first device whose span ends behind the beginning of `need`; most often the one that the device before begins with,
+/// `known`, or the next. The ends of spans never decrease, though spans may be empty where there are fewer elements than
+/// devices.
+fn first_sender(spans: &[Span], need: &Span, known: usize) -> usize {
+    let is_first = |&at: &usize| {
+        let is_behind = |at: usize| spans.get(at).is_none_or(|span| span.end > need.start);
+        at <= spans.len() && is_behind(at) && (at == 0 || !is_behind(at - 1))
+    };
+    let near = [known + 1, known].into_iter().find(is_first);
+    near.unwrap_or_else(|| spans.partition_point(|span| span.end <= need.start))
+}
+
+/// Calls `each` with the edges of one view, by receiver and then sender; `runs` are by first receiver. `None` as soon as a call
+/// returns that.
+pub(super) fn in_order<'a>(
+    runs: impl Iterator<Item = &'a Edges>,
+    mut each: impl FnMut(&Edges) -> Option<()>,
+) -> Option<()> {
+    let mut runs = runs.peekable();
+    // What is left of the runs that have an edge to the next receiver, by sender: all move on by one.
+    let mut active: SmallVec<[Edges; 4]> = SmallVec::new();
+    while let Some(receiver) = active.first().or(runs.peek().copied()).map(|run| run.receiver) {
+        let known = active.len();
+        while let Some(run) = runs.next_if(|run| run.receiver == receiver) {
+            active.push(*run);
+        }
+        if active.len() > known {
+            active.sort_by_key(|run| run.sender);
+        }
+        for run in &mut active {
+            each(&run.part(0, 1))?;
+            *run = run.part(1, run.count - 1);
+        }
+        active.retain(|run| run.count > 0);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(k: i64, start: i64, step: i64, size: i64) -> Window {
+        let origins: Vec<i64> = (0..k).map(|i| start + i * step).collect();
+        let needs = origins.iter().map(|&o| o..o + size).collect();
+        Window { size, origins, needs }
+    }
+
+    #[test]
+    fn runs_are_few_however_many_devices_there_are() {
+        for k in [64, 4096] {
+            let halos = edges(0, &Held::blocks(0, k * 4, k, 0), &window(k, -1, 4, 6)).unwrap();
+            assert_eq!(halos.len(), 3, "{halos:?}");
+            let shift = edges(0, &Held::blocks(0, k * 4 - 2, k, 0), &window(k, -1, 4, 4)).unwrap();
+            assert!(shift.len() <= 6, "{shift:?}");
+            let whole = edges(0, &Held::whole(0, k * 4, k, 0), &window(k, 0, 4, 4)).unwrap();
+            assert_eq!(whole.len(), 1, "{whole:?}");
+        }
+    }
+
+    #[test]
+    fn edges_come_by_receiver_and_then_sender() {
+        let runs = edges(0, &Held::blocks(0, 61, 16, 0), &window(16, -3, 4, 9)).unwrap();
+        let mut seen = Vec::new();
+        in_order(runs.iter(), |edge| {
+            seen.push((edge.receiver, edge.sender));
+            Some(())
+        });
+        assert_eq!(seen.len(), runs.iter().map(|run| run.count as usize).sum::<usize>());
+        assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
+    }
+}

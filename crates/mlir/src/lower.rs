@@ -61,6 +61,7 @@ struct Lowerer<'m, 'c, 'a> {
 enum Parent {
     Func,
     StableHlo,
+    Sdy,
 }
 
 impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
@@ -180,6 +181,7 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
         let name = match (&op.kind, parent) {
             (OpKind::Return, Parent::Func) => "func.return",
             (OpKind::Return, Parent::StableHlo) => "stablehlo.return",
+            (OpKind::Return, Parent::Sdy) => "sdy.return",
             (OpKind::Opaque(spec), _) => &*spec.name,
             (kind, _) => kind.name(),
         };
@@ -196,7 +198,11 @@ impl<'m, 'c: 'a, 'a> Lowerer<'m, 'c, 'a> {
             let locs = (0..given.args.len())
                 .map(|i| given.arg_locs.get(i).map_or(location, |&loc| self.locs.of(loc)))
                 .collect();
-            self.region(r, locs, &region, Parent::StableHlo)?;
+            let parent = match op.kind {
+                OpKind::ManualComputation(_) | OpKind::NamedComputation(_) => Parent::Sdy,
+                _ => Parent::StableHlo,
+            };
+            self.region(r, locs, &region, parent)?;
             regions.push(region);
         }
         let built = OperationBuilder::new(name, location)

@@ -62,8 +62,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles a module for one device, its annotations ignored. A manual computation is written out for each of its
-    /// coordinates, with arithmetic in place of collectives.
+    /// Compiles a module for one device, its annotations ignored. A named computation is its body, and a manual one is
+    /// written out for each of its coordinates, with arithmetic in place of collectives.
     ///
     /// # Errors
     /// The back end refuses it, or a manual computation has no such form.
@@ -76,7 +76,7 @@ impl Program {
                 plain = Cow::Owned(read);
             }
         }
-        if has_manual(&plain) {
+        if has_shardy_bodies(&plain) {
             let module = plain.to_mut();
             inline_calls(module)?;
             if let Some(entry) = module.entry() {
@@ -320,6 +320,9 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
     Ok((inputs, outputs))
 }
 
-fn has_manual(module: &Module) -> bool {
-    module.ops.values().any(|op| matches!(op.kind, OpKind::ManualComputation(_)))
+/// Whether a part of the program is a body of an operation of Shardy, which a back end does not know.
+fn has_shardy_bodies(module: &Module) -> bool {
+    let is_shardy =
+        |kind: &OpKind| matches!(kind, OpKind::ManualComputation(_) | OpKind::NamedComputation(_));
+    module.ops.values().any(|op| is_shardy(&op.kind))
 }

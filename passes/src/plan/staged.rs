@@ -53,7 +53,8 @@ pub(super) fn split_into_steps(module: &mut Module, body: RegionId, mesh: MeshId
                     let dims = dims.clone();
                     steps.reduce(&dims)
                 }
-                OpKind::TopK { k, stable } => {
+                // Of none there is nothing to choose twice.
+                OpKind::TopK { k, stable } if *k > 0 => {
                     let (k, stable) = (*k, *stable);
                     steps.top_k(k, stable)
                 }

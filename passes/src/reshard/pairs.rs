@@ -149,3 +149,16 @@ fn short_pieces_take_no_rounds_of_their_own() {
         assert!(ratio <= 1.125, "{ratio:.3}: {} -> {}", from.display(&mesh), to.display(&mesh));
     }
 }
+
+/// The last of three gathers reads a little more than half of what it makes.
+#[test]
+fn uneven_dimensions_are_gathered_one_after_the_other() {
+    let mesh = mesh(&[2, 2, 2]);
+    let axes = [0, 1, 2].map(|axis| [AxisRef::whole(axis)]);
+    let from = TensorSharding::from_axes(MeshId::new(0), axes.iter().map(|axis| &axis[..]));
+    let to = TensorSharding::replicated(MeshId::new(0), 3);
+    let value = Value { shape: &[383, 389, 379], element_bytes: 4.0 };
+    let path = search(&mesh, &state_of(&mesh, &from), &state_of(&mesh, &to), &from, value).unwrap();
+    let kinds: Vec<&str> = path.steps.iter().map(|step| step.kind.name()).collect();
+    assert_eq!(kinds, ["sdy.all_gather"; 3]);
+}

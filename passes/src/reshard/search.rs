@@ -38,6 +38,9 @@ pub(crate) struct Path {
 /// collective would.
 const SMALL: f64 = 64.0 * 1024.0;
 
+/// What the last gather reads and makes, of what it makes: half of that is read, with the padding of uneven blocks.
+const GATHERED: f64 = 1.5 + 1.0 / 64.0;
+
 /// Finds paths and remembers them.
 #[derive(Debug)]
 pub(crate) struct Planner<'m> {
@@ -130,7 +133,7 @@ pub(super) fn search(
     // Source and target exist at once whatever the path, so that much memory there is. The second try is for values that only
     // the whole leads to.
     let any = before + after + SMALL;
-    let within = Memory { any, gather: any.max(1.5 * before.max(after) + SMALL) };
+    let within = Memory { any, gather: any.max(GATHERED * before.max(after) + SMALL) };
     let tries = [within, Memory { any: f64::INFINITY, gather: f64::INFINITY }];
     let found = tries.into_iter().find_map(|memory| search.shortest(&from, memory));
     let (cost, moves) = found.or_else(|| search.through_whole_value(&from))?;

@@ -34,27 +34,51 @@ pub(super) struct Memory {
 /// The states that were reached, and which to look at next.
 struct Frontier {
     states: IndexMap<State, Reached>,
-    /// What the way through a state costs at least, as ordered bits, and its number.
-    queue: BinaryHeap<Reverse<(u64, usize)>>,
+    /// What the way through a state costs at least, as ordered bits, and what to look at: at the same cost a state comes before
+    /// an exchange.
+    queue: BinaryHeap<Reverse<(u64, Next)>>,
+    /// Exchanges that have not been planned: from which state, by its number, and what this cost then, to which.
+    exchanges: Vec<(usize, f64, State)>,
     /// What the cheapest way to the target that is known costs.
     best: f64,
+}
+
+/// What to look at next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    /// The moves from a state, by its number.
+    State(usize),
+    /// An exchange, by its number: to plan one takes longer than a move the more devices there are, so it waits until no way
+    /// is left that may cost less.
+    Exchange(usize),
 }
 
 impl PathSearch<'_> {
     /// Returns the cheapest moves to the target within `memory`, with the state after each.
     pub(super) fn shortest(&mut self, from: &State, memory: Memory) -> Option<(f64, Vec<(Move, State)>)> {
-        let mut frontier =
-            Frontier { states: IndexMap::new(), queue: BinaryHeap::new(), best: f64::INFINITY };
+        let mut frontier = Frontier {
+            states: IndexMap::new(),
+            queue: BinaryHeap::new(),
+            exchanges: Vec::new(),
+            best: f64::INFINITY,
+        };
         frontier.states.insert(from.clone(), Reached { cost: 0.0, by: None });
-        frontier.queue.push(Reverse((self.left(from).to_bits(), 0)));
+        frontier.queue.push(Reverse((self.left(from).to_bits(), Next::State(0))));
         let mut looked_at = 0;
         self.work = 0;
-        while let Some(Reverse((bits, number))) = frontier.queue.pop() {
-            let Some((state, reached)) = frontier.states.get_index(number) else { break };
-            let (state, cost) = (state.clone(), reached.cost);
+        while let Some(Reverse((bits, next))) = frontier.queue.pop() {
             if f64::from_bits(bits) >= frontier.best || looked_at == MAX_STATES || self.work >= MAX_WORK {
                 break;
             }
+            let number = match next {
+                Next::State(number) => number,
+                Next::Exchange(number) => {
+                    self.plan_exchange(&mut frontier, number);
+                    continue;
+                }
+            };
+            let Some((state, reached)) = frontier.states.get_index(number) else { break };
+            let (state, cost) = (state.clone(), reached.cost);
             // Reached at less since it was put there.
             if cost + self.left(&state) < f64::from_bits(bits) {
                 continue;
@@ -69,17 +93,13 @@ impl PathSearch<'_> {
                     self.reach(&mut frontier, number, mv, after, cost);
                 }
             }
-            // After the moves, which may have led to the target at as little.
             for after in self.exchange_targets(&state) {
                 let least = cost + self.left_between(&state, &after) + self.left(&after);
-                if least >= frontier.best {
-                    continue;
+                if least < frontier.best && before + self.local_bytes(&after) <= memory.any {
+                    let exchange = Next::Exchange(frontier.exchanges.len());
+                    frontier.queue.push(Reverse((least.to_bits(), exchange)));
+                    frontier.exchanges.push((number, cost, after));
                 }
-                if before + self.local_bytes(&after) > memory.any {
-                    continue;
-                }
-                let Some(more) = self.exchanged(&state, &after) else { continue };
-                self.reach(&mut frontier, number, Move::Exchange, after, cost + more);
             }
         }
         let goal = frontier.states.get_index_of(&self.target)?;
@@ -91,6 +111,19 @@ impl PathSearch<'_> {
         }
         way.reverse();
         Some((frontier.states[goal].cost, way))
+    }
+
+    /// Plans an exchange that may be part of the cheapest way.
+    fn plan_exchange(&mut self, frontier: &mut Frontier, number: usize) {
+        let (from, cost, after) = frontier.exchanges[number].clone();
+        let Some((state, reached)) = frontier.states.get_index(from) else { return };
+        // Reached at less since, the state has been looked at again.
+        if reached.cost < cost {
+            return;
+        }
+        if let Some(more) = self.exchanged(&state.clone(), &after) {
+            self.reach(frontier, from, Move::Exchange, after, cost + more);
+        }
     }
 
     /// Notes that a state is reached, if that is the cheapest way to it so far and may be part of the cheapest to the target.
@@ -111,7 +144,7 @@ impl PathSearch<'_> {
             }
             None => frontier.states.insert_full(after, reached).0,
         };
-        frontier.queue.push(Reverse((least.to_bits(), number)));
+        frontier.queue.push(Reverse((least.to_bits(), Next::State(number))));
     }
 
     /// Returns what the way from a state to the target costs at least.

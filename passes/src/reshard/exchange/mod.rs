@@ -14,7 +14,7 @@ mod world;
 
 use shardc_ir::{AxisList, Mesh, SizeList, TensorSharding};
 
-use self::rounds::{ALIKE, Edge, edges, rounds, volume};
+use self::rounds::{ALIKE, Edge, MAX_ROUNDS, edges, rounds, volume};
 use self::world::{Cut, World};
 use crate::cost;
 use crate::sharding::axes::{Parts, parts};
@@ -62,11 +62,9 @@ pub(crate) struct Exchange {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// Among more devices than this no other cuts are tried.
-const MOST_CUT: usize = 1 << 7;
-
-/// Among more devices than this no cuts at the borders of other blocks are tried, and rounds do not grow.
-const MOST_ALIGNED: usize = 1 << 6;
+/// Once boxes were put into so many rounds, each box counted once for each round, no other cuts are tried: what they bring is
+/// little, and among many devices each takes long.
+const MAX_WORK: usize = 1 << 19;
 
 /// Sent bytes more than what devices lack, in which case other cuts are tried.
 const CLOSE: f64 = 1.001;
@@ -85,13 +83,14 @@ impl Exchange {
         let start = cost::START / element_bytes;
         let whole = vec![Cut::NOT; world.dims.len()];
         let lacking = world.lacking() as f64 * element_bytes;
-        let mut best = Exchange::cut(&world, &whole, start, element_bytes);
-        let cuts = if world.devices <= MOST_CUT { finer(&world) } else { Vec::new() };
-        for cuts in cuts {
-            if best.as_ref().is_some_and(|best| best.sent(element_bytes) <= CLOSE * lacking) {
+        let mut work = 0;
+        let mut best = Exchange::cut(&world, &whole, start, element_bytes, &mut work);
+        for cuts in finer(&world) {
+            let is_close = best.as_ref().is_some_and(|best| best.sent(element_bytes) <= CLOSE * lacking);
+            if is_close || work >= MAX_WORK {
                 break;
             }
-            let other = Exchange::cut(&world, &cuts, start, element_bytes);
+            let other = Exchange::cut(&world, &cuts, start, element_bytes, &mut work);
             let cost = |exchange: &Option<Exchange>| {
                 exchange.as_ref().map_or(f64::INFINITY, |exchange| exchange.cost(element_bytes))
             };
@@ -119,8 +118,14 @@ impl Exchange {
         Exchange::new(mesh, &from, &to, shape, element_bytes)
     }
 
-    /// Plans with boxes that are cut further along each dimension.
-    fn cut(world: &World, cuts: &[Cut], start: f64, element_bytes: f64) -> Option<Exchange> {
+    /// Plans with boxes that are cut further along each dimension, and counts the work.
+    fn cut(
+        world: &World,
+        cuts: &[Cut],
+        start: f64,
+        element_bytes: f64,
+        work: &mut usize,
+    ) -> Option<Exchange> {
         // Sending what one has to oneself is no worse where someone has nothing of its block, and the rounds then bring
         // every device as much.
         let close = CLOSE * world.lacking() as f64;
@@ -128,13 +133,13 @@ impl Exchange {
             let edges = edges(world, cuts, keeps)?;
             let mut best: Option<(f64, Exchange)> = None;
             for grows in [false, true] {
-                if grows && world.devices > MOST_ALIGNED {
+                let is_close = best.as_ref().is_some_and(|(_, best)| best.sent(1.0) <= close);
+                if grows && (is_close || *work >= MAX_WORK) {
                     break;
                 }
-                if best.as_ref().is_some_and(|(_, best)| best.sent(1.0) <= close) {
-                    break;
-                }
-                let Some(rounds) = rounds(&edges, world.devices, start, grows) else { continue };
+                let rounds = rounds(&edges, world.devices, start, grows);
+                *work += edges.len() * rounds.as_ref().map_or(MAX_ROUNDS, Vec::len);
+                let Some(rounds) = rounds else { continue };
                 let exchange = Exchange::of(world, &edges, &rounds, keeps);
                 let cost = exchange.cost(element_bytes);
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -275,9 +280,6 @@ fn finer(world: &World) -> Vec<Vec<Cut>> {
         most.into_iter().map(Cut::Most).collect()
     };
     let mut cuts: Vec<Vec<Cut>> = (1..=3).map(cut).collect();
-    if world.devices > MOST_ALIGNED {
-        return cuts;
-    }
     for of_new in [false, true] {
         let offsets: Vec<Option<Cut>> = world.dims.iter().map(|dim| dim.offsets(of_new)).collect();
         if offsets.iter().any(Option::is_some) {

@@ -32,10 +32,10 @@ impl Edge {
 }
 
 /// More boxes than this are not looked at.
-const MAX_EDGES: usize = 1 << 15;
+const MAX_EDGES: usize = 1 << 11;
 
 /// More rounds than this are worse than other ways.
-const MAX_ROUNDS: usize = 64;
+pub(super) const MAX_ROUNDS: usize = 64;
 
 /// Widths that differ by less than this part of them count as one.
 pub(super) const ALIKE: i64 = 16;

@@ -3,13 +3,15 @@
 //! What differs from device to device is known when the program is compiled: it is computed from the device's index where
 //! it is a progression, else looked up in a table.
 
+use std::mem::take;
+
 use shardc_ir::{
     AxisRef, BinaryOp, CompareDirection, CompareType, DType, OpKind, PadSpec, ReplicaGroups, SizeList,
     SliceSpec, ValueId,
 };
 
 use super::Localizer;
-use crate::windows::{Cut, Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
+use crate::windows::{Exchange, PerDevice, Piece, Span, Spread, Thin, Transfer};
 
 /// A place in a dimension.
 #[derive(Clone, Copy)]
@@ -27,20 +29,22 @@ pub(super) struct Line<'a> {
 }
 
 impl Localizer<'_> {
-    /// The window of each device along one dimension, out of blocks that have been thinned.
+    /// The window of each device along one dimension, out of blocks that have been thinned. Takes what it is planned by out of
+    /// the transfer.
     pub(super) fn window(
         &mut self,
-        transfer: &Transfer,
+        transfer: &mut Transfer,
         sources: &[ValueId],
         fill: Option<ValueId>,
         line: &Line<'_>,
     ) -> Option<ValueId> {
-        let Some(exchange) =
-            Exchange::new(&transfer.held, &transfer.window, self.row_bytes(sources, line.dim))
-        else {
+        // Tables of all devices, gone before those of who sends to whom are made.
+        let (held, window) = (take(&mut transfer.held), take(&mut transfer.window));
+        let Some(exchange) = Exchange::new(&held, window, self.row_bytes(sources, line.dim)) else {
             self.too_far();
             return None;
         };
+        drop(held);
         let fill = self.fill_of(*sources.first()?, fill)?;
         Some(self.exchange(&exchange, sources, fill, line))
     }
@@ -79,20 +83,17 @@ impl Localizer<'_> {
         let fills = exchange.fills_before || exchange.fills_after;
         let mut window: Option<ValueId> = None;
         for (piece, slab) in exchange.pieces.iter().zip(slabs) {
-            let moved = self.move_slab(slab, piece, exchange.size, fill, line);
+            let moved = self.move_slab(slab, &piece.to(), exchange.size, fill, line);
             let Some(others) = window.or_else(|| {
                 // Around a moved slab there is the fill already.
-                let takes_all = |(takes, to): (&Span, &Option<i64>)| {
-                    to.is_some_and(|to| *takes == (to..to + piece.width))
-                };
-                let is_filled = !fills || piece.takes.iter().zip(&piece.to).all(takes_all);
+                let is_filled = !fills || piece.is_taken_whole();
                 (!is_filled).then(|| self.broadcast_scalar(fill, &template, dtype))
             }) else {
                 window = Some(moved);
                 continue;
             };
             // One pass over the window for each piece, where it moves by a distance of its own on each device.
-            let mask = self.within(&piece.takes, &template, line);
+            let mask = self.within(&piece.takes(), &template, line);
             let ty = self.tensor_type(&template, dtype);
             window = Some(self.emit(OpKind::Select, &[mask, moved, others], ty));
         }
@@ -118,7 +119,7 @@ impl Localizer<'_> {
             this.broadcast_scalar(fill, &shape, dtype)
         };
         for (piece, &slab) in exchange.pieces.iter().zip(slabs) {
-            let to = piece.to.iter().flatten().next().copied().unwrap_or(0);
+            let to = piece.place().unwrap_or(0);
             if to > end {
                 let value = gap(self, to - end);
                 parts.push(value);
@@ -152,7 +153,7 @@ impl Localizer<'_> {
     fn slab(&mut self, piece: &Piece, sources: &[ValueId], fill: ValueId, line: &Line<'_>) -> ValueId {
         let mut slab: Option<ValueId> = None;
         for (i, cut) in piece.cuts.iter().enumerate() {
-            let at = self.per_device(&cut.from, line.axes);
+            let at = self.per_device(&piece.from(i), line.axes);
             let own = self.cut(sources[cut.source], at, cut.width, line.dim);
             let own = self.pad(own, fill, line.dim, [0, piece.width - cut.width, 0]);
             slab = Some(match slab {
@@ -163,17 +164,18 @@ impl Localizer<'_> {
         let slab = slab.unwrap_or(sources[0]);
         let shape = self.rw.module.shape(slab).to_vec();
         // Back ends refuse to send nothing.
-        if piece.pairs.is_empty() || shape.contains(&0) {
+        if !piece.is_sent || shape.contains(&0) {
             return slab;
         }
         // Pairs number the devices along one line, and each combination of the other coordinates is a line of its
         // own.
-        let mut pairs = Vec::new();
-        for group in self.mesh.replica_groups(line.axes).iter() {
+        let lines = self.mesh.replica_groups(line.axes);
+        let mut pairs = Vec::with_capacity(2 * lines.len() * piece.num_pairs());
+        for group in lines.iter() {
             let line: Vec<i64> = group.iter().collect();
-            pairs.extend(piece.pairs.iter().map(|&(sender, receiver)| (line[sender], line[receiver])));
+            pairs.extend(piece.pairs().flat_map(|(sender, receiver)| [line[sender], line[receiver]]));
         }
-        let spec = self.on_channel(ReplicaGroups::pairs(pairs));
+        let spec = self.on_channel(ReplicaGroups::matrix(pairs, 2));
         self.collective(OpKind::CollectivePermute(spec), slab, &shape)
     }
 
@@ -186,11 +188,7 @@ impl Localizer<'_> {
         others: ValueId,
         line: &Line<'_>,
     ) -> ValueId {
-        let sends = |device: usize, cut: &Cut| cut.from[device].is_some();
-        let chosen: PerDevice = (0..piece.to.len())
-            .map(|device| piece.cuts.iter().position(|cut| sends(device, cut)).map(|at| i64::from(at == i)))
-            .collect();
-        let chosen = match self.per_device(&chosen, line.axes) {
+        let chosen = match self.per_device(&piece.sends(i), line.axes) {
             At::Same(chosen) => return if chosen == 1 { own } else { others },
             At::Own(chosen) => chosen,
         };
@@ -202,29 +200,30 @@ impl Localizer<'_> {
         self.emit(OpKind::Select, &[is_chosen, own, others], ty)
     }
 
-    /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere.
+    /// A slab where it belongs in a window of `size` elements, which may be anything elsewhere: on each device from `to` on.
     pub(super) fn move_slab(
         &mut self,
         slab: ValueId,
-        piece: &Piece,
+        to: &PerDevice,
         size: i64,
         fill: ValueId,
         line: &Line<'_>,
     ) -> ValueId {
-        let to = || piece.to.iter().flatten().copied();
-        let (least, most) = (to().min().unwrap_or(0), to().max().unwrap_or(0));
-        let at = self.per_device(&piece.to, line.axes);
+        let width = self.rw.module.shape(slab)[line.dim];
+        let known = || to.iter().flatten().copied();
+        let (least, most) = (known().min().unwrap_or(0), known().max().unwrap_or(0));
+        let at = self.per_device(to, line.axes);
         if let At::Same(to) = at {
-            return self.pad(slab, fill, line.dim, [to, size - to - piece.width, 0]);
+            return self.pad(slab, fill, line.dim, [to, size - to - width, 0]);
         }
         // A pad has one width on all devices. It is as wide as the device needs that puts its slab last, and the one
         // that puts it first; the window is then a slice whose start differs. For a slab of 2 at -1 or at 3 of a
         // window of 4: 3 before and 3 behind, cut at 4 or at 0. No start is out of bounds, where a `dynamic_slice`
         // would move it without a word.
         let low = most.max(0);
-        let high = (size - least - piece.width).max(0);
+        let high = (size - least - width).max(0);
         let wide = self.pad(slab, fill, line.dim, [low, high, 0]);
-        let start: PerDevice = piece.to.iter().map(|to| to.map(|to| low - to)).collect();
+        let start: PerDevice = to.iter().map(|to| to.map(|to| low - to)).collect();
         let start = self.per_device(&start, line.axes);
         self.cut(wide, start, size, line.dim)
     }

@@ -51,7 +51,7 @@ impl Localizer<'_> {
             };
             moved.extend(transfers.into_iter().map(|transfer| (transfer, axes.as_slice())));
         }
-        if self.move_windows(op, &moved).is_none() {
+        if self.move_windows(op, moved).is_none() {
             return true;
         }
         self.on_windows(op, &lines);
@@ -69,13 +69,13 @@ impl Localizer<'_> {
 
     /// Makes windows of operands: along all dimensions blocks are thinned before anything is sent, and windows spread after
     /// all has come, so that what is sent along one dimension has no gaps of another. `None` if that failed.
-    fn move_windows(&mut self, op: OpId, moved: &[(Transfer, &[AxisRef])]) -> Option<()> {
+    fn move_windows(&mut self, op: OpId, mut moved: Vec<(Transfer, &[AxisRef])>) -> Option<()> {
         let operand = |this: &Self, i: usize| this.rw.module.ops[op].operands.get(i).copied();
         let fill = |this: &Self, fill: Fill| match fill {
             Fill::Nothing | Fill::Zero => None,
             Fill::Operand(i) => operand(this, i),
         };
-        for (transfer, axes) in moved {
+        for (transfer, axes) in &moved {
             let Some(thin) = &transfer.thin else { continue };
             for &i in &transfer.operands {
                 let block = operand(self, i)?;
@@ -83,7 +83,7 @@ impl Localizer<'_> {
                 self.rw.module.ops[op].operands[i] = thinned;
             }
         }
-        for (transfer, axes) in moved {
+        for (transfer, axes) in &mut moved {
             let sources: Vec<ValueId> = transfer.operands.iter().filter_map(|&i| operand(self, i)).collect();
             let fill = fill(self, transfer.fill);
             let window = self.window(transfer, &sources, fill, &Line { dim: transfer.dim, axes })?;
@@ -93,7 +93,7 @@ impl Localizer<'_> {
                 self.rw.module.ops[op].operands.truncate(1);
             }
         }
-        for (transfer, axes) in moved {
+        for (transfer, axes) in &moved {
             let (Some(spread), Some(&first)) = (&transfer.spread, transfer.operands.first()) else {
                 continue;
             };

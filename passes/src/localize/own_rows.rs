@@ -8,12 +8,10 @@ use shardc_ir::{
     AxisRef, CompareDirection, CompareType, DType, OpId, OpKind, SizeList, SliceSpec, Type, ValueId,
 };
 
-use smallvec::smallvec;
-
 use super::Localizer;
 use super::exchange::Line;
 use crate::analysis::reducer::exact_zero;
-use crate::windows::{Cut, Piece, Span, held_of_slice, is_windowed};
+use crate::windows::{Span, held_of_slice, is_windowed};
 
 impl Localizer<'_> {
     /// Cuts the operand of a slice along dimensions for which a device needs no neighbours, before windows of the others are
@@ -96,19 +94,13 @@ impl Localizer<'_> {
         let (thin, takes) = held_of_slice(spec, size, line.dim, k);
         let rows = takes.iter().map(|span| span.end).max().unwrap_or(0);
         let slab = self.thin(block, &thin, line);
-        let piece = Piece {
-            width: thin.size,
-            cuts: smallvec![Cut { source: 0, width: thin.size, from: thin.first }],
-            to: takes.iter().map(|span| (!span.is_empty()).then_some(span.start)).collect(),
-            takes,
-            pairs: Vec::new(),
-        };
+        let to = takes.iter().map(|span| (!span.is_empty()).then_some(span.start)).collect();
         let zero = self.splat(&exact_zero(dtype), &[], dtype);
-        let moved = self.move_slab(slab, &piece, rows, zero, line);
+        let moved = self.move_slab(slab, &to, rows, zero, line);
         let shape = self.rw.module.shape(moved).to_vec();
-        let mask = match only_owner(&piece.takes, rows) {
+        let mask = match only_owner(&takes, rows) {
             Some(owner) => self.is_at(line.axes, owner),
-            None => self.within(&piece.takes, &shape, line),
+            None => self.within(&takes, &shape, line),
         };
         let zeros = self.broadcast_scalar(zero, &shape, dtype);
         let ty = self.tensor_type(&shape, dtype);

@@ -199,4 +199,38 @@ mod tests {
         assert_eq!(seen.len(), runs.iter().map(|run| run.count as usize).sum::<usize>());
         assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{seen:?}");
     }
+
+    /// Compares the runs with what each pair of devices has in common.
+    #[test]
+    fn runs_list_what_any_two_devices_share() {
+        let listed = |held: &Held, window: &Window| {
+            let mut all: Vec<_> = edges(0, held, window).unwrap().into_iter().flat_map(Edges::each).collect();
+            all.sort_by_key(|edge| (edge.receiver, edge.sender));
+            let seen = all
+                .iter()
+                .map(|edge| (edge.receiver as usize, edge.sender as usize, edge.from, edge.to, edge.length));
+            seen.collect::<Vec<_>>()
+        };
+        for (k, size) in (1..=9).flat_map(|k| (1..=20).map(move |size| (k, size))) {
+            for (start, step, length) in
+                [(0, 0, 3), (-2, 1, 5), (3, 2, 4), (1, 3, 7), (40, -4, 9), (-9, 4, 4)]
+            {
+                let window = window(k, start, step, length);
+                for held in [Held::blocks(0, size, k, 0), Held::blocks(0, size, k, 5).only(&(6..17))] {
+                    let mut shared = Vec::new();
+                    for (receiver, need) in window.needs.iter().enumerate() {
+                        for (sender, span) in held.spans.iter().enumerate() {
+                            let both = span.start.max(need.start)..span.end.min(need.end);
+                            if !both.is_empty() {
+                                let from = both.start - held.origins[sender];
+                                let to = both.start - window.origins[receiver];
+                                shared.push((receiver, sender, from, to, both.end - both.start));
+                            }
+                        }
+                    }
+                    assert_eq!(listed(&held, &window), shared, "{held:?} {window:?}");
+                }
+            }
+        }
+    }
 }

@@ -13,10 +13,8 @@
 
 use std::ops::Range;
 
-use smallvec::SmallVec;
-
-use super::PerDevice;
 use super::edges::{Edges, edges};
+use super::piece::Piece;
 use super::rounds::{Round, Slab, rounds};
 use crate::cost;
 
@@ -74,7 +72,7 @@ impl Held {
 }
 
 /// The window of a dimension that each device needs, in elements along it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
     /// Size of the window.
     pub(crate) size: i64,
@@ -82,32 +80,6 @@ pub(crate) struct Window {
     pub(crate) origins: Vec<i64>,
     /// The indices that must be right, for each device; within the window. Elsewhere it may hold anything.
     pub(crate) needs: Vec<Span>,
-}
-
-/// One round: the slab that each sender cuts from its blocks and each receiver takes into its window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    /// Size of the slab.
-    pub(crate) width: i64,
-    /// Where slabs are cut from, one entry for each tensor; each sender cuts from one of them.
-    pub(crate) cuts: SmallVec<[Cut; 1]>,
-    /// Where in its window a receiver's slab begins; it may begin before, and end beyond.
-    pub(crate) to: PerDevice,
-    /// The part of its window that a receiver takes from the slab; empty for others.
-    pub(crate) takes: Vec<Span>,
-    /// Senders and receivers; none where each device sends to itself alone.
-    pub(crate) pairs: Vec<(usize, usize)>,
-}
-
-/// The slabs that are cut from one tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
-    /// The index of the tensor among those of the exchange.
-    pub(crate) source: usize,
-    /// Size of what is cut: less than the slab, the rest of which is any, where blocks of the tensor are smaller.
-    pub(crate) width: i64,
-    /// Where in its block a sender's slab begins; `None` for one that does not send of this tensor.
-    pub(crate) from: PerDevice,
 }
 
 /// How the devices get their windows: rounds, and what fills the places that hold no element.
@@ -180,14 +152,16 @@ impl Exchange {
     /// Plans how to get `window` from views whose spans together are consecutive. `row_bytes` is the size of what one index
     /// stands for on a device. Returns `None` where a device would need more than [`MAX_ROUNDS`](super::rounds::MAX_ROUNDS)
     /// rounds.
-    pub(crate) fn new(views: &[Held], window: &Window, row_bytes: f64) -> Option<Exchange> {
-        let Rounds { own, sent } = Rounds::new(views, window, row_bytes)?;
-        let mut pieces: Vec<Piece> = own.iter().map(|round| piece(views, round, window, false)).collect();
-        pieces.extend(sent.iter().map(|round| piece(views, round, window, true)));
+    pub(crate) fn new(views: &[Held], window: Window, row_bytes: f64) -> Option<Exchange> {
+        let Rounds { own, sent } = Rounds::new(views, &window, row_bytes)?;
+        let devices = window.origins.len();
+        let mut pieces: Vec<Piece> =
+            own.into_iter().map(|round| Piece::new(views, round, devices, false)).collect();
+        pieces.extend(sent.into_iter().map(|round| Piece::new(views, round, devices, true)));
         let is_joined = is_joined(&pieces, window.size);
         if is_joined {
             // A concatenation takes its operands in order.
-            pieces.sort_by_key(|p| p.to.iter().flatten().next().copied());
+            pieces.sort_by_key(Piece::place);
         }
         let spans = || views.iter().flat_map(|h| &h.spans).filter(|s| !s.is_empty());
         // Views follow one another (those of a `concatenate`), so that what lies between the ends is all held by someone.
@@ -200,60 +174,17 @@ impl Exchange {
             fills_after: needs().any(|n| n.end > extent.end),
             extent,
             pieces,
-            origins: window.origins.clone(),
+            origins: window.origins,
         })
     }
-}
-
-/// Returns the round that carries these edges, of which each device sends and receives one at most.
-fn piece(views: &[Held], edges: &[Edges], window: &Window, is_sent: bool) -> Piece {
-    let k = window.origins.len();
-    let slab = Slab::of(views, edges);
-    let width = slab.width();
-    let mut made =
-        Piece { width, cuts: SmallVec::new(), to: vec![None; k], takes: vec![0..0; k], pairs: Vec::new() };
-    if is_sent {
-        made.pairs.reserve_exact(edges.iter().map(|run| run.count as usize).sum());
-    }
-    for run in edges {
-        let Held { source, block, .. } = views[run.view as usize];
-        let number = made.cuts.iter().position(|cut| cut.source == source).unwrap_or_else(|| {
-            made.cuts.push(Cut { source, width: width.min(block), from: vec![None; k] });
-            made.cuts.len() - 1
-        });
-        for e in run.each() {
-            let first = match slab.one_place() {
-                Some((first, _)) => first,
-                // A slab that would leave the block begins earlier: `dynamic_slice` would clamp its start there without a word,
-                // and the elements would come one by one too late.
-                None => e.from.min(block - width.min(block)),
-            };
-            let (sender, receiver) = (e.sender as usize, e.receiver as usize);
-            made.cuts[number].from[sender] = Some(first);
-            made.to[receiver] = Some(e.to - (e.from - first));
-            made.takes[receiver] = e.to..e.to + e.length;
-            if is_sent {
-                made.pairs.push((sender, receiver));
-            }
-        }
-    }
-    made
 }
 
 /// Whether the slabs lie side by side in every window, at places that are the same for all devices, so that the window is
 /// a concatenation.
 fn is_joined(pieces: &[Piece], size: i64) -> bool {
-    let constant = |values: &PerDevice| {
-        let mut known = values.iter().flatten();
-        let first = known.next().copied();
-        known.all(|&v| Some(v) == first).then_some(first).flatten()
-    };
     let mut spans = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        let Some(to) = constant(&piece.to) else { return false };
-        if piece.cuts.iter().any(|cut| constant(&cut.from).is_none()) {
-            return false;
-        }
+        let Some(to) = piece.place() else { return false };
         spans.push(to..to + piece.width);
     }
     spans.sort_by_key(|s| s.start);
@@ -300,21 +231,25 @@ mod tests {
         for piece in &exchange.pieces {
             let mut slabs = vec![vec![set(0); piece.width as usize]; k];
             let own: Vec<(usize, usize)> = (0..k).map(|i| (i, i)).collect();
-            for &(sender, receiver) in if piece.pairs.is_empty() { &own } else { &piece.pairs } {
-                let mut cuts = piece.cuts.iter().filter_map(|cut| Some((cut, cut.from[sender]? as usize)));
+            let sent: Vec<(usize, usize)> = piece.pairs().collect();
+            for &(sender, receiver) in if piece.is_sent { &sent } else { &own } {
+                let mut cuts = (0..)
+                    .zip(&piece.cuts)
+                    .filter_map(|(i, cut)| Some((cut, piece.from(i)[sender]? as usize)));
                 let Some((cut, from)) = cuts.next() else { continue };
                 assert!(cuts.next().is_none(), "two cuts of {sender} in {piece:?}");
                 let mut slab = blocks[cut.source][sender][from..from + cut.width as usize].to_vec();
                 slab.resize(piece.width as usize, set(ANY));
                 slabs[receiver] = slab;
             }
-            let constant = piece.to.iter().flatten().next().copied().unwrap_or(0);
+            let (tos, all_takes) = (piece.to(), piece.takes());
+            let constant = tos.iter().flatten().next().copied().unwrap_or(0);
             for (receiver, slab) in slabs.iter().enumerate() {
                 for at in 0..exchange.size {
                     let (to, takes) = if exchange.is_joined {
                         (constant, constant..constant + piece.width)
                     } else {
-                        (piece.to[receiver].unwrap_or(0), piece.takes[receiver].clone())
+                        (tos[receiver].unwrap_or(0), all_takes[receiver].clone())
                     };
                     if takes.contains(&at) {
                         windows[receiver][at as usize] = slab[(at - to) as usize].clone();
@@ -336,7 +271,9 @@ mod tests {
 
     #[track_caller]
     fn check(sources: &[Held], window: &Window) -> Option<Exchange> {
-        let exchange = Exchange::new(sources, window, 4.0)?;
+        let exchange = Exchange::new(sources, window.clone(), 4.0)?;
+        let price = Exchange::price(sources, window, 4.0).unwrap();
+        assert_eq!(price.sent, 4.0 * widths(&exchange).iter().sum::<i64>() as f64, "{exchange:?}");
         let got = carried_out(&exchange, sources);
         for (i, need) in window.needs.iter().enumerate() {
             for index in need.clone() {
@@ -349,16 +286,18 @@ mod tests {
             }
         }
         for piece in &exchange.pieces {
-            for cut in &piece.cuts {
+            for (i, cut) in piece.cuts.iter().enumerate() {
                 let block = sources.iter().find(|held| held.source == cut.source).unwrap().block;
-                assert!(cut.from.iter().flatten().all(|&f| f >= 0 && f + cut.width <= block), "{piece:?}");
+                assert!(
+                    piece.from(i).iter().flatten().all(|&f| f >= 0 && f + cut.width <= block),
+                    "{piece:?}"
+                );
                 assert!(cut.width <= piece.width, "{piece:?}");
             }
             for side in [0, 1] {
-                let mut seen: Vec<usize> =
-                    piece.pairs.iter().map(|p| if side == 0 { p.0 } else { p.1 }).collect();
+                let mut seen: Vec<usize> = piece.pairs().map(|p| if side == 0 { p.0 } else { p.1 }).collect();
                 seen.sort_unstable();
-                assert!(seen.windows(2).all(|w| w[0] != w[1]), "twice in {:?}", piece.pairs);
+                assert!(seen.windows(2).all(|w| w[0] != w[1]), "twice in {piece:?}");
             }
         }
         Some(exchange)
@@ -375,14 +314,14 @@ mod tests {
     fn neighbours_send_their_borders() {
         let exchange = check(&[Held::blocks(0, 16, 4, 0)], &moving(4, -1, 4, 6)).unwrap();
         assert!(exchange.is_joined && exchange.fills_before && exchange.fills_after);
-        let widths: Vec<_> = exchange.pieces.iter().map(|p| (p.width, p.pairs.len())).collect();
+        let widths: Vec<_> = exchange.pieces.iter().map(|p| (p.width, p.pairs().count())).collect();
         assert_eq!(widths, [(1, 3), (4, 0), (1, 3)]);
     }
 
     #[test]
     fn the_first_half_is_sent_in_two_rounds() {
         let exchange = check(&[Held::blocks(0, 64, 8, 0)], &moving(8, 0, 4, 4)).unwrap();
-        let sent: Vec<_> = exchange.pieces.iter().filter(|p| !p.pairs.is_empty()).map(|p| p.width).collect();
+        let sent: Vec<_> = exchange.pieces.iter().filter(|p| p.is_sent).map(|p| p.width).collect();
         assert_eq!(sent, [4, 4]);
     }
 
@@ -403,7 +342,7 @@ mod tests {
     #[test]
     fn too_many_rounds_are_refused() {
         let everything = Window { size: 64, origins: vec![0; 64], needs: vec![0..64; 64] };
-        assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], &everything, 4.0), None);
+        assert_eq!(Exchange::new(&[Held::blocks(0, 64, 64, 0)], everything, 4.0), None);
     }
 
     /// Numbers that look random.
@@ -497,7 +436,7 @@ mod tests {
     }
 
     fn widths(exchange: &Exchange) -> Vec<i64> {
-        exchange.pieces.iter().filter(|p| !p.pairs.is_empty()).map(|p| p.width).collect()
+        exchange.pieces.iter().filter(|p| p.is_sent).map(|p| p.width).collect()
     }
 
     #[test]

@@ -12,10 +12,12 @@
 
 mod edges;
 mod exchange;
+mod piece;
 mod rounds;
 mod transfer;
 
-pub(crate) use exchange::{Cut, Exchange, ExchangePrice, Piece, Span};
+pub(crate) use exchange::{Exchange, ExchangePrice, Span};
+pub(crate) use piece::Piece;
 pub(crate) use transfer::{
     Along, Fill, Spread, Thin, Transfer, held_of_slice, is_windowed, scattered_from, takes_whole, transfers,
 };

@@ -28,6 +28,11 @@ use crate::sharding::axes::{Parts, size_of};
 /// What is sent must become less than this part of it: a sum is one collective, and combined with others.
 const WORTHWHILE: f64 = 0.8;
 
+/// Each trade must save so many bytes. A sum goes with others in one collective and may wait until the end of the step; what
+/// takes its place are up to three collectives, which all devices wait for on the way. For less than this that takes longer on
+/// XLA's CPU devices, and on TPU by the compiler's own estimate.
+const WORTHWHILE_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+
 /// All trades together must save this part of what the program sends. A few percent are not worth it: a gather that compilers
 /// overlap with computing is done in steps, which take memory and time of their own (11 % more of the TPU compiler's cycles
 /// for 4 % of the bytes, in a ResNet-50 of which the last layer alone would be traded).
@@ -175,7 +180,7 @@ impl Trade {
                 let cost = site.cost(&chosen, planner);
                 (chosen, cost)
             })
-            .filter(|&(_, cost)| cost < least)
+            .filter(|&(_, cost)| cost < least && before - cost >= WORTHWHILE_BYTES)
             .min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let mut operands: SmallVec<[TensorSharding; 4]> =
             site.tensors.iter().map(|tensor| site.sharding(tensor, &chosen)).collect();

@@ -642,6 +642,10 @@ impl Output {
     }
 
     pub(crate) fn backend_options(&self) -> BackendOptions {
-        BackendOptions { spmd_mode: self.interface.mode, num_devices: Some(self.num_devices()) }
+        BackendOptions {
+            spmd_mode: self.interface.mode,
+            num_devices: Some(self.num_devices()),
+            row_major_fft: false,
+        }
     }
 }

@@ -355,7 +355,7 @@ pub const PASSES: &[Pass] = &[
         needs: &[],
         options: &[],
         apply: |module, context| {
-            let options = BackendOptions { spmd_mode: context.mode, num_devices: None };
+            let options = BackendOptions { spmd_mode: context.mode, num_devices: None, row_major_fft: false };
             legalize(module, &options).map_err(|error| vec![error])?;
             Ok(Vec::new())
         },

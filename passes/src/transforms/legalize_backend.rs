@@ -9,10 +9,13 @@
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
+//! * For XLA's CPU back end the result of a Fourier transform is pinned to row-major order
+//!   ([`BackendOptions::row_major_fft`]).
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, FuncId, Lowering, Module, OpId, OpKind, RegionId, Rewriter, SpmdMode, ValueId,
+    Attr, AttrDict, CustomCallSpec, Diagnostic, FuncId, Lowering, Module, OpId, OpKind, RegionId, Rewriter,
+    SpmdMode, ValueId,
 };
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
@@ -27,6 +30,9 @@ pub struct BackendOptions {
     /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
     /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
+    /// Whether the results of Fourier transforms are pinned to row-major order. XLA's CPU back end lets a transform take over
+    /// the order that an `all_gather` after it wants, and then refuses at run time to do it in that order.
+    pub row_major_fft: bool,
 }
 
 /// Makes the module what a back end takes.
@@ -42,7 +48,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
         SpmdMode::Replica => None,
         SpmdMode::Partition => Some(Attr::Str("{manual}".into())),
     };
-    let pass = Legalize { manual };
+    let pass = Legalize { manual, row_major_fft: options.row_major_fft };
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
         pass.region(&mut rw, body, 0)?;
@@ -70,6 +76,7 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
 struct Legalize {
     /// The mark of a value that is what one device holds, where such marks are wanted.
     manual: Option<Attr>,
+    row_major_fft: bool,
 }
 
 impl Legalize {
@@ -88,10 +95,32 @@ impl Legalize {
                     for inner in rw.module.ops[op].regions.clone() {
                         self.region(rw, inner, depth + 1)?;
                     }
+                    if self.row_major_fft && matches!(rw.module.ops[op].kind, OpKind::Fft { .. }) {
+                        self.pin_row_major(rw, op);
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Has what follows read the result of the operation at hand through a call that keeps it in row-major order, for which
+    /// XLA has a name.
+    fn pin_row_major(&self, rw: &mut Rewriter<'_>, op: OpId) {
+        let Some(&result) = rw.module.ops[op].results.first() else { return };
+        let order: Vec<String> = (0..rw.module.rank(result)).rev().map(|d| d.to_string()).collect();
+        let order = format!("dense<[{}]> : tensor<{}xindex>", order.join(", "), order.len());
+        let layouts = Attr::Array(vec![Attr::Raw(order.into())]);
+        let mut call = CustomCallSpec { target: "LayoutConstraint".into(), ..CustomCallSpec::default() };
+        call.props.set("operand_layouts", layouts.clone());
+        call.props.set("result_layouts", layouts);
+        let ty = rw.module.values[result].ty;
+        rw.keep();
+        let pinned = rw.op1_like(op, OpKind::CustomCall(Box::new(call)), &[result], ty);
+        if let Some(call) = rw.module.def_op(pinned) {
+            self.attributes(rw.module, call);
+        }
+        rw.stand_for(result, pinned);
     }
 
     fn attributes(&self, module: &mut Module, op: OpId) {
@@ -235,5 +264,24 @@ mod tests {
             assert_eq!(&*module.funcs[module.entry().unwrap()].name, name);
             assert_eq!(module.attrs.get("mhlo.num_replicas"), Some(&Attr::Int(count, "i32".into())));
         }
+    }
+
+    #[test]
+    fn transforms_are_pinned_to_row_major_order() {
+        let text = "func.func @main(%x: tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>> {
+          %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>>
+          return %0 : tensor<2x4xcomplex<f32>>
+        }";
+        let mut module = shardc_stablehlo::parse(text).unwrap();
+        legalize(&mut module, &BackendOptions { row_major_fft: true, ..BackendOptions::default() }).unwrap();
+        assert_eq!(shardc_ir::verify(&module), Ok(()));
+        let printed = shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default());
+        assert!(
+            printed.contains(
+                "%1 = stablehlo.custom_call @LayoutConstraint(%0) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]}"
+            ),
+            "{printed}"
+        );
+        assert!(printed.contains("return %1"), "{printed}");
     }
 }

@@ -86,7 +86,8 @@ impl Program {
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             decompose(plain.to_mut(), body);
         }
-        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1) };
+        let options =
+            BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), row_major_fft: false };
         let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;
         let (inputs, outputs) = ports(&plain)?;
@@ -98,7 +99,9 @@ impl Program {
     /// # Errors
     /// The back end refuses it, or the client has too few devices.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let code = output.backend_code()?;
+        let options =
+            BackendOptions { row_major_fft: client.platform_name() == "cpu", ..output.backend_options() };
+        let code = backend::code(&output.module, &options)?;
         let n = output.num_devices();
         let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;
         let interface = &output.interface;

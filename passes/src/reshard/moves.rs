@@ -278,8 +278,7 @@ impl PathSearch<'_> {
 
     pub(super) fn cost(&self, before: &State, mv: &Move, after: &State) -> f64 {
         let group = |parts: &[Part]| size_of(parts) as f64;
-        // Blocks are sent with their padding: one row over 8 devices is gathered as 8 blocks of a row.
-        let padded = |blocks: &State, parts: &[Part]| self.local_bytes(blocks) * group(parts);
+        let padded = |blocks: &State, parts: &[Part]| self.padded(blocks, parts);
         match mv {
             Move::Gather { parts, .. } => cost::all_gather(padded(before, parts), group(parts)),
             Move::Slice(_) => cost::local_copy(self.local_bytes(after)),
@@ -296,6 +295,22 @@ impl PathSearch<'_> {
             Move::AllReduce(parts) => cost::all_reduce(self.local_bytes(before), group(parts)),
             Move::ReduceScatter { parts, .. } => cost::reduce_scatter(padded(after, parts), group(parts)),
         }
+    }
+
+    /// Returns the bytes of all blocks along `parts` with their padding, as they are sent: one row over 8 devices is gathered as
+    /// 8 blocks of a row.
+    fn padded(&self, blocks: &State, parts: &[Part]) -> f64 {
+        self.local_bytes(blocks) * size_of(parts) as f64
+    }
+
+    /// Returns the bytes that a move reads and writes.
+    pub(super) fn memory(&self, before: &State, mv: &Move, after: &State) -> f64 {
+        let read = match mv {
+            // Two rows over 12 devices are read as 12.
+            Move::ReduceScatter { parts, .. } => self.local_bytes(before).max(self.padded(after, parts)),
+            _ => self.local_bytes(before),
+        };
+        read + self.local_bytes(after)
     }
 
     /// Returns what a direct exchange costs; `None` where there is none or too many were planned.

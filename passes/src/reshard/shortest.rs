@@ -84,15 +84,15 @@ impl PathSearch<'_> {
                 continue;
             }
             looked_at += 1;
-            let before = self.local_bytes(&state);
             for (mv, after) in self.moves(&state) {
                 self.work += 1;
                 let most = if matches!(mv, Move::Gather { .. }) { memory.gather } else { memory.any };
-                if before + self.local_bytes(&after) <= most {
+                if self.memory(&state, &mv, &after) <= most {
                     let cost = cost + self.cost(&state, &mv, &after);
                     self.reach(&mut frontier, number, mv, after, cost);
                 }
             }
+            let before = self.local_bytes(&state);
             for after in self.exchange_targets(&state) {
                 let least = cost + self.left_between(&state, &after) + self.left(&after);
                 if least < frontier.best && before + self.local_bytes(&after) <= memory.any {

@@ -645,7 +645,7 @@ impl Output {
         BackendOptions {
             spmd_mode: self.interface.mode,
             num_devices: Some(self.num_devices()),
-            row_major_fft: false,
+            is_cpu: false,
         }
     }
 }

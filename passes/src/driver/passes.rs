@@ -353,9 +353,13 @@ pub const PASSES: &[Pass] = &[
         name: "legalize-backend",
         about: "take away what only a partitioner understands, and say how many devices run the program",
         needs: &[],
-        options: &[],
+        options: &[TARGET],
         apply: |module, context| {
-            let options = BackendOptions { spmd_mode: context.mode, num_devices: None, row_major_fft: false };
+            let options = BackendOptions {
+                spmd_mode: context.mode,
+                num_devices: None,
+                is_cpu: context.options.value(TARGET) == "cpu",
+            };
             legalize(module, &options).map_err(|error| vec![error])?;
             Ok(Vec::new())
         },
@@ -400,6 +404,9 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 
 /// Which annotations `prioritize` lets speak first.
 const STRATEGY: PassOption = PassOption { name: "strategy", values: &["as-annotated", "batch-first"] };
+
+/// For which client of XLA the program is.
+const TARGET: PassOption = PassOption { name: "target", values: &["any", "cpu"] };
 
 fn entry(module: &Module) -> Result<FuncId, Vec<Diagnostic>> {
     module.entry().ok_or_else(|| vec![module.no_entry()])

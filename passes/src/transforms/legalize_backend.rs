@@ -9,14 +9,16 @@
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
-//! * For XLA's CPU back end the result of a Fourier transform is pinned to row-major order
-//!   ([`BackendOptions::row_major_fft`]).
+//! * For XLA's CPU client the results of Fourier transforms are pinned to row-major order, and collectives in loops and
+//!   branches take turns with those around them ([`BackendOptions::is_cpu`]).
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
-    Attr, AttrDict, CustomCallSpec, Diagnostic, FuncId, Lowering, Module, OpId, OpKind, RegionId, Rewriter,
-    SpmdMode, ValueId,
+    Attr, AttrDict, Diagnostic, FuncId, Lowering, Module, Op, OpId, OpKind, RegionId, Rewriter, SpmdMode,
+    ValueId,
 };
+
+use super::{order_collectives, row_major_fft};
 
 /// Regions within regions, so that neither this nor the recursion of MLIR's readers overflows the stack.
 const MAX_DEPTH: usize = 128;
@@ -30,9 +32,10 @@ pub struct BackendOptions {
     /// function is then called `main`, as back ends ask. `None` takes the size of the module's largest mesh; where it has
     /// none, the numbers stay that it says itself, one if it says nothing.
     pub num_devices: Option<usize>,
-    /// Whether the results of Fourier transforms are pinned to row-major order. XLA's CPU back end lets a transform take over
-    /// the order that an `all_gather` after it wants, and then refuses at run time to do it in that order.
-    pub row_major_fft: bool,
+    /// Whether XLA's CPU client runs the program. It lets a Fourier transform take over the order of dimensions that an
+    /// `all_gather` after it wants, and then refuses at run time to do it in that order; and it mixes up collectives in loops
+    /// with others.
+    pub is_cpu: bool,
 }
 
 /// Makes the module what a back end takes.
@@ -44,18 +47,20 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     if let Some(kept) = module.kept.first() {
         return Err(kept.unsupported("SH0508"));
     }
-    let manual = match options.spmd_mode {
-        SpmdMode::Replica => None,
-        SpmdMode::Partition => Some(Attr::Str("{manual}".into())),
-    };
-    let pass = Legalize { manual, row_major_fft: options.row_major_fft };
     let mut rw = Rewriter::new(module);
     for body in rw.module.bodies().collect::<Vec<_>>() {
-        pass.region(&mut rw, body, 0)?;
+        legalize_region(&mut rw, body, 0)?;
     }
     drop(rw);
     for func in module.funcs.keys().collect::<Vec<_>>() {
-        pass.signature(module, func);
+        legalize_signature(module, func);
+    }
+    if options.is_cpu {
+        row_major_fft::pin(module);
+        order_collectives::order(module);
+    }
+    if options.spmd_mode == SpmdMode::Partition {
+        mark_manual(module);
     }
     strip(&mut module.attrs);
     set_device_counts(module, options);
@@ -73,88 +78,62 @@ pub fn legalize(module: &mut Module, options: &BackendOptions) -> Result<(), Dia
     Ok(())
 }
 
-struct Legalize {
-    /// The mark of a value that is what one device holds, where such marks are wanted.
-    manual: Option<Attr>,
-    row_major_fft: bool,
-}
-
-impl Legalize {
-    fn region(&self, rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
-        if depth > MAX_DEPTH {
-            let message = format!("regions are nested more than {MAX_DEPTH} deep");
-            return Err(Diagnostic::unsupported("SH0507", message));
-        }
-        rw.enter(region);
-        while let Some(op) = rw.next_op() {
-            match fate(rw.module, op).map_err(|d| located(rw.module, op, d))? {
-                Fate::Erase => rw.erase(),
-                Fate::Forward => rw.replace(&rw.module.ops[op].operands.clone()),
-                Fate::Keep => {
-                    self.attributes(rw.module, op);
-                    for inner in rw.module.ops[op].regions.clone() {
-                        self.region(rw, inner, depth + 1)?;
-                    }
-                    if self.row_major_fft && matches!(rw.module.ops[op].kind, OpKind::Fft { .. }) {
-                        self.pin_row_major(rw, op);
-                    }
+fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Result<(), Diagnostic> {
+    if depth > MAX_DEPTH {
+        let message = format!("regions are nested more than {MAX_DEPTH} deep");
+        return Err(Diagnostic::unsupported("SH0507", message));
+    }
+    rw.enter(region);
+    while let Some(op) = rw.next_op() {
+        match fate(rw.module, op).map_err(|d| located(rw.module, op, d))? {
+            Fate::Erase => rw.erase(),
+            Fate::Forward => rw.replace(&rw.module.ops[op].operands.clone()),
+            Fate::Keep => {
+                legalize_attributes(&mut rw.module.ops[op]);
+                for inner in rw.module.ops[op].regions.clone() {
+                    legalize_region(rw, inner, depth + 1)?;
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Has what follows read the result of the operation at hand through a call that keeps it in row-major order, for which
-    /// XLA has a name.
-    fn pin_row_major(&self, rw: &mut Rewriter<'_>, op: OpId) {
-        let Some(&result) = rw.module.ops[op].results.first() else { return };
-        let order: Vec<String> = (0..rw.module.rank(result)).rev().map(|d| d.to_string()).collect();
-        let order = format!("dense<[{}]> : tensor<{}xindex>", order.join(", "), order.len());
-        let layouts = Attr::Array(vec![Attr::Raw(order.into())]);
-        let mut call = CustomCallSpec { target: "LayoutConstraint".into(), ..CustomCallSpec::default() };
-        call.props.set("operand_layouts", layouts.clone());
-        call.props.set("result_layouts", layouts);
-        let ty = rw.module.values[result].ty;
-        rw.keep();
-        let pinned = rw.op1_like(op, OpKind::CustomCall(Box::new(call)), &[result], ty);
-        if let Some(call) = rw.module.def_op(pinned) {
-            self.attributes(rw.module, call);
-        }
-        rw.stand_for(result, pinned);
+fn legalize_attributes(op: &mut Op) {
+    strip(&mut op.attrs);
+    match &mut op.kind {
+        OpKind::CustomCall(call) => strip(&mut call.props),
+        OpKind::Opaque(spec) => strip(&mut spec.props),
+        _ => {}
     }
+}
 
-    fn attributes(&self, module: &mut Module, op: OpId) {
-        let op = &mut module.ops[op];
-        strip(&mut op.attrs);
-        match &mut op.kind {
-            OpKind::CustomCall(call) => strip(&mut call.props),
-            OpKind::Opaque(spec) => strip(&mut spec.props),
-            _ => {}
-        }
+fn legalize_signature(module: &mut Module, func: FuncId) {
+    let func = &mut module.funcs[func];
+    func.arg_attrs.iter_mut().chain(&mut func.res_attrs).for_each(strip);
+    func.res_shardings.fill(None.into());
+}
+
+/// Marks values as what one device holds.
+fn mark_manual(module: &mut Module) {
+    let manual = || Attr::Str("{manual}".into());
+    for op in module.ops.values_mut() {
         // A terminator has no counterpart in XLA that could carry a mark. A loop or branch is left to XLA, which
         // wants the shardings inside and outside to agree, but takes values out of their tuples and puts others in.
         // One mark goes for all results of an operation, since XLA may change their number.
-        let is_marked = !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If);
-        if let Some(manual) = self.manual.clone().filter(|_| is_marked) {
-            op.attrs.set(GSPMD_SHARDING, manual);
+        if !matches!(op.kind, OpKind::Return | OpKind::While | OpKind::Case | OpKind::If) {
+            op.attrs.set(GSPMD_SHARDING, manual());
         }
     }
-
-    fn signature(&self, module: &mut Module, func: FuncId) {
-        let func = &mut module.funcs[func];
-        strip(&mut func.attrs);
+    for func in module.funcs.values_mut() {
         for (dicts, count) in
             [(&mut func.arg_attrs, func.params.len()), (&mut func.res_attrs, func.results.len())]
         {
-            dicts.iter_mut().for_each(strip);
-            if let Some(manual) = &self.manual {
-                dicts.resize_with(count, AttrDict::new);
-                for dict in dicts {
-                    dict.set(GSPMD_SHARDING, manual.clone());
-                }
+            dicts.resize_with(count, AttrDict::new);
+            for dict in dicts {
+                dict.set(GSPMD_SHARDING, manual());
             }
         }
-        func.res_shardings.fill(None.into());
     }
 }
 
@@ -264,24 +243,5 @@ mod tests {
             assert_eq!(&*module.funcs[module.entry().unwrap()].name, name);
             assert_eq!(module.attrs.get("mhlo.num_replicas"), Some(&Attr::Int(count, "i32".into())));
         }
-    }
-
-    #[test]
-    fn transforms_are_pinned_to_row_major_order() {
-        let text = "func.func @main(%x: tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>> {
-          %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<2x4xcomplex<f32>>) -> tensor<2x4xcomplex<f32>>
-          return %0 : tensor<2x4xcomplex<f32>>
-        }";
-        let mut module = shardc_stablehlo::parse(text).unwrap();
-        legalize(&mut module, &BackendOptions { row_major_fft: true, ..BackendOptions::default() }).unwrap();
-        assert_eq!(shardc_ir::verify(&module), Ok(()));
-        let printed = shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default());
-        assert!(
-            printed.contains(
-                "%1 = stablehlo.custom_call @LayoutConstraint(%0) {operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]}"
-            ),
-            "{printed}"
-        );
-        assert!(printed.contains("return %1"), "{printed}");
     }
 }

@@ -13,5 +13,7 @@ pub mod group_form;
 pub mod inline;
 pub mod legalize_backend;
 pub mod merge_reductions;
+mod order_collectives;
+mod row_major_fft;
 pub(crate) mod tensor_build;
 pub mod unquantize;

@@ -86,8 +86,7 @@ impl Program {
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             decompose(plain.to_mut(), body);
         }
-        let options =
-            BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), row_major_fft: false };
+        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), is_cpu: false };
         let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;
         let (inputs, outputs) = ports(&plain)?;
@@ -99,8 +98,7 @@ impl Program {
     /// # Errors
     /// The back end refuses it, or the client has too few devices.
     pub fn partitioned(client: &Client, output: &Output) -> Result<Program, Error> {
-        let options =
-            BackendOptions { row_major_fft: client.platform_name() == "cpu", ..output.backend_options() };
+        let options = BackendOptions { is_cpu: client.platform_name() == "cpu", ..output.backend_options() };
         let code = backend::code(&output.module, &options)?;
         let n = output.num_devices();
         let executable = client.compile(&code, &compile_options(output.interface.mode, n))?;

@@ -6,9 +6,7 @@
 //! gathered and the other moved by an all-to-all, and the parts are gathered, once the weight. Nobody computes more than before.
 //!
 //! Planning looks at one operation at a time and leaves sums that operands agree on pending, since sums of sums are completed
-//! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone. Those
-//! in loops stay: with an all-to-all and gathers of some MiB in a loop, XLA's CPU devices now and then disagreed on a gather
-//! before the loop, or waited for each other for ever.
+//! together and loops complete them once. So this comes after those, and looks at the sums that are then completed alone.
 
 use shardc_ir::{
     AxisRef, Build, Mesh, MeshId, Module, OpId, OpKind, ReductionKind, RegionId, Rewriter, TensorSharding,
@@ -21,6 +19,7 @@ use super::available::AvailableCopies;
 use super::recompute::{FreeValues, repeat};
 use super::support::{Split, planning_rule};
 use super::{planned_mesh, site};
+use crate::analysis::regions::program_regions;
 use crate::cost;
 use crate::reshard::Planner;
 use crate::rules::rule_of;
@@ -45,7 +44,7 @@ pub(crate) fn trade_sums(module: &mut Module, body: RegionId) -> usize {
     let is_any = |region: &RegionId| {
         module.regions[*region].ops.iter().any(|&op| sum_of_product(module, op).is_some())
     };
-    let regions = [body];
+    let regions = program_regions(module, body);
     let Some(mesh_id) = planned_mesh(module, body).filter(|_| regions.iter().any(is_any)) else { return 0 };
     let mesh = module.meshes[mesh_id].clone();
     let readers = UseCounts::under(module, body);

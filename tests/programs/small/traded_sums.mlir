@@ -1,6 +1,6 @@
 // Gradients of weights that are larger than the batch: devices exchange the operands of products rather than sum what each
 // makes of its part of the batch. Even and uneven batches, transposed, of a convolution, with the weight split along another
-// axis, of numbers of half the width; not of a loop that needs the sum each time round.
+// axis, of numbers of half the width, and of a loop that needs the sum each time round.
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func public @main(
     %x: tensor<16x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},

@@ -39,14 +39,17 @@ mod module;
 mod op;
 mod purity;
 mod quant;
+pub mod reducer;
 mod reduction;
 pub mod rewrite;
 mod shape;
 mod sharding;
 mod spmd;
 mod tensor;
+mod tensor_build;
 #[cfg(test)]
 mod testing;
+pub mod trip_count;
 mod types;
 pub mod verify;
 
@@ -75,5 +78,6 @@ pub use shape::{DYNAMIC, Shape};
 pub use sharding::{AxisMove, DimSharding, ShardingTable, TensorSharding};
 pub use spmd::SpmdMode;
 pub use tensor::{Encoding, TensorType};
+pub use tensor_build::TensorBuild;
 pub use types::{Type, TypeTable};
 pub use verify::{collective_fault, sharding_rule_fault, verify};

@@ -5,7 +5,8 @@ pub(crate) mod device_scalars;
 pub(crate) mod inlined_size;
 pub(crate) mod integer_fold;
 pub mod linear;
-pub mod reducer;
 pub mod regions;
 pub(crate) mod symbols;
 pub(crate) mod trip_count;
+
+pub use shardc_ir::reducer;

@@ -15,5 +15,4 @@ pub mod legalize_backend;
 pub mod merge_reductions;
 mod order_collectives;
 mod row_major_fft;
-pub(crate) mod tensor_build;
 pub mod unquantize;

@@ -13,10 +13,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
     BinaryOp, Build, CompareDirection, CompareType, DType, DTypeClass, Module, OpId, OpKind, RegionId,
-    Rewriter, SizeList, SliceSpec, TensorType, UnaryOp, ValueId,
+    Rewriter, SizeList, SliceSpec, TensorBuild, TensorType, UnaryOp, ValueId,
 };
-
-use super::tensor_build::TensorBuild;
 
 /// Puts all collectives of each function in one order.
 pub(super) fn order(module: &mut Module) {

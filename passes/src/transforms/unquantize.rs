@@ -8,12 +8,11 @@
 
 use shardc_ir::{
     BinaryOp, Build, DType, DYNAMIC, Diagnostic, DimList, Elements, EntityRef, Module, OpId, OpKind, Quant,
-    QuantKind, QuantParams, QuantTensor, RegionId, Rewriter, Type, TypeId, UnaryOp, ValueId,
+    QuantKind, QuantParams, QuantTensor, RegionId, Rewriter, TensorBuild, Type, TypeId, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
 use crate::analysis::reducer::encode;
-use crate::transforms::tensor_build::TensorBuild;
 
 /// Whether there are quantized values.
 #[must_use]

@@ -6,10 +6,10 @@
 //! the two sums are one collective; elements of less than 32 bits are added up in 32. Inference looks at each element
 //! alone, and stays.
 
-use shardc_ir::{BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, OpId, Rewriter, UnaryOp, ValueId};
+use shardc_ir::{
+    BatchNormKind, BatchNormSpec, BinaryOp, DType, DimList, OpId, Rewriter, TensorBuild, UnaryOp, ValueId,
+};
 use smallvec::{SmallVec, smallvec};
-
-use crate::transforms::tensor_build::TensorBuild;
 
 /// Appends what a batch normalization stands for; returns what stands for its results. `None` where it stays.
 pub(super) fn decompose(

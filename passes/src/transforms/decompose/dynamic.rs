@@ -6,11 +6,9 @@
 
 use shardc_ir::{
     BinaryOp, Build, DType, DTypeClass, DynamicOp, GatherSpec, Module, OpId, OpKind, PadSpec, Rewriter,
-    SizeList, SliceSpec, TensorType, ValueId, infer_types,
+    SizeList, SliceSpec, TensorBuild, TensorType, ValueId, infer_types,
 };
 use smallvec::smallvec;
-
-use crate::transforms::tensor_build::TensorBuild;
 
 /// How many operations are looked at for what an operand is.
 const LOOKS: u32 = 64;

@@ -5,10 +5,9 @@
 //! dimensions counted from the last. What does not fit the shapes, or has a letter twice in the result, stays.
 
 use shardc_ir::{
-    CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, Rewriter, ValueId,
+    CompareDirection, CompareType, DType, DimList, DotSpec, Module, OpId, OpKind, Rewriter, TensorBuild,
+    ValueId,
 };
-
-use crate::transforms::tensor_build::TensorBuild;
 
 /// What names a dimension: a letter, or the place among those of `...`.
 #[derive(Clone, Copy, PartialEq, Eq)]

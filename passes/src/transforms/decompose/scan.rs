@@ -5,12 +5,11 @@
 
 use shardc_ir::{
     BinaryOp, Build, CompareDirection, CompareType, DType, OpId, OpKind, Rewriter, ScanSpec, SizeList,
-    TypeId, ValueId,
+    TensorBuild, TypeId, ValueId,
 };
 use smallvec::SmallVec;
 
 use super::copy_with;
-use crate::transforms::tensor_build::TensorBuild;
 
 /// Inserts the loop; returns what stands for the results of the scan. `None` where it has to stay a scan.
 pub(super) fn as_loop(rw: &mut Rewriter<'_>, op: OpId, spec: &ScanSpec) -> Option<SmallVec<[ValueId; 3]>> {

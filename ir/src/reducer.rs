@@ -1,8 +1,9 @@
 //! Recognizing reducer regions, and the identities of reductions.
 
 use half::{bf16, f16};
-use shardc_ir::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 use smallvec::SmallVec;
+
+use crate::{DType, DTypeClass, Dense, Module, OpId, OpKind, ReductionKind, RegionId, ValueId};
 
 /// Returns the reduction that `region` does to each of its `n` pairs of arguments (the first `n` with the other `n`), if it
 /// is the same single operation for all.
@@ -49,7 +50,7 @@ pub fn collective_reduction(module: &Module, op: OpId) -> Option<ReductionKind> 
 }
 
 /// Adds a region that combines two elements.
-pub(crate) fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> RegionId {
+pub fn reducer(module: &mut Module, kind: ReductionKind, dtype: DType) -> RegionId {
     let ty = module.types.tensor(&[], dtype);
     let region = module.add_region(&[ty, ty]);
     let args = module.regions[region].args.clone();
@@ -82,7 +83,7 @@ pub fn identity(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>>
 }
 
 /// Returns the addend that leaves a sum as it is, to the last bit, as an element: `0.0 + -0.0` would be `0.0`.
-pub(crate) fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
+pub fn exact_zero(dtype: DType) -> SmallVec<[u8; 16]> {
     let part = match dtype {
         DType::C64 => DType::F32,
         DType::C128 => DType::F64,
@@ -150,7 +151,7 @@ pub fn is_identity(module: &Module, value: ValueId, kind: ReductionKind) -> bool
 
 /// Whether it makes no difference how often the initial values of `op`, a `reduce_window` or the like, count. Around its
 /// operands the specification pads with them, while XLA's back ends pass over what is outside.
-pub(crate) fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
+pub fn init_counts_for_nothing(module: &Module, op: OpId) -> bool {
     let data = &module.ops[op];
     let inits = &data.operands[data.operands.len() / 2..];
     let kind = data.regions.first().and_then(|&region| reduction_of(module, region, inits.len()));

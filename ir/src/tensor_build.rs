@@ -2,12 +2,11 @@
 //!
 //! All are of static shapes and of elements that are numbers; whoever asks for one has made sure that it fits.
 
-use shardc_ir::{BinaryOp, Build, DType, Dense, DimList, OpKind, ReductionKind, UnaryOp, ValueId};
-
-use crate::analysis::reducer::{encode, identity, reducer};
+use crate::reducer::{encode, identity, reducer};
+use crate::{BinaryOp, Build, DType, Dense, DimList, OpKind, ReductionKind, UnaryOp, ValueId};
 
 /// Inserts operations whose result types follow from their operands or from a shape.
-pub(crate) trait TensorBuild: Build {
+pub trait TensorBuild: Build {
     /// The element type of a tensor of numbers; `None` for other values.
     fn dtype(&mut self, value: ValueId) -> Option<DType> {
         self.module().tensor(value).map(|ty| ty.dtype)

@@ -67,6 +67,12 @@ impl AttrDict {
         }
     }
 
+    /// Lets the caller keep the memory of an argument with these attributes.
+    pub fn remove_donation(&mut self) {
+        self.remove(ALIASING_OUTPUT);
+        self.remove(BUFFER_DONOR);
+    }
+
     /// Lets any result that fits take the memory of an argument with these attributes, rather than a certain one.
     pub fn donate_to_any(&mut self) {
         self.remove(ALIASING_OUTPUT);

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 use crate::{
-    AttrDict, DTypeClass, Dense, Diagnostic, Enclosing, FuncId, Kept, KeptKind, LocId, LocTable, Mesh,
+    AttrDict, DTypeClass, Dense, Diagnostic, Enclosing, FuncId, Kept, KeptKind, Loc, LocId, LocTable, Mesh,
     MeshId, OpId, OpKind, RegionId, ShardingId, ShardingTable, SizeList, Span, TensorType, TypeId, TypeTable,
     ValueId,
 };
@@ -228,6 +228,29 @@ impl Func {
     pub fn res_span(&self, i: usize) -> Span {
         self.res_spans.get(i).copied().unwrap_or(self.span)
     }
+
+    /// The front end's name of parameter `i`: that of its location, one of `locs`, else `jax.arg_info`.
+    #[must_use]
+    pub fn argument_name(&self, locs: &LocTable, i: usize) -> Option<String> {
+        let loc = self.arg_locs.get(i).and_then(|loc| loc.expand());
+        match loc.map(|loc| locs.get(loc)) {
+            Some(Loc::Name { name, .. }) => Some(name.to_string()),
+            _ => self.arg_attrs.get(i)?.arg_info().map(str::to_owned),
+        }
+    }
+
+    /// What people call parameter `i`: by the front end's name, or that of the text, or `argN`.
+    #[must_use]
+    pub fn shown_argument(&self, locs: &LocTable, i: usize) -> String {
+        let of_text = || self.arg_names.get(i).filter(|name| !name.is_empty()).map(|name| name.to_string());
+        self.argument_name(locs, i).or_else(of_text).unwrap_or_else(|| format!("arg{i}"))
+    }
+
+    /// The front end's name of result `i`: `jax.result_info`.
+    #[must_use]
+    pub fn result_name(&self, i: usize) -> Option<String> {
+        self.res_attrs.get(i)?.result_info().map(str::to_owned)
+    }
 }
 
 impl Module {
@@ -414,6 +437,14 @@ impl Module {
             self.values[old].def = def;
             self.ops[op].results[i as usize] = old;
         }
+    }
+
+    /// Gives an operation one more result, behind those that it has.
+    pub fn add_result(&mut self, op: OpId, ty: TypeId) -> ValueId {
+        let index = self.ops[op].results.len() as u32;
+        let value = self.values.push(Value { ty, def: ValueDef::Result(op, index) });
+        self.ops[op].results.push(value);
+        value
     }
 
     /// The tensor type of a value; `None` for quantized ones, tokens, tuples and others.

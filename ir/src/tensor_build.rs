@@ -24,6 +24,12 @@ pub trait TensorBuild: Build {
         self.op1(kind, operands, ty)
     }
 
+    /// An operation whose one result has the type of `like`.
+    fn alike_to(&mut self, kind: OpKind, operands: &[ValueId], like: ValueId) -> ValueId {
+        let ty = self.module().values[like].ty;
+        self.op1(kind, operands, ty)
+    }
+
     /// An operation on each element of one tensor.
     fn unary(&mut self, op: UnaryOp, value: ValueId) -> ValueId {
         self.alike(OpKind::Unary(op), &[value])

@@ -81,6 +81,14 @@ pub fn known_trips(module: &Module, op: OpId) -> Option<u64> {
     u64::try_from(distance.max(0)).ok().map(|n| n.div_ceil(step.unsigned_abs()))
 }
 
+/// Returns where the carried value `i` of the loop `op` starts and what each trip adds to it, if it counts.
+#[must_use]
+pub fn counter(module: &Module, op: OpId, i: usize) -> Option<(i64, i64)> {
+    let data = &module.ops[op];
+    let &[_, body] = data.regions.as_slice() else { return None };
+    Some((integer(module, *data.operands.get(i)?)?, step(module, body, i)?))
+}
+
 /// Returns what the body adds to its argument `counter` for the next trip.
 fn step(module: &Module, body: RegionId, counter: usize) -> Option<i64> {
     let next = &module.ops[module.def_op(returned(module, body, counter)?)?];

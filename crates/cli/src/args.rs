@@ -97,6 +97,18 @@ pub(crate) enum Command {
         shardc explain step.mlir --html step.html --json step.json"
     )]
     Explain(ExplainArgs),
+    /// Write a program that returns the gradient of a result by some arguments
+    #[command(after_help = "Examples:\n  shardc grad loss.mlir --wrt params --value -o grad.mlir\n  \
+        shardc grad loss.mlir --wrt arg0,arg3 --of 1 -o grad.mlir\n  \
+        shardc grad loss.mlir --wrt params --rule flash=flash_forward,flash_backward -o grad.mlir\n\n\
+        The program keeps its arguments, and returns the value first (with --value), then a gradient for each argument named, in\n\
+        the order of the arguments. Shardings of arguments are those of their gradients: partition the result as it is.")]
+    Grad(DerivativeArgs),
+    /// Write a program that returns how results change by a change of some arguments
+    #[command(after_help = "Example:\n  shardc jvp model.mlir --wrt params --value -o tangents.mlir\n\n\
+        The program takes a tangent for each argument named, behind its own arguments, and returns the values first (with --value),\n\
+        then a tangent for each result.")]
+    Jvp(DerivativeArgs),
     /// Run chosen passes, for compiler engineers
     #[command(
         after_help = "Examples:\n  shardc opt step.mlir --passes inline,propagate,plan -o planned.mlir\n  \
@@ -340,6 +352,42 @@ pub(crate) struct ExplainArgs {
     /// Write the answer as one page of HTML instead; - for the standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+}
+
+/// What is differentiated by what.
+#[derive(Args, Debug)]
+pub(crate) struct DerivativeArgs {
+    /// StableHLO as text, MLIR bytecode or a portable artifact; - for the standard input
+    pub(crate) input: PathBuf,
+    /// The arguments: argN, names as the front end or the file gives them, or what such names begin with (params)
+    #[arg(long, value_name = "ARG", value_delimiter = ',', required = true)]
+    pub(crate) wrt: Vec<String>,
+    /// The result, from 0: a scalar for a gradient; several for tangents. The first if not given, all for tangents
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) of: Vec<usize>,
+    /// Return the results themselves too, first
+    #[arg(long)]
+    pub(crate) value: bool,
+    /// The derivative of a function, composite or custom call: a function that returns values and tangents (NAME=JVP), two for
+    /// values and residuals, and for cotangents (NAME=FORWARD,BACKWARD), or none (NAME=stop)
+    #[arg(long, value_name = "NAME=RULE")]
+    pub(crate) rule: Vec<String>,
+    /// What is kept from the forward pass for the backward pass: everything, nothing, dots (products and convolutions), or
+    /// names:A,B (what shardc.checkpoint_name names); the rest is computed again
+    #[arg(long, value_name = "POLICY", default_value = "everything")]
+    pub(crate) checkpoint: String,
+    /// Functions whose calls are computed again one by one, each where its gradient is; the whole program if not given
+    #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
+    pub(crate) layers: Vec<String>,
+    /// Leave open how derivatives are sharded, rather than as what they are derivatives of or by
+    #[arg(long)]
+    pub(crate) free_shardings: bool,
+    /// Format of the program
+    #[arg(long, value_enum, default_value_t = Emit::Pretty)]
+    pub(crate) emit: Emit,
+    /// Where the program goes; - for the standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Args, Debug)]

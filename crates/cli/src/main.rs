@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use shardc::autodiff::Derivative;
 
 use crate::args::{Cli, Command, Format};
 use crate::failure::{Failure, usage};
@@ -60,6 +61,8 @@ fn run(command: &Command, ui: &Ui) -> Result<ExitCode> {
         Command::Compile(args) => commands::compile::run(args, ui),
         Command::Explain(args) => commands::explain::run(args, ui),
         Command::Ops(args) => commands::ops::run(args, ui),
+        Command::Grad(args) => commands::derivative::run(args, Derivative::Gradient, ui),
+        Command::Jvp(args) => commands::derivative::run(args, Derivative::Jvp, ui),
         Command::Opt(args) => commands::opt::run(args, ui),
         Command::Plugin(args) => commands::plugin::run(args, ui),
         Command::Completions { shell } => commands::manual::completions(*shell, ui),

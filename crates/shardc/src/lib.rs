@@ -37,6 +37,7 @@
 //! partitioned program with its single-device original. With `mlir` programs are written as MLIR bytecode, too, which
 //! plugins read faster; it needs LLVM 22. Without it, shardc needs nothing but Rust.
 
+pub mod autodiff;
 mod backend;
 mod compiler;
 pub mod coverage;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use shardc_ir::{Diagnostic, Func, Loc, Module};
+use shardc_ir::{Diagnostic, Func, Module};
 
 use crate::sharding::interface::Interface;
 
@@ -50,22 +50,6 @@ impl fmt::Display for Named {
     }
 }
 
-/// The front end's name of argument `i`: that of its location, else `jax.arg_info`.
-#[must_use]
-pub fn argument_name(module: &Module, func: &Func, i: usize) -> Option<String> {
-    let loc = func.arg_locs.get(i).and_then(|loc| loc.expand());
-    match loc.map(|loc| module.locs.get(loc)) {
-        Some(Loc::Name { name, .. }) => Some(name.to_string()),
-        _ => func.arg_attrs.get(i)?.arg_info().map(str::to_owned),
-    }
-}
-
-/// The front end's name of result `i`: `jax.result_info`.
-#[must_use]
-pub fn result_name(func: &Func, i: usize) -> Option<String> {
-    func.res_attrs.get(i)?.result_info().map(str::to_owned)
-}
-
 /// The names of a program's arguments and results.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -80,9 +64,9 @@ impl Names {
     #[must_use]
     pub fn of(module: &Module, func: &Func) -> Names {
         Names {
-            args: (0..func.params.len()).map(|i| argument_name(module, func, i)).collect(),
+            args: (0..func.params.len()).map(|i| func.argument_name(&module.locs, i)).collect(),
             values: func.arg_names.clone(),
-            results: (0..func.results.len()).map(|i| result_name(func, i)).collect(),
+            results: (0..func.results.len()).map(|i| func.result_name(i)).collect(),
         }
     }
 
@@ -111,6 +95,33 @@ impl Names {
             [only] => Ok(*only),
             several => Err(ambiguous(text, several)),
         }
+    }
+
+    /// The arguments that `text` means: the one of this name, else all whose names begin with it, and go on with what is
+    /// neither letter nor digit: `params` means `params['w']` and `params.b`.
+    ///
+    /// # Errors
+    /// Nothing has such a name, or a result has (SH0333); names that are like it are offered.
+    pub fn find_arguments(&self, text: &str) -> Result<Vec<usize>, Diagnostic> {
+        let error = match self.find(text) {
+            Ok(Named::Argument(i)) => return Ok(vec![i]),
+            Ok(Named::Result(i)) => {
+                return Err(Diagnostic::invalid(
+                    "SH0333",
+                    format!("{text:?} is result {i}, not an argument"),
+                ));
+            }
+            Err(error) => error,
+        };
+        let goes_on = |name: &str| {
+            let rest = name.strip_prefix(text).filter(|_| !text.is_empty());
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+        };
+        let of_text = |i: usize| self.values.get(i).is_some_and(|name| goes_on(name));
+        let found: Vec<usize> = (0..self.args.len())
+            .filter(|&i| self.args[i].as_deref().is_some_and(goes_on) || of_text(i))
+            .collect();
+        if found.is_empty() { Err(error) } else { Ok(found) }
     }
 
     /// The argument that the text calls so: no two have the same name there.

@@ -5,7 +5,6 @@ use shardc_ir::{
     TensorSharding, TensorType, Type, TypeId,
 };
 
-use crate::annotations::names::{argument_name, result_name};
 use crate::report::byte_size::bytes_text;
 use crate::sharding::interface::{Interface, InterfaceTensor};
 
@@ -112,14 +111,14 @@ pub(super) fn interface(
     for (i, &arg) in args.iter().enumerate() {
         let mut input = tensor(module.values[arg].ty, module.shardings.of(arg))?;
         let attrs = f.arg_attrs.get(i);
-        input.name = argument_name(module, f, i);
+        input.name = f.argument_name(&module.locs, i);
         input.donated_to = attrs.and_then(AttrDict::donated_to);
         inputs.push(input);
     }
     let mut outputs = Vec::with_capacity(f.results.len());
     for (i, &ty) in f.results.iter().enumerate() {
         let mut output = tensor(ty, f.res_shardings.get(i).and_then(|s| s.expand()))?;
-        output.name = result_name(f, i);
+        output.name = f.result_name(i);
         outputs.push(output);
     }
     for input in &mut inputs {

@@ -7,7 +7,6 @@ use shardc_ir::{
 use smallvec::SmallVec;
 
 use super::LintOptions;
-use crate::annotations::names::argument_name;
 use crate::plan::Asked;
 
 /// What is known of the annotated program, for all stages. Handles are the same in all of them.
@@ -74,7 +73,7 @@ impl Subject<'_> {
 
     /// `argument 3 (params['w'])`.
     pub(super) fn arg_text(&self, i: usize) -> String {
-        match argument_name(self.module, &self.module.funcs[self.func], i) {
+        match self.module.funcs[self.func].argument_name(&self.module.locs, i) {
             Some(name) => format!("argument {i} ({name})"),
             None => format!("argument {i}"),
         }
@@ -82,7 +81,8 @@ impl Subject<'_> {
 
     /// The short name of an argument: the program's own, else its number.
     pub(super) fn arg_name(&self, i: usize) -> String {
-        argument_name(self.module, &self.module.funcs[self.func], i)
+        self.module.funcs[self.func]
+            .argument_name(&self.module.locs, i)
             .unwrap_or_else(|| format!("argument {i}"))
     }
 

@@ -77,6 +77,22 @@ pub fn inline_calls(module: &mut Module) -> Result<(), Vec<Diagnostic>> {
     inline_all(module, None).map(|_| ())
 }
 
+/// Replaces calls as [`inline_calls`] does, save those of the functions of these names, and composites that they are the
+/// meaning of. No function is dropped.
+///
+/// # Errors
+/// Those of [`inline_calls`].
+pub fn inline_calls_except(module: &mut Module, names: &[&str]) -> Result<(), Vec<Diagnostic>> {
+    let order = callees_first(module)?;
+    let mut keep = SecondaryMap::new();
+    for name in names {
+        if let Some(&func) = module.func_names.get(*name) {
+            keep[func] = true;
+        }
+    }
+    inline_except(module, &order, &keep, None).map(drop)
+}
+
 fn inline_all(module: &mut Module, sites: Option<CallSites>) -> Result<Option<CallSites>, Vec<Diagnostic>> {
     let order = callees_first(module)?;
     let sites = inline_except(module, &order, &SecondaryMap::new(), sites)?;
@@ -280,8 +296,7 @@ impl Inliner<'_> {
                 continue;
             }
             let composite = if self.named { decomposition(rw.module, op) } else { None };
-            let called = callee(rw.module, op).filter(|&(func, _)| !self.keep[func]);
-            match called.or(composite) {
+            match callee(rw.module, op).or(composite).filter(|&(func, _)| !self.keep[func]) {
                 Some((func, body)) => self.call(rw, op, func, body),
                 None => {
                     for nested in rw.module.ops[op].regions.clone() {

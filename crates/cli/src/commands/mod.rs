@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod compile;
+pub(crate) mod derivative;
 pub(crate) mod explain;
 mod fit;
 pub(crate) mod lint;

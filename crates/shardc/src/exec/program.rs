@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use shardc_ir::{Module, OpKind, SpmdMode};
-use shardc_passes::annotations::names::argument_name;
 use shardc_passes::gspmd::{import_gspmd, is_annotated};
 use shardc_passes::manual::unroll_manual;
 use shardc_passes::sharding::interface::{Interface, InterfaceTensor};
@@ -314,7 +313,7 @@ fn ports(module: &Module) -> Result<(Vec<Port>, Vec<Option<Port>>), Error> {
         .enumerate()
         .map(|(i, ty)| {
             let is_donated = func.arg_attrs.get(i).is_some_and(|a| a.donated_to().is_some());
-            port(ty, argument_name(module, func, i), is_donated)
+            port(ty, func.argument_name(&module.locs, i), is_donated)
         })
         .collect::<Result<_, Error>>()?;
     let outputs = func.results.iter().map(|&ty| port(ty, None, false).ok()).collect();

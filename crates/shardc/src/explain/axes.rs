@@ -2,7 +2,6 @@
 
 use shardc_ir::discardable::GSPMD_SHARDING;
 use shardc_ir::{AttrDict, OpId, OpKind, ValueDef};
-use shardc_passes::annotations::names::{argument_name, result_name};
 use shardc_passes::propagate::{AnnotationSource, Arrival, AxisRole as At, Cause, Chain, Subject};
 
 use super::report::{AxisOrigin, SourcePlace, StepReport, ValueReport};
@@ -214,11 +213,11 @@ impl Explainer<'_> {
         match subject {
             Subject::Value(value) => match self.module.values[value].def() {
                 ValueDef::Arg(region, i) if region == self.body => {
-                    argument_name(self.module, func, i as usize)
+                    func.argument_name(&self.module.locs, i as usize)
                 }
                 _ => None,
             },
-            Subject::Result(i) => result_name(func, i as usize),
+            Subject::Result(i) => func.result_name(i as usize),
         }
     }
 

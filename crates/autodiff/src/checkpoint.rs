@@ -1,0 +1,53 @@
+//! Checkpointing: what the forward pass keeps for the backward pass, and what this computes again.
+
+use shardc_ir::{Attr, Module, OpId, OpKind};
+
+/// The name of the composite that hands a value on and gives it a name (its attribute `name`), for [`Keep::Named`].
+pub const CHECKPOINT_NAME: &str = "shardc.checkpoint_name";
+
+/// Which results of the forward pass are kept until the backward pass reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// All that are read. What costs next to nothing is computed again in loops, where keeping it would take a stack.
+    #[default]
+    Everything,
+    /// None: the backward pass begins from the arguments.
+    Nothing,
+    /// Those of matrix products and convolutions.
+    Products,
+    /// Those that composites [`CHECKPOINT_NAME`] give one of these names.
+    Named(Vec<String>),
+}
+
+/// What is kept, of which parts of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Checkpoint {
+    /// What is kept.
+    pub keep: Keep,
+    /// Functions whose calls are done again one by one, each in the backward pass where its gradient is computed: all but
+    /// their operands is as [`Checkpoint::keep`] says, and everything around them is kept. Without any, the whole program is
+    /// one such part. Bodies of loops always are.
+    pub layers: Vec<String>,
+}
+
+impl Keep {
+    /// Whether results of an operation are kept rather than computed again.
+    pub(crate) fn keeps(&self, module: &Module, op: OpId) -> bool {
+        let data = &module.ops[op];
+        match self {
+            Keep::Everything => true,
+            Keep::Nothing => !module.is_pure(data),
+            Keep::Products => {
+                matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
+                    || !module.is_pure(data)
+            }
+            Keep::Named(names) => match &data.kind {
+                OpKind::Composite(spec) if *spec.name == *CHECKPOINT_NAME => {
+                    let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
+                    matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
+                }
+                _ => !module.is_pure(data),
+            },
+        }
+    }
+}

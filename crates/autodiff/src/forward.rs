@@ -1,0 +1,155 @@
+//! Forward: tapes are put among the operations that they belong to.
+//!
+//! An operation on a tape stands right behind what its coefficients and tangents come from. A loop carries the tangents of
+//! what it carries along; each branch returns those of what it returns.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Diagnostic, InsertionPoint, Module, OpId, RegionId, ValueId};
+
+use crate::emit::{Arithmetic, Emit};
+use crate::linearize::{Given, Linear, LoopTape, Nested, Tape};
+use crate::replace::replace;
+
+/// Puts tapes into the regions that they are of.
+#[derive(Debug)]
+pub(crate) struct Forward<'l, 'm> {
+    linear: &'l mut Linear<'m>,
+    /// What took the place of results of operations on tapes.
+    instead: FxHashMap<ValueId, ValueId>,
+}
+
+impl<'l, 'm> Forward<'l, 'm> {
+    pub(crate) fn new(linear: &'l mut Linear<'m>) -> Self {
+        Forward { linear, instead: FxHashMap::default() }
+    }
+
+    /// Puts the tape of a function's body into it, and the tapes of regions under it into those. Returns what took the place
+    /// of values of the tape.
+    ///
+    /// # Errors
+    /// Something has a rule for reverse mode only.
+    pub(crate) fn body(
+        mut self,
+        body: RegionId,
+        tape: &Tape,
+    ) -> Result<FxHashMap<ValueId, ValueId>, Box<Diagnostic>> {
+        self.region(body, tape)?;
+        let ops = self.linear.module.regions[body].ops.to_vec();
+        replace(self.linear.module, &ops, &self.instead);
+        Ok(self.instead)
+    }
+
+    /// Puts a tape into its region.
+    fn region(&mut self, region: RegionId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
+        let primal = self.linear.module.regions[region].ops.to_vec();
+        let mut ops = Vec::with_capacity(primal.len() + tape.ops.len());
+        let mut next = tape.ops.iter().zip(&tape.places).peekable();
+        for (i, &op) in primal.iter().enumerate() {
+            while let Some((&op, _)) = next.next_if(|(_, place)| **place <= i) {
+                match self.linear.nested.remove(&op) {
+                    Some(Nested::Branches { op: of, tapes }) => self.branches(op, of, &tapes)?,
+                    Some(Nested::Loop(looped)) => self.looped(op, looped)?,
+                    Some(Nested::Once { op: of, tape }) => self.once(op, of, &tape)?,
+                    Some(Nested::Given(given)) => return Err(backward_only(self.linear.module, op, &given)),
+                    None => ops.push(op),
+                }
+            }
+            ops.push(op);
+        }
+        self.linear.module.set_ops(region, ops);
+        Ok(())
+    }
+
+    /// Lets the branches of `of` return tangents, which are the results of `choice`.
+    fn branches(&mut self, choice: OpId, of: OpId, tapes: &[Tape]) -> Result<(), Box<Diagnostic>> {
+        let regions = self.linear.module.ops[of].regions.clone();
+        for (&region, tape) in regions.iter().zip(tapes) {
+            self.region(region, tape)?;
+        }
+        let tangents = self.linear.module.ops[choice].results.clone();
+        for (i, &tangent) in tangents.iter().enumerate() {
+            if tapes.iter().all(|tape| tape.returned[i].is_none()) {
+                continue;
+            }
+            for (&region, tape) in regions.iter().zip(tapes) {
+                self.return_more(region, tape.returned[i], tangent);
+            }
+            let ty = self.linear.module.values[tangent].ty;
+            let result = self.linear.module.add_result(of, ty);
+            self.instead.insert(tangent, result);
+        }
+        Ok(())
+    }
+
+    /// Lets a region that is done once return tangents, which are the results of `whole`.
+    fn once(&mut self, whole: OpId, of: OpId, tape: &Tape) -> Result<(), Box<Diagnostic>> {
+        let region = self.linear.module.ops[of].regions[0];
+        self.region(region, tape)?;
+        let tangents = self.linear.module.ops[whole].results.clone();
+        for (&tangent, returned) in tangents.iter().zip(&tape.returned) {
+            if returned.is_some() {
+                self.return_more(region, *returned, tangent);
+                let ty = self.linear.module.values[tangent].ty;
+                let result = self.linear.module.add_result(of, ty);
+                self.instead.insert(tangent, result);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a loop carry tangents, which are the operands and results of `whole`.
+    fn looped(&mut self, whole: OpId, looped: LoopTape) -> Result<(), Box<Diagnostic>> {
+        let LoopTape { op, carried, args, inits, tape, .. } = looped;
+        let regions = self.linear.module.ops[op].regions.clone();
+        let (cond, body) = (regions[0], regions[1]);
+        self.region(body, &tape)?;
+        let results = self.linear.module.ops[whole].results.clone();
+        for (n, &i) in carried.iter().enumerate() {
+            let ty = self.linear.module.values[args[n]].ty;
+            let init = inits[n].unwrap_or_else(|| self.zeros_before(op, args[n]));
+            self.linear.module.ops[op].operands.push(init);
+            self.linear.module.add_arg(cond, ty);
+            let arg = self.linear.module.add_arg(body, ty);
+            self.instead.insert(args[n], arg);
+            self.return_more(body, tape.returned[i], args[n]);
+            let result = self.linear.module.add_result(op, ty);
+            self.instead.insert(results[n], result);
+        }
+        Ok(())
+    }
+
+    /// Zeros like `value`, made before `op`.
+    fn zeros_before(&mut self, op: OpId, value: ValueId) -> ValueId {
+        let mut ops = Vec::new();
+        let zeros = Emit::new(self.linear.module, &mut ops, op).zeros_like(value);
+        for made in ops {
+            self.linear.insertions.insert(&mut InsertionPoint::Before(op), made);
+        }
+        zeros
+    }
+
+    /// Lets a region return one value more: a tangent, or zeros like `like`.
+    fn return_more(&mut self, region: RegionId, tangent: Option<ValueId>, like: ValueId) {
+        let module = &mut *self.linear.module;
+        let Some(end) = module.terminator(region) else { return };
+        let value = tangent.unwrap_or_else(|| {
+            let mut ops = module.regions[region].ops.to_vec();
+            ops.pop();
+            let zeros = Emit::new(module, &mut ops, end).zeros_like(like);
+            ops.push(end);
+            module.set_ops(region, ops);
+            zeros
+        });
+        module.ops[end].operands.push(value);
+    }
+}
+
+/// The error for a rule that forward mode cannot use.
+fn backward_only(module: &Module, op: OpId, given: &Given) -> Box<Diagnostic> {
+    let name = &module.funcs[given.backward].name;
+    let text = format!("what @{name} computes the gradient of has no rule for forward mode");
+    let hint = "give it a rule of tangents (jvp), which serves both modes";
+    let mut error = Diagnostic::unsupported("SH1006", text).at(module.ops[op].span).hint(hint);
+    error.user_loc = module.user_loc(op);
+    Box::new(error)
+}

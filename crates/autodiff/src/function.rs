@@ -1,0 +1,228 @@
+//! The function that is made: its arguments, results, and what stands in its body.
+
+use shardc_ir::{AttrDict, Diagnostic, FuncId, Loc, Module, OpId, RegionId, ValueId};
+
+use crate::emit::Arithmetic;
+use crate::forward::Forward;
+use crate::linearize::Linear;
+use crate::locations;
+use crate::request::{Derivative, Request};
+use crate::transpose::Transposed;
+
+/// Makes of a function one that returns derivatives of its results.
+///
+/// The function keeps its arguments, and takes besides, in the order of the request, a tangent for each differentiated argument
+/// or a cotangent for each result, where the derivative needs them. It returns the results asked for, if they are, then a
+/// gradient for each differentiated argument, or a tangent for each result. The function has no calls: they have been inlined.
+/// What is computed for nothing may be left in it.
+///
+/// # Errors
+/// An argument or a result does not exist or cannot change by a little (`SH1003`), or an operation between them has no
+/// derivative (`SH1001`, `SH1004`).
+pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Result<(), Vec<Diagnostic>> {
+    let made =
+        request.check(module, &module.funcs[func]).and_then(|()| Maker { module, func, request }.make());
+    made.map_err(|error| vec![*error])
+}
+
+struct Maker<'a> {
+    module: &'a mut Module,
+    func: FuncId,
+    request: &'a Request,
+}
+
+impl Maker<'_> {
+    fn make(&mut self) -> Result<(), Box<Diagnostic>> {
+        let Some(body) = self.module.funcs[self.func].body else {
+            let name = &self.module.funcs[self.func].name;
+            let text = format!("@{name} has no body");
+            return Err(Box::new(Diagnostic::invalid("SH1003", text).at(self.module.funcs[self.func].span)));
+        };
+        let Some(end) = self.module.terminator(body) else { return Ok(()) };
+        let of: Vec<ValueId> = self.request.of.iter().map(|&i| self.module.ops[end].operands[i]).collect();
+        let derivatives = match self.request.derivative {
+            Derivative::Gradient => self.backward(body, end, &of, true)?,
+            Derivative::Vjp => self.backward(body, end, &of, false)?,
+            Derivative::Jvp => self.forward(body, end, &of)?,
+        };
+        self.give_back(end, &of, &derivatives);
+        Ok(())
+    }
+
+    /// Reverse mode: the gradient of each differentiated argument.
+    fn backward(
+        &mut self,
+        body: RegionId,
+        end: OpId,
+        of: &[ValueId],
+        is_gradient: bool,
+    ) -> Result<Vec<ValueId>, Box<Diagnostic>> {
+        let args: Vec<ValueId> =
+            self.request.wrt.iter().map(|&i| self.module.regions[body].args[i]).collect();
+        let types: Vec<_> = args.iter().map(|&v| self.module.values[v].ty).collect();
+        // Tangents of arguments are arguments of a region that nobody keeps.
+        let scratch = self.module.add_region(&types);
+        let tangents = self.module.regions[scratch].args.clone();
+        let cotangents: Vec<ValueId> = match is_gradient {
+            true => Vec::new(),
+            false => (0..of.len()).map(|i| self.add_argument(body, of[i], Asked::Result(i))).collect(),
+        };
+        let mut linear = Linear::new(self.module, self.request);
+        for (&arg, &tangent) in args.iter().zip(&tangents) {
+            linear.set_tangent(arg, tangent);
+        }
+        let tape = linear.region(body)?;
+        let first_new = linear.module.ops.len();
+        let mut transposed = Transposed::new(&mut linear);
+        for (n, (&i, &value)) in self.request.of.iter().zip(of).enumerate() {
+            let Some(tangent) = tape.returned[i] else { continue };
+            let cotangent = match cotangents.get(n) {
+                Some(&cotangent) => cotangent,
+                None => transposed.emit(end).number(1.0, value),
+            };
+            transposed.ask(tangent, cotangent);
+        }
+        transposed.tape(&tape)?;
+        let mut gradients = Vec::new();
+        for (&arg, &tangent) in args.iter().zip(&tangents) {
+            gradients.push(match transposed.take(tangent, end) {
+                Some(gradient) => gradient,
+                None => transposed.emit(end).zeros_like(arg),
+            });
+        }
+        let backward = std::mem::take(&mut transposed.ops);
+        let backward = match self.request.checkpoint.layers.is_empty() {
+            true => transposed.recomputed(body, backward),
+            false => backward,
+        };
+        linear.finish(body);
+        locations::say(self.module, first_new, "transpose of");
+        let mut ops = self.module.regions[body].ops.to_vec();
+        ops.pop();
+        ops.extend(backward);
+        ops.push(end);
+        self.module.set_ops(body, ops);
+        Ok(gradients)
+    }
+
+    /// Forward mode: the tangent of each result.
+    fn forward(
+        &mut self,
+        body: RegionId,
+        end: OpId,
+        of: &[ValueId],
+    ) -> Result<Vec<ValueId>, Box<Diagnostic>> {
+        let args: Vec<ValueId> =
+            self.request.wrt.iter().map(|&i| self.module.regions[body].args[i]).collect();
+        let tangents: Vec<ValueId> =
+            (0..args.len()).map(|i| self.add_argument(body, args[i], Asked::Argument(i))).collect();
+        let mut linear = Linear::new(self.module, self.request);
+        for (&arg, &tangent) in args.iter().zip(&tangents) {
+            linear.set_tangent(arg, tangent);
+        }
+        let tape = linear.region(body)?;
+        let returned: Vec<Option<ValueId>> = self.request.of.iter().map(|&i| tape.returned[i]).collect();
+        let instead = Forward::new(&mut linear).body(body, &tape)?;
+        linear.finish(body);
+        let mut ops = self.module.regions[body].ops.to_vec();
+        ops.pop();
+        let mut out = Vec::new();
+        for (&value, tangent) in of.iter().zip(returned) {
+            out.push(match tangent {
+                Some(tangent) => instead.get(&tangent).copied().unwrap_or(tangent),
+                None => crate::emit::Emit::new(self.module, &mut ops, end).zeros_like(value),
+            });
+        }
+        ops.push(end);
+        self.module.set_ops(body, ops);
+        Ok(out)
+    }
+
+    /// Gives the function one more argument, for the change of what was asked for.
+    fn add_argument(&mut self, body: RegionId, like: ValueId, asked: Asked) -> ValueId {
+        let ty = self.module.values[like].ty;
+        let func = &self.module.funcs[self.func];
+        let n = func.params.len();
+        let (name, sharding) = match asked {
+            Asked::Argument(i) => {
+                let i = self.request.wrt[i];
+                let name = func.shown_argument(&self.module.locs, i);
+                (format!("tangent({name})"), self.module.shardings.of(like))
+            }
+            Asked::Result(i) => {
+                let i = self.request.of[i];
+                let name = func.result_name(i).unwrap_or_else(|| format!("res{i}"));
+                (format!("cotangent({name})"), func.res_shardings.get(i).and_then(|s| s.expand()))
+            }
+        };
+        let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: None });
+        let arg = self.module.add_arg(body, ty);
+        if !self.request.free_shardings {
+            self.module.shardings.set(arg, sharding);
+        }
+        let func = &mut self.module.funcs[self.func];
+        func.params.push(ty);
+        func.arg_attrs.resize(n + 1, AttrDict::default());
+        func.arg_locs.resize(n + 1, None.into());
+        func.arg_locs[n] = Some(loc).into();
+        // Names of the text are of its own arguments.
+        if !func.arg_names.is_empty() {
+            func.arg_names.push(format!("arg{n}").into());
+        }
+        if !func.arg_spans.is_empty() {
+            func.arg_spans.push(func.span);
+        }
+        arg
+    }
+
+    /// Lets the function return the results asked for, if they are, and their derivatives.
+    fn give_back(&mut self, end: OpId, of: &[ValueId], derivatives: &[ValueId]) {
+        let mut returned = Vec::new();
+        let func = &mut self.module.funcs[self.func];
+        let (mut attrs, mut shardings) = (Vec::new(), Vec::new());
+        if self.request.value {
+            for (&i, &value) in self.request.of.iter().zip(of) {
+                returned.push(value);
+                attrs.push(func.res_attrs.get(i).cloned().unwrap_or_default());
+                shardings.push(func.res_shardings.get(i).copied().unwrap_or_default());
+            }
+        }
+        let body = func.body;
+        for (n, &value) in derivatives.iter().enumerate() {
+            returned.push(value);
+            let func = &self.module.funcs[self.func];
+            let (name, sharding) = match self.request.derivative {
+                Derivative::Jvp => {
+                    let i = self.request.of[n];
+                    let name = func.result_name(i).unwrap_or_else(|| format!("res{i}"));
+                    (format!("tangent({name})"), func.res_shardings.get(i).copied().unwrap_or_default())
+                }
+                Derivative::Gradient | Derivative::Vjp => {
+                    let i = self.request.wrt[n];
+                    let name = func.shown_argument(&self.module.locs, i);
+                    let arg = body.and_then(|body| self.module.regions[body].args.get(i).copied());
+                    (format!("gradient({name})"), arg.and_then(|arg| self.module.shardings.of(arg)).into())
+                }
+            };
+            let mut named = AttrDict::default();
+            named.set_result_info(&name);
+            attrs.push(named);
+            shardings.push(if self.request.free_shardings { None.into() } else { sharding });
+        }
+        let func = &mut self.module.funcs[self.func];
+        func.results = returned.iter().map(|&v| self.module.values[v].ty).collect();
+        (func.res_attrs, func.res_shardings, func.res_spans) = (attrs, shardings, Vec::new());
+        // An argument that was donated to a result would be to another.
+        for attrs in &mut func.arg_attrs {
+            attrs.remove_donation();
+        }
+        self.module.ops[end].operands = returned.into_iter().collect();
+    }
+}
+
+/// What a new argument is the change of, by its place in the request.
+#[derive(Clone, Copy)]
+enum Asked {
+    Argument(usize),
+    Result(usize),
+}

@@ -1,0 +1,175 @@
+//! Operations that are written as others, of which each has a derivative: reductions and cumulative reductions by any
+//! combiner, as trees of the combiner on whole tensors.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{
+    Access, Build, DimList, Module, OpId, OpKind, PadSpec, RegionId, SizeList, SliceSpec, TensorBuild, Type,
+    ValueId,
+};
+
+use crate::emit::{Arithmetic, Emit};
+
+/// The combiner of a reduction, on tensors.
+pub(super) struct Combiner {
+    region: RegionId,
+}
+
+impl Combiner {
+    /// The combiner that a region of scalars is; `None` where something in it is not elementwise.
+    pub(super) fn of(module: &Module, region: RegionId) -> Option<Combiner> {
+        let data = &module.regions[region];
+        let is_elementwise = |op: &OpId| {
+            let op = &module.ops[*op];
+            let is_scalar = |&v: &ValueId| module.tensor(v).is_some_and(|ty| ty.rank() == 0);
+            let known =
+                matches!(op.kind, OpKind::Return | OpKind::Constant(_) | OpKind::Select | OpKind::Convert)
+                    || op.kind.def().access == Access::SamePlace;
+            known && op.regions.is_empty() && op.operands.iter().chain(&op.results).all(is_scalar)
+        };
+        // What is read from around would have to be spread first.
+        let inside =
+            |v: &ValueId| module.def_op(*v).map_or(data.args.contains(v), |op| data.ops.contains(&op));
+        let closed = data.ops.iter().all(|&op| module.ops[op].operands.iter().all(inside));
+        (closed && data.ops.iter().all(is_elementwise)).then_some(Combiner { region })
+    }
+
+    /// Combines tensors: all left ones, then all right ones.
+    fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
+        let shape = e.type_of(args[0]).shape;
+        let module = e.module();
+        let params = module.regions[self.region].args.clone();
+        let ops = module.regions[self.region].ops.to_vec();
+        let mut map: FxHashMap<ValueId, ValueId> = params.into_iter().zip(args.iter().copied()).collect();
+        for op in ops {
+            let data = e.module().ops[op].clone();
+            let operands: Vec<ValueId> =
+                data.operands.iter().map(|v| map.get(v).copied().unwrap_or(*v)).collect();
+            if matches!(data.kind, OpKind::Return) {
+                return operands;
+            }
+            let Some(dtype) = e.dtype(data.results[0]) else { continue };
+            let made = e.tensor(data.kind, &operands, &shape, dtype);
+            map.insert(data.results[0], made);
+        }
+        Vec::new()
+    }
+}
+
+/// Elements `start`, `start + stride`, ... below `limit` along a dimension.
+fn every(e: &mut Emit<'_>, value: ValueId, dim: usize, (start, limit, stride): (i64, i64, i64)) -> ValueId {
+    let ty = e.type_of(value);
+    let mut spec = SliceSpec {
+        start: SizeList::from_elem(0, ty.shape.len()),
+        limit: ty.shape.iter().copied().collect(),
+        stride: SizeList::from_elem(1, ty.shape.len()),
+    };
+    (spec.start[dim], spec.limit[dim], spec.stride[dim]) = (start, limit, stride);
+    let mut shape = ty.shape.to_vec();
+    shape[dim] = (limit - start).max(0).unsigned_abs().div_ceil(stride.unsigned_abs()) as i64;
+    e.tensor(OpKind::Slice(Box::new(spec)), &[value], &shape, ty.dtype)
+}
+
+/// Cumulative results along a dimension, from the first element on: Blelloch's scan, of logarithmic depth.
+pub(super) fn cumulate(e: &mut Emit<'_>, combiner: &Combiner, value: ValueId, dim: usize) -> Option<ValueId> {
+    let n = e.type_of(value).shape[dim];
+    if n < 2 {
+        return Some(value);
+    }
+    let (even, odd) = (every(e, value, dim, (0, n - 1, 2)), every(e, value, dim, (1, n, 2)));
+    let pairs = *combiner.apply(e, &[even, odd]).first()?;
+    let odd = cumulate(e, combiner, pairs, dim)?;
+    let rest = every(e, value, dim, (2, n, 2));
+    let before = match n % 2 {
+        0 => every(e, odd, dim, (0, n / 2 - 1, 1)),
+        _ => odd,
+    };
+    let first = every(e, value, dim, (0, 1, 1));
+    let even = match e.type_of(rest).shape[dim] {
+        0 => first,
+        _ => {
+            let inner = *combiner.apply(e, &[before, rest]).first()?;
+            concatenate(e, &[first, inner], dim)
+        }
+    };
+    Some(interleave(e, even, odd, dim, n))
+}
+
+fn concatenate(e: &mut Emit<'_>, parts: &[ValueId], dim: usize) -> ValueId {
+    let mut ty = e.type_of(parts[0]);
+    ty.shape[dim] = parts.iter().map(|&v| e.type_of(v).shape[dim]).sum();
+    let ty = e.module().types.intern(Type::Tensor(ty));
+    e.op1(OpKind::Concatenate { dim: dim as u32 }, parts, ty)
+}
+
+/// Elements of both in turns, `n` in all.
+fn interleave(e: &mut Emit<'_>, even: ValueId, odd: ValueId, dim: usize, n: i64) -> ValueId {
+    let spread = |e: &mut Emit<'_>, value: ValueId, low: i64| {
+        let ty = e.type_of(value);
+        let none = SizeList::from_elem(0, ty.shape.len());
+        let mut pad = PadSpec { low: none.clone(), high: none.clone(), interior: none };
+        let reach = 2 * ty.shape[dim] - 1;
+        (pad.low[dim], pad.high[dim], pad.interior[dim]) = (low, n - low - reach, 1);
+        let mut shape = ty.shape.to_vec();
+        shape[dim] = n;
+        let zero = e.zeros(&[], ty.dtype);
+        e.tensor(OpKind::Pad(Box::new(pad)), &[value, zero], &shape, ty.dtype)
+    };
+    let (even, odd) = (spread(e, even, 0), spread(e, odd, 1));
+    e.add(even, odd)
+}
+
+/// Reverses along a dimension.
+pub(super) fn reversed(e: &mut Emit<'_>, value: ValueId, dim: usize) -> ValueId {
+    e.alike(OpKind::Reverse { dims: DimList::from_slice(&[dim as u32]) }, &[value])
+}
+
+/// Combines all elements along dimensions, halves with halves, and `init` with what comes out.
+pub(super) fn reduce(
+    e: &mut Emit<'_>,
+    combiner: &Combiner,
+    values: &[ValueId],
+    inits: &[ValueId],
+    dims: &DimList,
+) -> Option<Vec<ValueId>> {
+    let mut values = values.to_vec();
+    for &dim in dims {
+        let dim = dim as usize;
+        loop {
+            let n = e.type_of(values[0]).shape[dim];
+            if n < 2 {
+                break;
+            }
+            let half = n / 2;
+            let (mut left, mut right, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+            for &value in &values {
+                left.push(every(e, value, dim, (0, half, 1)));
+                right.push(every(e, value, dim, (half, 2 * half, 1)));
+                if n % 2 == 1 {
+                    rest.push(every(e, value, dim, (n - 1, n, 1)));
+                }
+            }
+            left.extend(right);
+            let combined = combiner.apply(e, &left);
+            values = match rest.is_empty() {
+                true => combined,
+                false => combined.iter().zip(&rest).map(|(&a, &b)| concatenate(e, &[a, b], dim)).collect(),
+            };
+        }
+    }
+    let ty = e.type_of(*values.first()?);
+    let is_empty = dims.iter().any(|&d| ty.shape[d as usize] == 0);
+    let kept: Vec<i64> =
+        (0..ty.shape.len()).filter(|&d| !dims.contains(&(d as u32))).map(|d| ty.shape[d]).collect();
+    let mut args = Vec::new();
+    for &init in inits {
+        args.push(e.spread(init, DimList::new(), &kept)?);
+    }
+    if is_empty {
+        return Some(args);
+    }
+    for value in values {
+        let dtype = e.dtype(value)?;
+        args.push(e.tensor(OpKind::Reshape, &[value], &kept, dtype));
+    }
+    Some(combiner.apply(e, &args))
+}

@@ -1,0 +1,321 @@
+//! Linearization: what a small change of the arguments goes through.
+//!
+//! A region is walked in its order. For each operation of which some operand has a tangent, its [rule](rules) writes to the
+//! *tape* what makes the tangents of its results, and into the region, behind the operation, what that needs as coefficients.
+//! What is on the tape stands in no region: it is read by [`transpose`](crate::transpose), or put behind the operations that it
+//! belongs to by [`forward`](crate::forward).
+//!
+//! ## What holds
+//!
+//! * An operation on the tape is linear in those of its operands that are tangents, taken together, and does nothing else than
+//!   what its [kind](OpKind) says; operations with regions of the program are entered in [`Linear::nested`].
+//! * The region does what it did: only pure operations were added.
+
+mod branches;
+mod expand;
+mod loops;
+mod once;
+mod rules;
+pub(crate) mod window;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{
+    DTypeClass, Diagnostic, FuncId, Insertions, Module, OpId, OpKind, PackedOption, RegionId, RegionKind,
+    SecondaryMap, ValueId, ValueMap,
+};
+use smallvec::{SmallVec, smallvec};
+
+use crate::checkpoint::Checkpoint;
+use crate::custom::CustomRule;
+use crate::emit::Emit;
+use crate::request::Request;
+
+/// A region that was linearized.
+#[derive(Debug, Default)]
+pub(crate) struct Tape {
+    /// What makes tangents, in order.
+    pub(crate) ops: Vec<OpId>,
+    /// For each of them, how many operations of the region stand before it where it is put among them.
+    pub(crate) places: Vec<usize>,
+    /// The tangent of each value that the region returns; none where it does not change.
+    pub(crate) returned: Vec<Option<ValueId>>,
+}
+
+/// What is known of tangents while a function is linearized.
+#[derive(Debug)]
+pub(crate) struct Linear<'m> {
+    pub(crate) module: &'m mut Module,
+    /// Whether constraints say nothing of tangents.
+    pub(crate) free_shardings: bool,
+    /// The tangent of each value.
+    tangents: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    /// Whether a value is a tangent.
+    is_tangent: SecondaryMap<ValueId, bool>,
+    /// Derivatives that are given.
+    pub(crate) rules: &'m [CustomRule],
+    /// What is kept for the backward pass.
+    pub(crate) checkpoint: &'m Checkpoint,
+    /// Values of copies that are being made; an entry holds for one copy alone.
+    pub(crate) map: ValueMap,
+    /// What operations on the tape stand for that have regions of the program.
+    pub(crate) nested: FxHashMap<OpId, Nested>,
+    /// What goes into the program before operations that are to return more.
+    pub(crate) insertions: Insertions,
+}
+
+/// What an operation on a tape stands for whose regions have tapes of their own.
+#[derive(Debug)]
+pub(crate) enum Nested {
+    /// One of several regions is done.
+    Branches {
+        /// The operation of the program.
+        op: OpId,
+        /// The tape of each region. They read tangents from around the operation as they are.
+        tapes: Vec<Tape>,
+    },
+    /// A region is done once.
+    Once {
+        /// The operation of the program.
+        op: OpId,
+        /// Its tape, which reads tangents of what the operation is given as they are.
+        tape: Tape,
+    },
+    /// A region is done again and again.
+    Loop(LoopTape),
+    /// A function says what is asked of operands.
+    Given(Given),
+}
+
+/// A call whose gradient a function of the program computes.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// That function.
+    pub(crate) backward: FuncId,
+    /// What it takes before the cotangents of the results.
+    pub(crate) residuals: Vec<ValueId>,
+    /// The tangent of each operand that it returns a cotangent for.
+    pub(crate) operands: Vec<Option<ValueId>>,
+}
+
+/// A loop that was linearized. Operands and results of the operation on the tape are those of the carried values that change.
+#[derive(Debug)]
+pub(crate) struct LoopTape {
+    /// The operation of the program.
+    pub(crate) op: OpId,
+    /// How often the body is done, if the program says so.
+    pub(crate) trips: Option<i64>,
+    /// Which of the carried values change.
+    pub(crate) carried: Vec<usize>,
+    /// The tangent of each of them at the start of the body.
+    pub(crate) args: Vec<ValueId>,
+    /// The tangent of each of them before the loop.
+    pub(crate) inits: Vec<Option<ValueId>>,
+    /// The tape of the body, which returns all that it carries.
+    pub(crate) tape: Tape,
+}
+
+impl<'m> Linear<'m> {
+    pub(crate) fn new(module: &'m mut Module, request: &'m Request) -> Self {
+        Linear {
+            module,
+            free_shardings: request.free_shardings,
+            rules: &request.rules,
+            checkpoint: &request.checkpoint,
+            map: ValueMap::new(),
+            tangents: SecondaryMap::new(),
+            is_tangent: SecondaryMap::new(),
+            nested: FxHashMap::default(),
+            insertions: Insertions::default(),
+        }
+    }
+
+    /// The tangent of a value.
+    pub(crate) fn tangent(&self, value: ValueId) -> Option<ValueId> {
+        self.tangents[value].expand()
+    }
+
+    /// Whether a value is a tangent: made on a tape, or given to it.
+    pub(crate) fn is_tangent(&self, value: ValueId) -> bool {
+        self.is_tangent[value]
+    }
+
+    /// From now on `tangent` is the tangent of `value`.
+    pub(crate) fn set_tangent(&mut self, value: ValueId, tangent: ValueId) {
+        self.tangents[value] = tangent.into();
+        self.is_tangent[tangent] = true;
+    }
+
+    /// Linearizes a region, of which the arguments that change have their tangents.
+    ///
+    /// # Errors
+    /// An operation has no derivative.
+    pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
+        let ops = self.module.regions[region].ops.clone();
+        let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);
+        let mut tape = Tape::default();
+        // An operation that is written as others comes back as those.
+        let mut todo: Vec<OpId> = ops.iter().rev().copied().collect();
+        while let Some(op) = todo.pop() {
+            if matches!(self.module.ops[op].kind, OpKind::Return) {
+                let returned = &self.module.ops[op].operands;
+                tape.returned = returned.iter().map(|&v| self.tangent(v)).collect();
+                primal.push(op);
+                continue;
+            }
+            let changes = |v: &ValueId| self.tangent(*v).is_some();
+            if !self.module.ops[op].operands.iter().any(changes) && self.captured(op).is_empty() {
+                primal.push(op);
+                continue;
+            }
+            let (at_op, first) = (primal.len(), tape.ops.len());
+            primal.push(op);
+            let mut at = At { linear: self, op, primal: &mut primal, tape: &mut tape.ops };
+            let rule = rules::linearize(&mut at)?;
+            if matches!(rule, Rule::Replaced(_)) {
+                primal.remove(at_op);
+            }
+            match rule {
+                Rule::Tangents(tangents) | Rule::Replaced(tangents) => {
+                    for &op in &tape.ops[first..] {
+                        for &result in &self.module.ops[op].results {
+                            self.is_tangent[result] = true;
+                        }
+                    }
+                    tape.places.resize(tape.ops.len(), primal.len());
+                    let results = self.module.ops[op].results.clone();
+                    for (&result, tangent) in results.iter().zip(tangents) {
+                        if let Some(tangent) = tangent {
+                            self.set_tangent(result, tangent);
+                        }
+                    }
+                }
+                Rule::Instead(values) => {
+                    let results = self.module.ops[op].results.clone();
+                    for (&old, &new) in results.iter().zip(&values) {
+                        self.module.take_over(new, old);
+                    }
+                    let others: Vec<OpId> = primal.drain(at_op..).skip(1).collect();
+                    todo.extend(others.into_iter().rev());
+                }
+            }
+        }
+        self.module.set_ops(region, primal);
+        Ok(tape)
+    }
+}
+
+impl Linear<'_> {
+    /// The values that change and that regions of an operation read from around it, each once, in order.
+    pub(crate) fn captured(&self, op: OpId) -> Vec<ValueId> {
+        let data = &self.module.ops[op];
+        if matches!(data.kind.def().region_kind, RegionKind::None | RegionKind::Elements) {
+            return Vec::new();
+        }
+        let mut seen = FxHashSet::default();
+        let mut out = Vec::new();
+        // What is inside has no tangent yet.
+        for inner in data.regions.iter().flat_map(|&region| self.module.walk(region)) {
+            for &value in &self.module.ops[inner].operands {
+                if self.tangent(value).is_some() && seen.insert(value) {
+                    out.push(value);
+                }
+            }
+        }
+        out
+    }
+
+    /// Puts what was inserted in its place under a region.
+    pub(crate) fn finish(&mut self, region: RegionId) {
+        let insertions = std::mem::take(&mut self.insertions);
+        insertions.apply(self.module, region, &ValueMap::new(), |_| false);
+    }
+}
+
+/// What a rule of differentiation says.
+#[derive(Debug)]
+pub(crate) enum Rule {
+    /// The tangents of the results.
+    Tangents(Tangents),
+    /// The operation is gone, and what it made is made by those that the rule put in its place. The tangents of the results.
+    Replaced(Tangents),
+    /// The operation is to be written as those that the rule put behind it, which make these values in place of its results.
+    Instead(Vec<ValueId>),
+}
+
+impl Rule {
+    /// The only result changes so.
+    pub(crate) fn one(tangent: ValueId) -> Rule {
+        Rule::Tangents(smallvec![Some(tangent)])
+    }
+
+    /// None of `n` results changes.
+    pub(crate) fn nothing(n: usize) -> Rule {
+        Rule::Tangents(std::iter::repeat_n(None, n).collect())
+    }
+}
+
+/// The tangent of each result of an operation.
+pub(crate) type Tangents = SmallVec<[Option<ValueId>; 1]>;
+
+/// An operation that is linearized.
+#[derive(Debug)]
+pub(crate) struct At<'a, 'm> {
+    pub(crate) linear: &'a mut Linear<'m>,
+    pub(crate) op: OpId,
+    primal: &'a mut Vec<OpId>,
+    tape: &'a mut Vec<OpId>,
+}
+
+impl At<'_, '_> {
+    /// Operand `i`.
+    pub(crate) fn operand(&self, i: usize) -> ValueId {
+        self.linear.module.ops[self.op].operands[i]
+    }
+
+    /// The only result, or the first.
+    pub(crate) fn result(&self) -> ValueId {
+        self.linear.module.ops[self.op].results[0]
+    }
+
+    /// The tangent of operand `i`.
+    pub(crate) fn tangent(&self, i: usize) -> Option<ValueId> {
+        self.linear.tangent(self.operand(i))
+    }
+
+    pub(crate) fn num_operands(&self) -> usize {
+        self.linear.module.ops[self.op].operands.len()
+    }
+
+    pub(crate) fn kind(&self) -> OpKind {
+        self.linear.module.ops[self.op].kind.clone()
+    }
+
+    /// Writes behind the operation.
+    pub(crate) fn primal(&mut self) -> Emit<'_> {
+        Emit::new(self.linear.module, self.primal, self.op)
+    }
+
+    /// Puts an operation where it belongs: onto the tape if it works on tangents, else behind the one at hand.
+    pub(crate) fn place(&mut self, op: OpId) {
+        let data = &self.linear.module.ops[op];
+        if data.operands.iter().any(|&v| self.linear.is_tangent(v)) {
+            for &result in &self.linear.module.ops[op].results {
+                self.linear.is_tangent[result] = true;
+            }
+            self.tape.push(op);
+        } else {
+            self.primal.push(op);
+        }
+    }
+
+    /// Writes onto the tape.
+    pub(crate) fn tape(&mut self) -> Emit<'_> {
+        Emit::new(self.linear.module, self.tape, self.op)
+    }
+
+    /// Whether values of this type can change by a little.
+    pub(crate) fn can_change(&self, value: ValueId) -> bool {
+        let class = self.linear.module.tensor(value).map(|ty| ty.dtype.class());
+        matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
+    }
+}

@@ -1,0 +1,352 @@
+//! Elementwise operations.
+
+use std::f64::consts::{FRAC_2_SQRT_PI, PI};
+
+use shardc_ir::{
+    BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, OpKind, TensorBuild, UnaryOp, ValueId,
+};
+
+use super::{on_tape, sum, unsupported, written_out};
+use crate::emit::Arithmetic;
+use crate::linearize::At;
+
+/// One operand: the derivative times its tangent.
+pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let Some(tangent) = at.tangent(0) else { return Ok(None) };
+    let (x, y) = (at.operand(0), at.result());
+    let is_complex = at.linear.module.tensor(x).is_some_and(|ty| ty.dtype.class() == DTypeClass::Complex);
+    let derivative = match op {
+        UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
+            return Ok(Some(on_tape(at, &[tangent])));
+        }
+        // Steps: they change nowhere by a little.
+        UnaryOp::Ceil
+        | UnaryOp::Floor
+        | UnaryOp::RoundNearestAfz
+        | UnaryOp::RoundNearestEven
+        | UnaryOp::CountLeadingZeros
+        | UnaryOp::IsFinite
+        | UnaryOp::IsInf
+        | UnaryOp::IsNegInf
+        | UnaryOp::IsPosInf
+        | UnaryOp::Not
+        | UnaryOp::Popcnt => return Ok(None),
+        UnaryOp::Sign if !is_complex => return Ok(None),
+        UnaryOp::Abs if is_complex => return Ok(Some(complex_abs(at, tangent))),
+        // Not multiplied with a reciprocal: one division in place of two operations, and more exact.
+        UnaryOp::Log => return Ok(Some(at.tape().div(tangent, x))),
+        UnaryOp::LogPlusOne => {
+            let one_more = {
+                let mut e = at.primal();
+                let one = e.number(1.0, x);
+                e.add(x, one)
+            };
+            return Ok(Some(at.tape().div(tangent, one_more)));
+        }
+        _ => derivative(at, op, x, y)?,
+    };
+    Ok(Some(at.tape().mul(tangent, derivative)))
+}
+
+/// The derivative of `y = op(x)` at `x`.
+fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Result<ValueId, Box<Diagnostic>> {
+    let error = unsupported(at);
+    let mut e = at.primal();
+    let e = &mut e;
+    // `1 / sqrt(value)`, and `a + b x^2`.
+    let squared = |e: &mut crate::emit::Emit<'_>, a: f64, b: f64| {
+        let square = e.mul(x, x);
+        let constant = e.number(a, x);
+        if b < 0.0 { e.sub(constant, square) } else { e.add(constant, square) }
+    };
+    Ok(match op {
+        UnaryOp::Abs => e.unary(UnaryOp::Sign, x),
+        UnaryOp::Cbrt => {
+            let third = e.number(1.0 / 3.0, x);
+            let ratio = e.div(y, x);
+            e.mul(third, ratio)
+        }
+        UnaryOp::Cosine => {
+            let sine = e.unary(UnaryOp::Sine, x);
+            e.neg(sine)
+        }
+        UnaryOp::Sine => e.unary(UnaryOp::Cosine, x),
+        UnaryOp::Tan => {
+            let one = e.number(1.0, x);
+            let square = e.mul(y, y);
+            e.add(one, square)
+        }
+        UnaryOp::Exponential => y,
+        UnaryOp::ExponentialMinusOne => {
+            let one = e.number(1.0, x);
+            e.add(y, one)
+        }
+        UnaryOp::Logistic => {
+            let one = e.number(1.0, x);
+            let rest = e.sub(one, y);
+            e.mul(y, rest)
+        }
+        UnaryOp::Rsqrt => {
+            let half = e.number(-0.5, x);
+            let ratio = e.div(y, x);
+            e.mul(half, ratio)
+        }
+        UnaryOp::Sqrt => {
+            let half = e.number(0.5, x);
+            e.div(half, y)
+        }
+        UnaryOp::Tanh => {
+            let one = e.number(1.0, x);
+            let square = e.mul(y, y);
+            e.sub(one, square)
+        }
+        UnaryOp::Square => {
+            let two = e.number(2.0, x);
+            e.mul(two, x)
+        }
+        UnaryOp::Asin | UnaryOp::Acos => {
+            let under = squared(e, 1.0, -1.0);
+            let root = e.unary(UnaryOp::Rsqrt, under);
+            if op == UnaryOp::Acos { e.neg(root) } else { root }
+        }
+        UnaryOp::Asinh => {
+            let under = squared(e, 1.0, 1.0);
+            e.unary(UnaryOp::Rsqrt, under)
+        }
+        UnaryOp::Acosh => {
+            // Of a product of two, since `x^2 - 1` cancels near one.
+            let one = e.number(1.0, x);
+            let (below, above) = (e.sub(x, one), e.add(x, one));
+            let (a, b) = (e.unary(UnaryOp::Rsqrt, below), e.unary(UnaryOp::Rsqrt, above));
+            e.mul(a, b)
+        }
+        UnaryOp::Atan => {
+            let (one, under) = (e.number(1.0, x), squared(e, 1.0, 1.0));
+            e.div(one, under)
+        }
+        UnaryOp::Atanh => {
+            let one = e.number(1.0, x);
+            let (below, above) = (e.sub(one, x), e.add(one, x));
+            let under = e.mul(below, above);
+            e.div(one, under)
+        }
+        UnaryOp::Sinh => e.unary(UnaryOp::Cosh, x),
+        UnaryOp::Cosh => e.unary(UnaryOp::Sinh, x),
+        UnaryOp::Erf | UnaryOp::Erfc => {
+            let sign = if op == UnaryOp::Erf { 1.0 } else { -1.0 };
+            let factor = e.number(sign * FRAC_2_SQRT_PI, x);
+            let square = e.mul(x, x);
+            let negated = e.neg(square);
+            let bell = e.unary(UnaryOp::Exponential, negated);
+            e.mul(factor, bell)
+        }
+        UnaryOp::ErfInv => {
+            let factor = e.number(PI.sqrt() / 2.0, x);
+            let square = e.mul(y, y);
+            let power = e.unary(UnaryOp::Exponential, square);
+            e.mul(factor, power)
+        }
+        UnaryOp::Lgamma => e.unary(UnaryOp::Digamma, x),
+        UnaryOp::Digamma => {
+            let one = e.number(1.0, x);
+            e.binary(BinaryOp::Polygamma, one, x)
+        }
+        _ => return Err(error),
+    })
+}
+
+/// `|z|` changes by `Re(dz conj(z)) / |z|`, and not at zero.
+fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
+    let (z, size) = (at.operand(0), at.result());
+    let mut e = at.primal();
+    let (zero, one) = (e.number(0.0, size), e.number(1.0, size));
+    let is_zero = compare(&mut e, CompareDirection::EQ, size, zero);
+    let divisor = e.alike_to(OpKind::Select, &[is_zero, one, size], size);
+    let conj = e.unary(UnaryOp::Conj, z);
+    let zeros = e.number(0.0, divisor);
+    let divisor = e.alike_to(OpKind::Binary(BinaryOp::Complex), &[divisor, zeros], z);
+    let direction = e.div(conj, divisor);
+    let ty = at.linear.module.values[size].ty;
+    let mut tape = at.tape();
+    let product = tape.mul(tangent, direction);
+    tape.op1(OpKind::Unary(UnaryOp::Real), &[product], ty)
+}
+
+/// Compares two tensors of one shape.
+fn compare(e: &mut impl TensorBuild, direction: CompareDirection, a: ValueId, b: ValueId) -> ValueId {
+    let shape = e.module().shape(a).to_vec();
+    e.tensor(OpKind::Compare(direction, None), &[a, b], &shape, DType::I1)
+}
+
+/// Two operands: the sum of what each changes.
+pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let (a, b, y) = (at.operand(0), at.operand(1), at.result());
+    let (da, db) = (at.tangent(0), at.tangent(1));
+    match op {
+        BinaryOp::Add | BinaryOp::Subtract => {
+            let db = match op {
+                BinaryOp::Subtract if da.is_none() => db.map(|db| at.tape().neg(db)),
+                _ => db,
+            };
+            return Ok(match (da, db) {
+                (Some(da), Some(db)) => Some(at.tape().binary(op, da, db)),
+                _ => da.or(db),
+            });
+        }
+        BinaryOp::Complex => {
+            let parts = [written_out(at, 0), written_out(at, 1)];
+            return Ok(Some(on_tape(at, &parts)));
+        }
+        BinaryOp::Multiply => {
+            let left = da.map(|da| at.tape().mul(da, b));
+            let right = db.map(|db| at.tape().mul(a, db));
+            return Ok(sum(at, &[left, right]));
+        }
+        BinaryOp::Divide => {
+            let left = da.map(|da| at.tape().div(da, b));
+            let right = db.map(|db| {
+                let slope = {
+                    let mut e = at.primal();
+                    let ratio = e.div(y, b);
+                    e.neg(ratio)
+                };
+                at.tape().mul(db, slope)
+            });
+            return Ok(sum(at, &[left, right]));
+        }
+        _ => {}
+    }
+    let mut changes = [None, None];
+    for (i, tangent) in [da, db].into_iter().enumerate() {
+        let Some(tangent) = tangent else { continue };
+        let slope = slope(at, op, i, (a, b, y))?;
+        changes[i] = match slope {
+            Slope::Zero => None,
+            Slope::One => Some(tangent),
+            Slope::By(slope) => Some(at.tape().mul(tangent, slope)),
+        };
+    }
+    Ok(sum(at, &changes))
+}
+
+/// How a result changes with an operand.
+enum Slope {
+    Zero,
+    One,
+    By(ValueId),
+}
+
+/// The derivative of `y = op(a, b)` by operand `i`.
+fn slope(
+    at: &mut At<'_, '_>,
+    op: BinaryOp,
+    i: usize,
+    (a, b, y): (ValueId, ValueId, ValueId),
+) -> Result<Slope, Box<Diagnostic>> {
+    let error = unsupported(at);
+    let mut e = at.primal();
+    let e = &mut e;
+    Ok(Slope::By(match (op, i) {
+        (BinaryOp::Maximum | BinaryOp::Minimum, _) => {
+            // Equal operands share the change.
+            let (this, other) = if i == 0 { (a, b) } else { (b, a) };
+            let (zero, half, one) = (e.number(0.0, y), e.number(0.5, y), e.number(1.0, y));
+            let (is_this, is_other) =
+                (compare(e, CompareDirection::EQ, this, y), compare(e, CompareDirection::EQ, other, y));
+            let share = e.alike_to(OpKind::Select, &[is_other, half, one], y);
+            e.alike_to(OpKind::Select, &[is_this, share, zero], y)
+        }
+        (BinaryOp::Power, 0) => {
+            // `b a^(b-1)`, and no change for `b = 0`, where `a^(b-1)` may be infinite.
+            let (zero, one) = (e.number(0.0, b), e.number(1.0, b));
+            let is_zero = compare(e, CompareDirection::EQ, b, zero);
+            let less = e.sub(b, one);
+            let exponent = e.alike_to(OpKind::Select, &[is_zero, one, less], b);
+            let power = e.binary(BinaryOp::Power, a, exponent);
+            e.mul(b, power)
+        }
+        (BinaryOp::Power, _) => {
+            // `log(a) a^b`, and nothing at `a = 0`, where the logarithm is infinite.
+            let (zero, one) = (e.number(0.0, a), e.number(1.0, a));
+            let is_zero = compare(e, CompareDirection::EQ, a, zero);
+            let base = e.alike_to(OpKind::Select, &[is_zero, one, a], a);
+            let log = e.unary(UnaryOp::Log, base);
+            e.mul(log, y)
+        }
+        (BinaryOp::Remainder, 0) => return Ok(Slope::One),
+        (BinaryOp::Remainder, _) => {
+            let ratio = e.div(a, b);
+            let zero = e.number(0.0, ratio);
+            let (down, up) = (e.unary(UnaryOp::Floor, ratio), e.unary(UnaryOp::Ceil, ratio));
+            let is_negative = compare(e, CompareDirection::LT, ratio, zero);
+            let whole = e.alike_to(OpKind::Select, &[is_negative, up, down], ratio);
+            e.neg(whole)
+        }
+        (BinaryOp::Atan2, _) => {
+            let (aa, bb) = (e.mul(a, a), e.mul(b, b));
+            let sum = e.add(aa, bb);
+            if i == 0 {
+                e.div(b, sum)
+            } else {
+                let ratio = e.div(a, sum);
+                e.neg(ratio)
+            }
+        }
+        (BinaryOp::Polygamma, 1) => {
+            let one = e.number(1.0, a);
+            let next = e.add(a, one);
+            e.binary(BinaryOp::Polygamma, next, b)
+        }
+        (BinaryOp::Zeta, 1) => {
+            let one = e.number(1.0, a);
+            let next = e.add(a, one);
+            let zeta = e.binary(BinaryOp::Zeta, next, b);
+            let factor = e.neg(a);
+            e.mul(factor, zeta)
+        }
+        (BinaryOp::NextAfter, 0) => return Ok(Slope::One),
+        (BinaryOp::NextAfter, _) => return Ok(Slope::Zero),
+        _ => return Err(error),
+    }))
+}
+
+/// Either of two, each with its tangent.
+pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let which = at.operand(0);
+    let (yes, no) = (written_out(at, 1), written_out(at, 2));
+    Some(on_tape(at, &[which, yes, no]))
+}
+
+/// The operand where it is between the bounds, which may be scalars, else the bound.
+pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let (low, x, high, y) = (at.operand(0), at.operand(1), at.operand(2), at.result());
+    let shape = at.linear.module.shape(y).to_vec();
+    let spread = |at: &mut At<'_, '_>, value: ValueId, on_tape: bool| {
+        if at.linear.module.shape(value) == shape.as_slice() {
+            return Some(value);
+        }
+        let none = shardc_ir::DimList::new();
+        if on_tape { at.tape().spread(value, none, &shape) } else { at.primal().spread(value, none, &shape) }
+    };
+    let (low, high) = (spread(at, low, false)?, spread(at, high, false)?);
+    let (is_above, is_below) = {
+        let mut e = at.primal();
+        (compare(&mut e, CompareDirection::GT, x, low), compare(&mut e, CompareDirection::LT, x, high))
+    };
+    let mut changes = [None; 3];
+    for (i, change) in changes.iter_mut().enumerate() {
+        let Some(tangent) = at.tangent(i) else { continue };
+        let tangent = spread(at, tangent, true)?;
+        let (counts, zero) = {
+            let mut e = at.primal();
+            let counts = match i {
+                0 => compare(&mut e, CompareDirection::GT, low, x),
+                1 => e.binary(BinaryOp::And, is_above, is_below),
+                _ => compare(&mut e, CompareDirection::LT, high, x),
+            };
+            (counts, e.zeros_like(y))
+        };
+        *change = Some(at.tape().alike_to(OpKind::Select, &[counts, tangent, zero], y));
+    }
+    sum(at, &changes)
+}

@@ -1,0 +1,26 @@
+//! Operations that take or put elements where integers say.
+
+use shardc_ir::ValueId;
+
+use super::{on_tape, written_out};
+use crate::linearize::At;
+
+/// The same box of the tangent.
+pub(super) fn dynamic_slice(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let mut operands = at.linear.module.ops[at.op].operands.clone();
+    operands[0] = at.tangent(0)?;
+    Some(on_tape(at, &operands))
+}
+
+/// The tangent of what is written, in that of what it is written to.
+pub(super) fn dynamic_update_slice(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let mut operands = at.linear.module.ops[at.op].operands.clone();
+    (operands[0], operands[1]) = (written_out(at, 0), written_out(at, 1));
+    Some(on_tape(at, &operands))
+}
+
+/// The same slices of the tangent.
+pub(super) fn gather(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let (tangent, indices) = (at.tangent(0)?, at.operand(1));
+    Some(on_tape(at, &[tangent, indices]))
+}

@@ -1,0 +1,157 @@
+//! Fourier transforms, triangular systems, Cholesky factors.
+
+use shardc_ir::{
+    CompareDirection, DType, DTypeClass, Diagnostic, DimList, DotSpec, OpKind, TensorBuild, Transposition,
+    TriangularSpec, UnaryOp, ValueId,
+};
+
+use super::{on_tape, sum, unsupported};
+use crate::emit::{Arithmetic, Emit};
+use crate::linearize::At;
+
+/// `A x = b` changes by `dA x + A dx = db`, and `x A = b` likewise.
+pub(super) fn triangular_solve(
+    at: &mut At<'_, '_>,
+    spec: &TriangularSpec,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let (a, x) = (at.operand(0), at.result());
+    let by_b = at.tangent(1).map(|db| on_tape(at, &[a, db]));
+    let by_a = match at.tangent(0) {
+        Some(da) => {
+            let error = unsupported(at);
+            let masked = triangle(at, da, spec.lower, spec.unit_diagonal).ok_or(error)?;
+            let turned = match spec.transpose_a {
+                Transposition::Transpose => matrix_transposed(&mut at.tape(), masked),
+                Transposition::Adjoint => {
+                    let conj = conjugated(&mut at.tape(), masked);
+                    matrix_transposed(&mut at.tape(), conj)
+                }
+                Transposition::None => masked,
+            };
+            let mut tape = at.tape();
+            let product =
+                if spec.left_side { matmul(&mut tape, turned, x) } else { matmul(&mut tape, x, turned) };
+            let minus = tape.neg(product);
+            Some(on_tape(at, &[a, minus]))
+        }
+        None => None,
+    };
+    Ok(sum(at, &[by_a, by_b]))
+}
+
+/// `L L^H = A` changes by `dL = L phi(L^-1 dA L^-H)`, where `phi` takes the lower triangle and half of the diagonal.
+pub(super) fn cholesky(at: &mut At<'_, '_>, lower: bool) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let Some(da) = at.tangent(0) else { return Ok(None) };
+    let error = unsupported(at);
+    let factor = at.result();
+    // Of the upper factor, `U = L^H`.
+    let l = if lower {
+        factor
+    } else {
+        let mut e = at.primal();
+        let turned = matrix_transposed(&mut e, factor);
+        conjugated(&mut e, turned)
+    };
+    let solve = |left_side: bool, transpose_a: Transposition| {
+        OpKind::TriangularSolve(Box::new(TriangularSpec {
+            left_side,
+            lower: true,
+            unit_diagonal: false,
+            transpose_a,
+        }))
+    };
+    // Only one triangle is read; the other is its mirror.
+    let whole = da;
+    let right = at.tape().alike_to(solve(false, Transposition::Adjoint), &[l, whole], da);
+    let both = at.tape().alike_to(solve(true, Transposition::None), &[l, right], da);
+    let mask = half_triangle(&mut at.primal(), l).ok_or(error)?;
+    let mut tape = at.tape();
+    let phi = tape.mul(both, mask);
+    let change = matmul(&mut tape, l, phi);
+    Ok(Some(if lower {
+        change
+    } else {
+        let turned = matrix_transposed(&mut tape, change);
+        conjugated(&mut tape, turned)
+    }))
+}
+
+/// The same transform of the tangent.
+pub(super) fn fft(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let tangent = at.tangent(0)?;
+    Some(on_tape(at, &[tangent]))
+}
+
+fn is_complex(e: &mut Emit<'_>, value: ValueId) -> bool {
+    e.type_of(value).dtype.class() == DTypeClass::Complex
+}
+
+fn conjugated(e: &mut Emit<'_>, value: ValueId) -> ValueId {
+    if is_complex(e, value) { e.unary(UnaryOp::Conj, value) } else { value }
+}
+
+fn matrix_transposed(e: &mut Emit<'_>, value: ValueId) -> ValueId {
+    let ty = e.type_of(value);
+    let rank = ty.shape.len();
+    let mut permutation: DimList = (0..rank as u32).collect();
+    permutation.swap(rank - 1, rank - 2);
+    let mut shape = ty.shape.to_vec();
+    shape.swap(rank - 1, rank - 2);
+    e.tensor(OpKind::Transpose { permutation }, &[value], &shape, ty.dtype)
+}
+
+fn matmul(e: &mut Emit<'_>, a: ValueId, b: ValueId) -> ValueId {
+    let (left, right) = (e.type_of(a), e.type_of(b));
+    let rank = left.shape.len() as u32;
+    let batch: DimList = (0..rank - 2).collect();
+    let spec = DotSpec {
+        lhs_batch: batch.clone(),
+        rhs_batch: batch,
+        lhs_contract: DimList::from_slice(&[rank - 1]),
+        rhs_contract: DimList::from_slice(&[rank - 2]),
+        ..DotSpec::default()
+    };
+    let mut shape = left.shape.to_vec();
+    shape[rank as usize - 1] = right.shape[rank as usize - 1];
+    e.tensor(OpKind::DotGeneral(Box::new(spec)), &[a, b], &shape, left.dtype)
+}
+
+/// Row and column numbers like a matrix.
+fn numbers(e: &mut Emit<'_>, like: ValueId) -> (ValueId, ValueId) {
+    let shape = e.type_of(like).shape;
+    let rank = shape.len() as u32;
+    let rows = e.tensor(OpKind::Iota { dim: rank - 2 }, &[], &shape, DType::I32);
+    let columns = e.tensor(OpKind::Iota { dim: rank - 1 }, &[], &shape, DType::I32);
+    (rows, columns)
+}
+
+/// The triangle of a tangent that is read.
+fn triangle(at: &mut At<'_, '_>, tangent: ValueId, lower: bool, is_unit: bool) -> Option<ValueId> {
+    let a = at.operand(0);
+    let (mask, zero) = {
+        let mut e = at.primal();
+        let (rows, columns) = numbers(&mut e, a);
+        let direction = match (lower, is_unit) {
+            (true, false) => CompareDirection::GE,
+            (true, true) => CompareDirection::GT,
+            (false, false) => CompareDirection::LE,
+            (false, true) => CompareDirection::LT,
+        };
+        let shape = e.type_of(a).shape;
+        let mask = e.tensor(OpKind::Compare(direction, None), &[rows, columns], &shape, DType::I1);
+        (mask, e.zeros_like(a))
+    };
+    Some(at.tape().alike_to(OpKind::Select, &[mask, tangent, zero], a))
+}
+
+/// One below the diagonal, a half on it, nothing above.
+fn half_triangle(e: &mut Emit<'_>, like: ValueId) -> Option<ValueId> {
+    let (rows, columns) = numbers(e, like);
+    let shape = e.type_of(like).shape;
+    let below = e.tensor(OpKind::Compare(CompareDirection::GT, None), &[rows, columns], &shape, DType::I1);
+    let on = e.tensor(OpKind::Compare(CompareDirection::EQ, None), &[rows, columns], &shape, DType::I1);
+    let (zero, half, one) = (e.number(0.0, like), e.number(0.5, like), e.number(1.0, like));
+    let rest = e.alike_to(OpKind::Select, &[on, half, zero], like);
+    let mask = e.alike_to(OpKind::Select, &[below, one, rest], like);
+    Some(mask)
+}

@@ -1,0 +1,131 @@
+//! What is to be differentiated, and how.
+
+use shardc_ir::{DTypeClass, Diagnostic, Func, Module, OpKind, TypeId};
+
+use crate::checkpoint::{CHECKPOINT_NAME, Checkpoint};
+use crate::custom::{CustomRule, STOP_GRADIENT};
+
+/// Which derivative is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Derivative {
+    /// How a scalar result changes by each argument: `d of / d wrt`.
+    #[default]
+    Gradient,
+    /// How changes of results depend on each argument (reverse mode): the function takes a cotangent for each result besides
+    /// its arguments.
+    Vjp,
+    /// How results change by a change of the arguments (forward mode): the function takes a tangent for each differentiated
+    /// argument besides its arguments.
+    Jvp,
+}
+
+/// What a derivative is taken of, and by what.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Which derivative.
+    pub derivative: Derivative,
+    /// The differentiated arguments, by their places.
+    pub wrt: Vec<usize>,
+    /// The results, by their places; one, a scalar, for a gradient.
+    pub of: Vec<usize>,
+    /// Whether the function returns these results too, before their derivatives.
+    pub value: bool,
+    /// Whether shardings of arguments, results and constraints say nothing of those of their derivatives.
+    pub free_shardings: bool,
+    /// Derivatives that are given rather than found.
+    pub rules: Vec<CustomRule>,
+    /// What is kept for the backward pass.
+    pub checkpoint: Checkpoint,
+}
+
+impl Request {
+    /// The derivative of results `of` by arguments `wrt`, without the results.
+    #[must_use]
+    pub fn new(derivative: Derivative, wrt: &[usize], of: &[usize]) -> Self {
+        Request { derivative, wrt: wrt.to_vec(), of: of.to_vec(), ..Request::default() }
+    }
+
+    /// The same, with the results first.
+    #[must_use]
+    pub fn with_value(mut self) -> Self {
+        self.value = true;
+        self
+    }
+
+    /// Checks that a function has these arguments and results, and that they have derivatives.
+    pub(crate) fn check(&self, module: &Module, func: &Func) -> Result<(), Box<Diagnostic>> {
+        let wrong = |text: String| Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.span)));
+        for &i in &self.wrt {
+            match func.params.get(i) {
+                None => {
+                    return wrong(format!(
+                        "@{} has no argument {i}: it has {}",
+                        func.name,
+                        func.params.len()
+                    ));
+                }
+                Some(&ty) if !can_change(module, ty) => {
+                    let ty = module.types.display(ty);
+                    let text = format!("argument {i} of @{} is a {ty}, which has no derivative", func.name);
+                    return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.arg_span(i))));
+                }
+                Some(_) => {}
+            }
+        }
+        if let Some(twice) = self.wrt.iter().enumerate().find(|(i, arg)| self.wrt[..*i].contains(arg)) {
+            return wrong(format!("argument {} of @{} is named twice", twice.1, func.name));
+        }
+        for &i in &self.of {
+            let Some(&ty) = func.results.get(i) else {
+                return wrong(format!("@{} has no result {i}: it has {}", func.name, func.results.len()));
+            };
+            let shown = module.types.display(ty);
+            if !can_change(module, ty) {
+                let text = format!("result {i} of @{} is a {shown}, which has no derivative", func.name);
+                return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i))));
+            }
+            let is_scalar =
+                || module.types.as_tensor(ty).is_some_and(|ty| ty.shape.is_empty() && ty.dtype.is_float());
+            if self.derivative == Derivative::Gradient && !is_scalar() {
+                let text = format!(
+                    "result {i} of @{} is a {shown}; a gradient is taken of a scalar float",
+                    func.name
+                );
+                let hint = "return a sum, or take a vector-Jacobian product (vjp)";
+                return Err(Box::new(Diagnostic::invalid("SH1003", text).at(func.res_span(i)).hint(hint)));
+            }
+        }
+        match (self.derivative, self.of.len()) {
+            (Derivative::Gradient, n) if n != 1 => {
+                wrong(format!("a gradient is taken of one result, not of {n}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether values of a type can change by a little.
+fn can_change(module: &Module, ty: TypeId) -> bool {
+    let class = module.types.as_tensor(ty).map(|ty| ty.dtype.class());
+    matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
+}
+
+/// The functions whose calls have to be left where they are until a program was differentiated.
+#[must_use]
+pub fn kept_functions(module: &Module, request: &Request) -> Vec<String> {
+    let mut out: Vec<String> = request.checkpoint.layers.clone();
+    for rule in &request.rules {
+        out.push(rule.name.clone());
+    }
+    for op in module.ops.values() {
+        if let OpKind::Composite(spec) = &op.kind
+            && ([STOP_GRADIENT, CHECKPOINT_NAME].contains(&&*spec.name)
+                || request.rules.iter().any(|rule| *rule.name == *spec.name))
+        {
+            out.push(spec.decomposition.to_string());
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}

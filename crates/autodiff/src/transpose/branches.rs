@@ -1,0 +1,113 @@
+//! `case` and `if`, backward: the same choice between the transposed tapes.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::{Build, Diagnostic, Module, OpId, RegionId, TensorBuild, TypeId, ValueId};
+
+use super::residuals::{free_values, plan};
+use super::{Transposed, recompute};
+use crate::emit::{Arithmetic, Emit};
+use crate::linearize::Tape;
+
+/// Hands on what is asked for the results of `choice`, which stands for `op`, through the tapes of its branches.
+pub(super) fn transpose(
+    t: &mut Transposed<'_, '_>,
+    choice: OpId,
+    op: OpId,
+    tapes: &[Tape],
+    asked: &[Option<ValueId>],
+) -> Result<(), Box<Diagnostic>> {
+    let outside: Vec<ValueId> = t.linear.module.ops[choice].operands[1..].to_vec();
+    // What each branch gives for each tangent from around.
+    let mut given: Vec<Vec<Option<ValueId>>> = Vec::new();
+    let mut bodies: Vec<Vec<OpId>> = Vec::new();
+    for tape in tapes {
+        let mut inner = Transposed::new(t.linear);
+        for (&tangent, &ct) in tape.returned.iter().zip(asked) {
+            if let (Some(tangent), Some(ct)) = (tangent, ct) {
+                inner.ask(tangent, ct);
+            }
+        }
+        inner.tape(tape)?;
+        given.push(outside.iter().map(|&tangent| inner.take(tangent, choice)).collect());
+        bodies.push(inner.ops);
+    }
+    let is_given = |i: &usize| given.iter().any(|of_branch| of_branch[*i].is_some());
+    let results: Vec<usize> = (0..outside.len()).filter(is_given).collect();
+    if results.is_empty() {
+        return Ok(());
+    }
+    let regions = t.linear.module.ops[op].regions.clone();
+    keep_for_backward(t, op, &regions, &mut bodies);
+    let types: Vec<TypeId> = results.iter().map(|&i| t.linear.module.values[outside[i]].ty).collect();
+    let mut backward = Vec::new();
+    for (mut ops, given) in bodies.into_iter().zip(&given) {
+        let region = t.linear.module.add_region(&[]);
+        let mut e = Emit::new(t.linear.module, &mut ops, choice);
+        let values: Vec<ValueId> =
+            results.iter().map(|&i| given[i].unwrap_or_else(|| e.zeros_like(outside[i]))).collect();
+        e.ret(&values);
+        t.linear.module.set_ops(region, ops);
+        backward.push(region);
+    }
+    let (kind, which) = (t.linear.module.ops[op].kind.clone(), t.linear.module.ops[op].operands[0]);
+    let back = t.emit(choice).op(kind, &[which], &types, &backward);
+    for (&i, &ct) in results.iter().zip(&t.linear.module.ops[back].results.clone()) {
+        t.ask(outside[i], ct);
+    }
+    Ok(())
+}
+
+/// Lets the branches of the program return what the backward ones read of them.
+fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId], bodies: &mut [Vec<OpId>]) {
+    let keep = t.linear.checkpoint.keep.clone();
+    // Branches share a result for values of one type: only one of them is done.
+    let mut slots: Vec<TypeId> = Vec::new();
+    let mut placed: Vec<Vec<(usize, ValueId)>> = Vec::new();
+    let mut plans = Vec::new();
+    for (&region, body) in regions.iter().zip(bodies.iter()) {
+        let mut taken = vec![false; slots.len()];
+        let mut of_branch = Vec::new();
+        let module = &*t.linear.module;
+        let residuals = plan(module, region, &free_values(module, region, body), &|_| false, &keep);
+        for &value in &residuals.kept {
+            let ty = module.values[value].ty;
+            let slot = (0..slots.len()).find(|&s| !taken[s] && slots[s] == ty).unwrap_or_else(|| {
+                slots.push(ty);
+                taken.push(false);
+                slots.len() - 1
+            });
+            taken[slot] = true;
+            of_branch.push((slot, value));
+        }
+        placed.push(of_branch);
+        plans.push(residuals);
+    }
+    let kept: Vec<ValueId> = slots.iter().map(|&ty| t.linear.module.add_result(op, ty)).collect();
+    for (((&region, body), placed), residuals) in
+        regions.iter().zip(bodies.iter_mut()).zip(&placed).zip(&plans)
+    {
+        return_more(t.linear.module, region, &slots, placed);
+        let map: FxHashMap<ValueId, ValueId> = placed.iter().map(|&(slot, v)| (v, kept[slot])).collect();
+        *body = recompute::place(t, residuals, map, std::mem::take(body));
+    }
+}
+
+/// Lets a region return a value, or zeros, for each slot.
+fn return_more(module: &mut Module, region: RegionId, slots: &[TypeId], placed: &[(usize, ValueId)]) {
+    let Some(end) = module.terminator(region) else { return };
+    let mut ops = module.regions[region].ops.to_vec();
+    ops.pop();
+    for (slot, &ty) in slots.iter().enumerate() {
+        let value = match placed.iter().find(|(s, _)| *s == slot) {
+            Some(&(_, value)) => value,
+            None => {
+                let Some(tensor) = module.types.as_tensor(ty).cloned() else { continue };
+                let mut e = Emit::new(module, &mut ops, end);
+                e.zeros(&tensor.shape, tensor.dtype)
+            }
+        };
+        module.ops[end].operands.push(value);
+    }
+    ops.push(end);
+    module.set_ops(region, ops);
+}

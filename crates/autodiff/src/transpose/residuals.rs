@@ -1,0 +1,123 @@
+//! Residuals: what the backward part of a region reads of the forward part.
+
+use rustc_hash::FxHashSet;
+use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, ValueId, Work};
+
+use crate::checkpoint::Keep;
+use crate::replace::for_each_under;
+
+/// The values of `region` itself that operations which stand outside of it read, in regions of theirs too; each once, in order.
+pub(super) fn free_values(module: &Module, region: RegionId, ops: &[OpId]) -> Vec<ValueId> {
+    let data = &module.regions[region];
+    let mut inside: FxHashSet<ValueId> = data.args.iter().copied().collect();
+    inside.extend(data.ops.iter().flat_map(|&op| module.ops[op].results.iter().copied()));
+    let mut out = Vec::new();
+    for_each_under(module, ops, |op| {
+        for &value in &module.ops[op].operands {
+            if inside.remove(&value) {
+                out.push(value);
+            }
+        }
+    });
+    out
+}
+
+/// How the backward part of a region comes by what it reads of the forward part.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// What the forward part has to keep, in the order of the region.
+    pub(super) kept: Vec<ValueId>,
+    /// What is done again, in order.
+    pub(super) again: Vec<OpId>,
+    /// Arguments that are at hand and read.
+    pub(super) args: Vec<ValueId>,
+    /// Whether what is done again is held back until what is asked for is known, and kept apart from the first time: it is
+    /// done again so that less is kept, and no compiler may undo that.
+    pub(super) held: bool,
+}
+
+/// Plans how `needed` values of `region` come to where they are needed. Arguments that `is_at_hand` holds for need not be kept.
+/// What only moves, widens or counts elements is done again where that keeps less, and what a policy of checkpointing does not
+/// keep.
+pub(super) fn plan(
+    module: &Module,
+    region: RegionId,
+    needed: &[ValueId],
+    is_at_hand: &dyn Fn(ValueId) -> bool,
+    keep: &Keep,
+) -> Plan {
+    let mut inside: FxHashSet<ValueId> = FxHashSet::default();
+    let mut derived: FxHashSet<ValueId> = FxHashSet::default();
+    for &arg in &module.regions[region].args {
+        inside.insert(arg);
+        if is_at_hand(arg) {
+            derived.insert(arg);
+        }
+    }
+    let ops = &module.regions[region].ops;
+    for &op in ops {
+        let data = &module.ops[op];
+        inside.extend(data.results.iter().copied());
+        let is_derived = |v: &ValueId| !inside.contains(v) || derived.contains(v);
+        if is_cheap(module, op) && data.operands.iter().all(is_derived) {
+            derived.extend(data.results.iter().copied());
+        }
+    }
+    let bytes = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_bytes()).unwrap_or(i64::MAX);
+    let mut wanted: FxHashSet<ValueId> = needed.iter().copied().collect();
+    let mut out = Plan { held: *keep != Keep::Everything, ..Plan::default() };
+    for &op in ops.iter().rev() {
+        let data = &module.ops[op];
+        if !data.results.iter().any(|v| wanted.contains(v)) {
+            continue;
+        }
+        let is_new = |v: &&ValueId| inside.contains(v) && !derived.contains(v) && !wanted.contains(v);
+        if *keep != Keep::Everything {
+            if keep.keeps(module, op) {
+                out.kept.extend(data.results.iter().copied().filter(|v| wanted.contains(v)));
+            } else {
+                out.again.push(op);
+                for_each_under(module, &[op], |op| {
+                    wanted.extend(module.ops[op].operands.iter().copied().filter(|v| inside.contains(v)));
+                });
+            }
+            continue;
+        }
+        let price: i64 = data.operands.iter().filter(is_new).map(|&v| bytes(v)).fold(0, i64::saturating_add);
+        let gain: i64 = data.results.iter().map(|&v| bytes(v)).fold(0, i64::saturating_add);
+        if is_cheap(module, op) && price < gain.max(1) {
+            out.again.push(op);
+            wanted.extend(data.operands.iter().copied().filter(|v| inside.contains(v)));
+        } else {
+            out.kept.extend(data.results.iter().copied().filter(|v| wanted.contains(v)));
+        }
+    }
+    out.again.reverse();
+    out.kept.reverse();
+    for &arg in &module.regions[region].args {
+        if wanted.contains(&arg) {
+            if is_at_hand(arg) { out.args.push(arg) } else { out.kept.push(arg) }
+        }
+    }
+    out
+}
+
+/// Whether an operation costs next to nothing: it moves elements, compares or converts them, or works on scalars.
+fn is_cheap(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let def = data.kind.def();
+    if def.effect != Effect::Pure || def.work != Work::Light || !data.regions.is_empty() {
+        return false;
+    }
+    let is_small = || data.results.iter().all(|&v| module.tensor(v).is_some_and(|ty| ty.rank() == 0));
+    let moves = matches!(def.access, Access::Rearranges | Access::Broadcasts | Access::SlicesAtRunTime);
+    let decides = data.results.iter().all(|&v| {
+        module
+            .tensor(v)
+            .is_some_and(|ty| !matches!(ty.dtype.class(), DTypeClass::Float | DTypeClass::Complex))
+    });
+    moves
+        || decides
+        || is_small()
+        || matches!(data.kind, OpKind::Constant(_) | OpKind::Convert | OpKind::Select)
+}

@@ -1,0 +1,56 @@
+//! Matrix products.
+
+use shardc_ir::{DimList, DotSpec, OpId, OpKind, TensorBuild, ValueId};
+
+use crate::emit::Arithmetic;
+use crate::transpose::Transposed;
+
+/// What is asked of one side: the product of what is asked of the result with the other side, over that side's free dimensions.
+pub(super) fn dot(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &DotSpec,
+    i: usize,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let (this, other) = (operands[i], operands[1 - i]);
+    let mut e = t.emit(op);
+    let (this_ty, other_ty, result) = (e.type_of(this), e.type_of(other), e.type_of(ct));
+    let sides = [(&spec.lhs_batch, &spec.lhs_contract), (&spec.rhs_batch, &spec.rhs_contract)];
+    let ((this_batch, this_contract), (other_batch, other_contract)) = (sides[i], sides[1 - i]);
+    let free = |rank: usize, batch: &DimList, contract: &DimList| -> DimList {
+        (0..rank as u32).filter(|d| !batch.contains(d) && !contract.contains(d)).collect()
+    };
+    let this_free = free(this_ty.shape.len(), this_batch, this_contract);
+    let other_free = free(other_ty.shape.len(), other_batch, other_contract);
+    // The result has batching dimensions, then those of the left side, then those of the right.
+    let batch = this_batch.len() as u32;
+    let before = if i == 0 { this_free.len() } else { 0 } as u32;
+    let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
+    let product = DotSpec {
+        lhs_batch: (0..batch).collect(),
+        rhs_batch: other_batch.clone(),
+        lhs_contract: result_other,
+        rhs_contract: other_free,
+        precision: spec.precision.iter().rev().copied().collect(),
+        algorithm: spec.algorithm.clone(),
+    };
+    // It has the batching dimensions, the free ones of this side, and the contracted ones in the other side's order.
+    let mut sorted: Vec<(u32, u32)> =
+        other_contract.iter().copied().zip(this_contract.iter().copied()).collect();
+    sorted.sort_unstable();
+    let order: Vec<u32> =
+        this_batch.iter().chain(&this_free).copied().chain(sorted.iter().map(|&(_, d)| d)).collect();
+    let shape: Vec<i64> = order.iter().map(|&d| this_ty.shape[d as usize]).collect();
+    let made = e.tensor(OpKind::DotGeneral(Box::new(product)), &[ct, other], &shape, result.dtype);
+    let made = e.convert(made, this_ty.dtype);
+    let permutation: DimList = (0..order.len() as u32)
+        .filter_map(|d| order.iter().position(|&o| o == d))
+        .map(|p| p as u32)
+        .collect();
+    if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
+        return Some(made);
+    }
+    Some(e.alike_to(OpKind::Transpose { permutation }, &[made], this))
+}

@@ -1,0 +1,87 @@
+//! Operations that take or put elements where integers say.
+
+use shardc_ir::reducer::{reducer, reduction_of};
+use shardc_ir::{
+    Build, GatherSpec, OpId, OpKind, ReductionKind, ScatterSpec, SizeList, TensorBuild, ValueId,
+};
+
+use crate::emit::Arithmetic;
+use crate::places::{clamped, gather_of, last_places, only_within, scatter_of};
+use crate::transpose::Transposed;
+
+/// Zeros, with what is asked of the box in its place.
+pub(super) fn dynamic_slice(t: &mut Transposed<'_, '_>, op: OpId, ct: ValueId) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let mut e = t.emit(op);
+    let zeros = e.zeros_like(operands[0]);
+    let mut written = vec![zeros, ct];
+    written.extend_from_slice(&operands[1..]);
+    Some(e.alike(OpKind::DynamicUpdateSlice, &written))
+}
+
+/// Of what was written what is asked in its place; of the rest all but that.
+pub(super) fn dynamic_update_slice(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    i: usize,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let mut e = t.emit(op);
+    let mut others = vec![ct];
+    if i == 0 {
+        others.push(e.zeros_like(operands[1]));
+        others.extend_from_slice(&operands[2..]);
+        return Some(e.alike(OpKind::DynamicUpdateSlice, &others));
+    }
+    others.extend_from_slice(&operands[2..]);
+    let sizes: SizeList = e.type_of(operands[1]).shape.iter().copied().collect();
+    Some(e.alike_to(OpKind::DynamicSlice { sizes }, &others, operands[1]))
+}
+
+/// What was taken from one place is added there.
+pub(super) fn gather(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &GatherSpec,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let mut e = t.emit(op);
+    let zeros = e.zeros_like(operands[0]);
+    let ty = e.type_of(operands[0]);
+    let indices = clamped(&mut e, operands[1], spec.index_vector_dim, &last_places(spec, &ty.shape));
+    let region = reducer(e.module(), ReductionKind::Add, ty.dtype);
+    let id = e.module().values[operands[0]].ty;
+    let made = e.op(OpKind::Scatter(Box::new(scatter_of(spec))), &[zeros, indices, ct], &[id], &[region]);
+    e.module().ops[made].results.first().copied()
+}
+
+/// Of a scatter that adds: what is added to is asked as the sum is; of what is added the places where it went. Of one that
+/// writes, to places of which none is written twice: what is written over is not asked.
+pub(super) fn scatter(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &ScatterSpec,
+    i: usize,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let region = *t.linear.module.ops[op].regions.first()?;
+    let adds = reduction_of(t.linear.module, region, 1) == Some(ReductionKind::Add);
+    let mut e = t.emit(op);
+    if i == 0 && adds {
+        return Some(ct);
+    }
+    if i == 0 {
+        let zeros = e.zeros_like(operands[2]);
+        let id = e.module().values[ct].ty;
+        let made = e.op(OpKind::Scatter(Box::new(spec.clone())), &[ct, operands[1], zeros], &[id], &[region]);
+        return e.module().ops[made].results.first().copied();
+    }
+    let (input, updates) = (e.type_of(operands[0]), e.type_of(operands[2]));
+    let gather = gather_of(spec, &input.shape, &updates.shape)?;
+    let kind = OpKind::Gather(Box::new(gather.clone()));
+    let read = e.alike_to(kind, &[ct, operands[1]], operands[2]);
+    only_within(&mut e, read, operands[1], &gather, &input.shape)
+}

@@ -1,0 +1,93 @@
+//! Fourier transforms and triangular systems.
+
+use shardc_ir::{
+    CompareDirection, DType, FftKind, OpId, OpKind, PadSpec, SizeList, TensorBuild, Transposition,
+    TriangularSpec, UnaryOp, ValueId,
+};
+
+use crate::emit::{Arithmetic, Emit};
+use crate::transpose::Transposed;
+
+/// What is asked of the right side: the solution for the transposed matrix.
+pub(super) fn triangular_solve(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &TriangularSpec,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let a = t.linear.module.ops[op].operands[0];
+    let mut e = t.emit(op);
+    let mut back = spec.clone();
+    let matrix = match spec.transpose_a {
+        Transposition::Transpose => {
+            back.transpose_a = Transposition::None;
+            a
+        }
+        // The transposed of the adjoint is the conjugate.
+        Transposition::Adjoint => {
+            back.transpose_a = Transposition::None;
+            e.unary(UnaryOp::Conj, a)
+        }
+        Transposition::None => {
+            back.transpose_a = Transposition::Transpose;
+            a
+        }
+    };
+    Some(e.alike_to(OpKind::TriangularSolve(Box::new(back)), &[matrix, ct], ct))
+}
+
+/// A discrete Fourier transform is a symmetric matrix, so it is its own transposed one; those from or to real numbers lack a
+/// half of it.
+pub(super) fn fft(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    kind: FftKind,
+    length: &SizeList,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operand = t.linear.module.ops[op].operands[0];
+    let mut e = t.emit(op);
+    let (input, output) = (e.type_of(operand), e.type_of(ct));
+    let whole = |kind: FftKind| OpKind::Fft { kind, length: length.clone() };
+    match kind {
+        FftKind::Fft | FftKind::Ifft => Some(e.alike(whole(kind), &[ct])),
+        FftKind::Rfft => {
+            // A transform of real numbers is the first half of that of complex ones.
+            let last = input.shape.len() - 1;
+            let none = SizeList::from_elem(0, input.shape.len());
+            let mut pad = PadSpec { low: none.clone(), high: none.clone(), interior: none };
+            pad.high[last] = input.shape[last] - output.shape[last];
+            let zero = e.zeros(&[], output.dtype);
+            let padded = e.tensor(OpKind::Pad(Box::new(pad)), &[ct, zero], &input.shape, output.dtype);
+            let turned = e.alike(whole(FftKind::Fft), &[padded]);
+            Some(e.alike_to(OpKind::Unary(UnaryOp::Real), &[turned], operand))
+        }
+        FftKind::Irfft => {
+            // Each element but the first, and the middle one of an even number, stands for two.
+            let turned = e.alike_to(whole(FftKind::Rfft), &[ct], operand);
+            let conj = e.unary(UnaryOp::Conj, turned);
+            let count: i64 = length.iter().product();
+            let n = *length.last()?;
+            let twice = halves(&mut e, &input.shape, n);
+            let (one, two) = (1.0 / count as f64, 2.0 / count as f64);
+            let (one, two) = (e.number(one, operand), e.number(two, operand));
+            let scale = e.alike_to(OpKind::Select, &[twice, two, one], operand);
+            Some(e.mul(conj, scale))
+        }
+    }
+}
+
+/// Which elements of half a transform stand for two of the whole one, of `n` along the last dimension.
+fn halves(e: &mut Emit<'_>, shape: &[i64], n: i64) -> ValueId {
+    let place = e.tensor(OpKind::Iota { dim: shape.len() as u32 - 1 }, &[], shape, DType::I32);
+    let (first, middle) = (e.number(0.0, place), e.number((n as f64) / 2.0, place));
+    let differs = |e: &mut Emit<'_>, other: ValueId| {
+        e.tensor(OpKind::Compare(CompareDirection::NE, None), &[place, other], shape, DType::I1)
+    };
+    let inner = differs(e, first);
+    if n % 2 == 1 {
+        return inner;
+    }
+    let not_middle = differs(e, middle);
+    e.binary(shardc_ir::BinaryOp::And, inner, not_middle)
+}

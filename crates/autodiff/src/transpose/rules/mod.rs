@@ -1,0 +1,94 @@
+//! The rules of transposition: one for each operation that rules of differentiation put on a tape.
+
+mod convolution;
+mod dot;
+mod elementwise;
+mod indexing;
+mod linear_algebra;
+mod shape;
+mod window;
+
+use shardc_ir::{BinaryOp, Diagnostic, OpId, OpKind, TensorBuild, UnaryOp, ValueId};
+
+use super::Transposed;
+
+/// Hands what is asked for the results of an operation on to its operands.
+///
+/// # Errors
+/// The operation is not linear in what are tangents among its operands, or has no rule.
+pub(super) fn transpose(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    asked: &[Option<ValueId>],
+) -> Result<(), Box<Diagnostic>> {
+    if matches!(t.linear.module.ops[op].kind, OpKind::OptimizationBarrier) {
+        return Ok(());
+    }
+    for i in t.linear_operands(op) {
+        let operand = t.linear.module.ops[op].operands[i];
+        let part = match t.linear.module.ops[op].kind.clone() {
+            OpKind::ReduceWindow(spec) => window::reduce_window(t, op, &spec, i, asked),
+            _ => match asked.first() {
+                Some(&Some(ct)) => of_operand(t, op, i, ct)?,
+                _ => None,
+            },
+        };
+        if let Some(part) = part {
+            t.ask(operand, part);
+        }
+    }
+    Ok(())
+}
+
+/// Returns what is asked of operand `i`.
+fn of_operand(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    i: usize,
+    ct: ValueId,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let kind = t.linear.module.ops[op].kind.clone();
+    let found = match &kind {
+        OpKind::Unary(UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj)
+        | OpKind::Binary(
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Complex,
+        )
+        | OpKind::Select
+        | OpKind::Convert
+        | OpKind::ReducePrecision { .. } => elementwise::of_operand(t, op, i, ct),
+        OpKind::BroadcastInDim { dims } => shape::broadcast(t, op, dims, ct),
+        OpKind::Reshape => shape::reshape(t, op, ct),
+        OpKind::Transpose { permutation } => shape::permute(t, op, permutation, ct),
+        OpKind::ShardingConstraint(sharding) => {
+            let constrained = t.emit(op).alike(kind.clone(), &[ct]);
+            t.linear.module.shardings.set(constrained, Some(*sharding));
+            Some(constrained)
+        }
+        OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
+        OpKind::Slice(spec) => shape::slice(t, op, spec, ct),
+        OpKind::Pad(spec) => shape::pad(t, op, spec, i, ct),
+        OpKind::Concatenate { dim } => shape::concatenate(t, op, *dim, i, ct),
+        OpKind::Reduce { dims } => shape::reduce(t, op, dims, ct),
+        OpKind::DynamicSlice { .. } => indexing::dynamic_slice(t, op, ct),
+        OpKind::DynamicUpdateSlice => indexing::dynamic_update_slice(t, op, i, ct),
+        OpKind::Gather(spec) => indexing::gather(t, op, spec, ct),
+        OpKind::Scatter(spec) => indexing::scatter(t, op, spec, i, ct),
+        OpKind::SelectAndScatter(spec) => window::select_and_scatter(t, op, spec, ct),
+        OpKind::DotGeneral(spec) => dot::dot(t, op, spec, i, ct),
+        OpKind::Convolution(spec) => convolution::convolution(t, op, spec, i, ct),
+        OpKind::TriangularSolve(spec) => linear_algebra::triangular_solve(t, op, spec, ct),
+        OpKind::Fft { kind, length } => linear_algebra::fft(t, op, *kind, length, ct),
+        _ => None,
+    };
+    match found {
+        Some(part) => Ok(Some(part)),
+        None => Err(unknown(t, op)),
+    }
+}
+
+/// The error for an operation that no rule of differentiation should have put on a tape.
+fn unknown(t: &Transposed<'_, '_>, op: OpId) -> Box<Diagnostic> {
+    let data = &t.linear.module.ops[op];
+    let message = format!("{} of tangents cannot be transposed", data.kind.title());
+    Box::new(Diagnostic::internal("SH1002", message).at(data.span))
+}

@@ -1,0 +1,135 @@
+//! Windows.
+
+use shardc_ir::reducer::{identity, reducer};
+use shardc_ir::{
+    Build, CompareDirection, DType, OpId, OpKind, PadSpec, ReductionKind, RegionId, SizeList, TensorBuild,
+    ValueId, WindowSpec,
+};
+
+use crate::emit::{Arithmetic, Emit};
+use crate::linearize::window::{full, pairs};
+use crate::transpose::Transposed;
+
+/// Of a sum over windows each element is asked by every window that it is in: a sum over windows of what is asked. Of the
+/// largest elements of windows the one that it is, which `select_and_scatter` finds anew.
+pub(super) fn reduce_window(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &WindowSpec,
+    i: usize,
+    asked: &[Option<ValueId>],
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    match *operands.as_slice() {
+        [x, _, _, _] => {
+            let ct = asked.get(1).copied().flatten()?;
+            let (region, direction) = (t.linear.module.ops[op].regions[0], direction(t, op)?);
+            debug_assert!(i == 1 && !t.linear.module.regions[region].args.is_empty());
+            spread_back(&mut t.emit(op), spec, direction, x, ct)
+        }
+        [x, _] => {
+            let ct = asked.first().copied().flatten()?;
+            sum_of_windows(&mut t.emit(op), spec, x, ct)
+        }
+        _ => None,
+    }
+}
+
+/// Of what `select_and_scatter` scatters, each element is asked where it went: one for each window.
+pub(super) fn select_and_scatter(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &WindowSpec,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let (x, source) = (t.linear.module.ops[op].operands[0], t.linear.module.ops[op].operands[1]);
+    let (direction, kind) = match direction(t, op)? {
+        CompareDirection::GE | CompareDirection::GT => (CompareDirection::GE, ReductionKind::Max),
+        CompareDirection::LE | CompareDirection::LT => (CompareDirection::LE, ReductionKind::Min),
+        CompareDirection::EQ | CompareDirection::NE => return None,
+    };
+    let dtype = t.linear.module.tensor(x)?.dtype;
+    let region = pairs(t.linear.module, direction, dtype);
+    let mut e = t.emit(op);
+    let ty = e.module().values[source].ty;
+    let (init, zero) = (e.splat(&identity(kind, dtype)?, &[], dtype), e.zeros(&[], dtype));
+    let made = e.op(OpKind::ReduceWindow(Box::new(spec.clone())), &[x, ct, init, zero], &[ty, ty], &[region]);
+    e.module().ops[made].results.get(1).copied()
+}
+
+/// How the region of a reduction of pairs compares: `GE` for the largest, `LE` for the smallest.
+fn direction(t: &Transposed<'_, '_>, op: OpId) -> Option<CompareDirection> {
+    let region = t.linear.module.ops[op].regions[0];
+    t.linear.module.regions[region].ops.iter().find_map(|&op| match t.linear.module.ops[op].kind {
+        OpKind::Compare(direction, _) => Some(direction),
+        _ => None,
+    })
+}
+
+fn sum_of_windows(e: &mut Emit<'_>, spec: &WindowSpec, x: ValueId, ct: ValueId) -> Option<ValueId> {
+    let (input, output) = (e.type_of(x), e.type_of(ct));
+    let spec = full(spec);
+    let reach = |n: i64, gap: i64| if n == 0 { 0 } else { (n - 1) * gap + 1 };
+    let mut pad = PadSpec { low: SizeList::new(), high: SizeList::new(), interior: SizeList::new() };
+    for d in 0..input.shape.len() {
+        let window = reach(spec.dimensions[d], spec.window_dilations[d]);
+        let low = window - spec.padding[d].0 - 1;
+        let size = reach(input.shape[d], spec.base_dilations[d]);
+        pad.low.push(low);
+        pad.high.push(size + window - 1 - reach(output.shape[d], spec.strides[d]) - low);
+        pad.interior.push(spec.strides[d] - 1);
+    }
+    let padded: Vec<i64> = (0..input.shape.len())
+        .map(|d| reach(output.shape[d], spec.strides[d]) + pad.low[d] + pad.high[d])
+        .collect();
+    let zero = e.zeros(&[], output.dtype);
+    let spread = e.tensor(OpKind::Pad(Box::new(pad)), &[ct, zero], &padded, output.dtype);
+    let back = WindowSpec {
+        dimensions: spec.dimensions.clone(),
+        strides: spec.base_dilations.clone(),
+        base_dilations: SizeList::new(),
+        window_dilations: spec.window_dilations.clone(),
+        padding: Default::default(),
+    };
+    let region = reducer(e.module(), ReductionKind::Add, output.dtype);
+    let ty = e.module().types.tensor(&input.shape, output.dtype);
+    let made = e.op(OpKind::ReduceWindow(Box::new(back)), &[spread, zero], &[ty], &[region]);
+    let value = e.module().ops[made].results.first().copied()?;
+    Some(e.convert(value, input.dtype))
+}
+
+fn spread_back(
+    e: &mut Emit<'_>,
+    spec: &WindowSpec,
+    direction: CompareDirection,
+    x: ValueId,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let ty = e.type_of(x);
+    let select = comparison(e, direction, ty.dtype);
+    let add = reducer(e.module(), ReductionKind::Add, ty.dtype);
+    let zero = e.zeros(&[], ty.dtype);
+    let window = WindowSpec {
+        dimensions: spec.dimensions.clone(),
+        strides: spec.strides.clone(),
+        base_dilations: SizeList::new(),
+        window_dilations: SizeList::new(),
+        padding: spec.padding.clone(),
+    };
+    let id = e.module().values[x].ty;
+    let made = e.op(OpKind::SelectAndScatter(Box::new(window)), &[x, ct, zero], &[id], &[select, add]);
+    e.module().ops[made].results.first().copied()
+}
+
+/// A region that compares two scalars.
+fn comparison(e: &mut Emit<'_>, direction: CompareDirection, dtype: DType) -> RegionId {
+    let scalar = e.module().types.tensor(&[], dtype);
+    let region = e.module().add_region(&[scalar, scalar]);
+    let args = e.module().regions[region].args.clone();
+    let truth = e.module().types.tensor(&[], DType::I1);
+    let compare = e.module().add_op(OpKind::Compare(direction, None), &args, &[truth], &[]);
+    let result = e.module().ops[compare].results.to_vec();
+    let ret = e.module().add_op(OpKind::Return, &result, &[], &[]);
+    e.module().set_ops(region, vec![compare, ret]);
+    region
+}

@@ -1,0 +1,131 @@
+//! Derivatives of programs: gradients, vector-Jacobian and Jacobian-vector products.
+//!
+//! A program is differentiated as it is written, before or after it is annotated: shardings of arguments, results and
+//! constraints are those of their derivatives, too, so that a gradient is partitioned without further annotations.
+//!
+//! ```
+//! use shardc::{Compiler, autodiff};
+//!
+//! # fn main() -> Result<(), shardc::Error> {
+//! let mut module = Compiler::parse(
+//!     br#"func.func @main(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<f32> {
+//!       %zero = stablehlo.constant dense<0.0> : tensor<f32>
+//!       %p = stablehlo.multiply %w, %x : tensor<4xf32>
+//!       %sum = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0]
+//!           : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+//!       return %sum : tensor<f32>
+//!     }"#,
+//! )?;
+//! let wrt = autodiff::arguments(&module, &["w"])?;
+//! autodiff::value_and_grad(&mut module, &wrt)?;
+//! let text = shardc::stablehlo::print(&module, &shardc::stablehlo::PrintOptions::default());
+//! assert!(text.contains("-> (tensor<f32>, tensor<4xf32> {jax.result_info = \"gradient(w)\"})"), "{text}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Calls are inlined. What cannot be differentiated is refused where the result depends on it, with the place and a way
+//! around (SH10xx).
+
+use shardc_autodiff as transform;
+pub use shardc_autodiff::{CHECKPOINT_NAME, Checkpoint, Keep};
+pub use shardc_autodiff::{CustomDerivative, CustomRule, Derivative, Request, STOP_GRADIENT};
+use shardc_ir::{DTypeClass, FuncId, Module};
+use shardc_passes::annotations::names::Names;
+use shardc_passes::transforms::{dce::dce, decompose::decompose, inline};
+
+use crate::Error;
+
+/// The arguments of the entry function that names mean, in order, each once: `arg0`, a name of the front end, a name in
+/// the text, or what such names begin with (`params` for `params['w']`).
+///
+/// # Errors
+/// A name means no argument (SH0333); names that are like it are offered.
+pub fn arguments(module: &Module, names: &[&str]) -> Result<Vec<usize>, Error> {
+    let known = Names::of(module, &module.funcs[entry(module)?]);
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for name in names {
+        match known.find_arguments(name) {
+            Ok(of_name) => found.extend(of_name),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(Error::Diagnostics(errors));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// The results of the entry function that can change by a little: those of floats and complex numbers.
+///
+/// # Errors
+/// The program has no entry function.
+pub fn differentiable_results(module: &Module) -> Result<Vec<usize>, Error> {
+    let func = &module.funcs[entry(module)?];
+    let can_change = |i: &usize| {
+        let class = module.types.as_tensor(func.results[*i]).map(|ty| ty.dtype.class());
+        matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
+    };
+    Ok((0..func.results.len()).filter(can_change).collect())
+}
+
+/// Lets the program return the gradient of its first result, a scalar, by each of these arguments.
+///
+/// # Errors
+/// As [`differentiate`].
+pub fn grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
+    differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]))
+}
+
+/// Lets the program return its first result, a scalar, and its gradient by each of these arguments.
+///
+/// # Errors
+/// As [`differentiate`].
+pub fn value_and_grad(module: &mut Module, wrt: &[usize]) -> Result<(), Error> {
+    differentiate(module, &Request::new(Derivative::Gradient, wrt, &[0]).with_value())
+}
+
+/// Lets the program take a cotangent for each of these results, behind its arguments, and return these results and a gradient
+/// for each of these arguments.
+///
+/// # Errors
+/// As [`differentiate`].
+pub fn vjp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
+    differentiate(module, &Request::new(Derivative::Vjp, wrt, of).with_value())
+}
+
+/// Lets the program take a tangent for each of these arguments, behind its arguments, and return these results and a tangent
+/// for each of them.
+///
+/// # Errors
+/// As [`differentiate`].
+pub fn jvp(module: &mut Module, wrt: &[usize], of: &[usize]) -> Result<(), Error> {
+    differentiate(module, &Request::new(Derivative::Jvp, wrt, of).with_value())
+}
+
+/// Differentiates the entry function of a program, in its place.
+///
+/// # Errors
+/// The program has no entry function or calls what it has not; an argument or a result does not exist, or cannot change by a
+/// little (SH1003); an operation between them has no derivative (SH1001), a loop none whose length is not known (SH1004).
+pub fn differentiate(module: &mut Module, request: &Request) -> Result<(), Error> {
+    let kept = transform::kept_functions(module, request);
+    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+    inline::inline_calls_except(module, &kept)?;
+    let func = entry(module)?;
+    if let Some(body) = module.funcs[func].body {
+        decompose(module, body);
+    }
+    transform::differentiate(module, func, request)?;
+    inline::inline_calls(module)?;
+    if let Some(body) = module.funcs[entry(module)?].body {
+        dce(module, body);
+    }
+    Ok(())
+}
+
+fn entry(module: &Module) -> Result<FuncId, Error> {
+    module.entry().ok_or_else(|| module.no_entry().into())
+}

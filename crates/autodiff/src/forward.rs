@@ -4,10 +4,10 @@
 //! what it carries along; each branch returns those of what it returns.
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{Diagnostic, InsertionPoint, Module, OpId, RegionId, ValueId};
+use shardc_ir::{Diagnostic, InsertionPoint, Module, OpId, OpKind, RegionId, ValueId};
 
 use crate::emit::{Arithmetic, Emit};
-use crate::linearize::{Given, Linear, LoopTape, Nested, Tape};
+use crate::linearize::{Given, Linear, LoopTape, ManualTape, Nested, Tape};
 use crate::replace::replace;
 
 /// Puts tapes into the regions that they are of.
@@ -50,6 +50,7 @@ impl<'l, 'm> Forward<'l, 'm> {
                     Some(Nested::Branches { op: of, tapes }) => self.branches(op, of, &tapes)?,
                     Some(Nested::Loop(looped)) => self.looped(op, looped)?,
                     Some(Nested::Once { op: of, tape }) => self.once(op, of, &tape)?,
+                    Some(Nested::Manual(tape)) => self.manual(op, tape)?,
                     Some(Nested::Given(given)) => return Err(backward_only(self.linear.module, op, &given)),
                     None => ops.push(op),
                 }
@@ -94,6 +95,37 @@ impl<'l, 'm> Forward<'l, 'm> {
                 self.instead.insert(tangent, result);
             }
         }
+        Ok(())
+    }
+
+    /// Lets a manual computation take tangents of its operands, and return those of its results, which are the results of
+    /// `whole`: sharded as these.
+    fn manual(&mut self, whole: OpId, manual: ManualTape) -> Result<(), Box<Diagnostic>> {
+        let ManualTape { op, operands, args, tape } = manual;
+        let region = self.linear.module.ops[op].regions[0];
+        self.region(region, &tape)?;
+        let OpKind::ManualComputation(mut spec) = self.linear.module.ops[op].kind.clone() else {
+            return Ok(());
+        };
+        let given = self.linear.module.ops[whole].operands.clone();
+        for ((&i, &tangent), &outside) in operands.iter().zip(&args).zip(&given) {
+            let module = &mut *self.linear.module;
+            module.ops[op].operands.push(outside);
+            spec.in_shardings.push(spec.in_shardings[i]);
+            let ty = module.values[tangent].ty;
+            self.instead.insert(tangent, module.add_arg(region, ty));
+        }
+        let tangents = self.linear.module.ops[whole].results.clone();
+        for (i, (&tangent, returned)) in tangents.iter().zip(&tape.returned).enumerate() {
+            if returned.is_some() {
+                self.return_more(region, *returned, tangent);
+                spec.out_shardings.push(spec.out_shardings[i]);
+                let ty = self.linear.module.values[tangent].ty;
+                let result = self.linear.module.add_result(op, ty);
+                self.instead.insert(tangent, result);
+            }
+        }
+        self.linear.module.ops[op].kind = OpKind::ManualComputation(spec);
         Ok(())
     }
 

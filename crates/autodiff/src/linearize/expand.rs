@@ -1,10 +1,10 @@
-//! Operations that are written as others, of which each has a derivative: reductions and cumulative reductions by any
-//! combiner, as trees of the combiner on whole tensors.
+//! Operations that are written as others, of which each has a derivative: reductions by any combiner, of all elements, of those
+//! before each, and of windows, as trees of the combiner on whole tensors.
 
 use rustc_hash::FxHashMap;
 use shardc_ir::{
     Access, Build, DimList, Module, OpId, OpKind, PadSpec, RegionId, SizeList, SliceSpec, TensorBuild, Type,
-    ValueId,
+    ValueId, WindowSpec,
 };
 
 use crate::emit::{Arithmetic, Emit};
@@ -34,7 +34,7 @@ impl Combiner {
     }
 
     /// Combines tensors: all left ones, then all right ones.
-    fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
+    pub(super) fn apply(&self, e: &mut Emit<'_>, args: &[ValueId]) -> Vec<ValueId> {
         let shape = e.type_of(args[0]).shape;
         let module = e.module();
         let params = module.regions[self.region].args.clone();
@@ -171,5 +171,65 @@ pub(super) fn reduce(
         let dtype = e.dtype(value)?;
         args.push(e.tensor(OpKind::Reshape, &[value], &kept, dtype));
     }
+    Some(combiner.apply(e, &args))
+}
+
+/// Combines the elements of windows. `spec` has every list written out. What lies around and between elements is `init`, as
+/// it is where windows are counted one by one.
+pub(super) fn windows(
+    e: &mut Emit<'_>,
+    combiner: &Combiner,
+    values: &[ValueId],
+    inits: &[ValueId],
+    spec: &WindowSpec,
+) -> Option<Vec<ValueId>> {
+    let rank = spec.dimensions.len();
+    let mut padded = Vec::new();
+    for (&value, &init) in values.iter().zip(inits) {
+        let ty = e.type_of(value);
+        let pad = PadSpec {
+            low: spec.padding.iter().map(|p| p.0).collect(),
+            high: spec.padding.iter().map(|p| p.1).collect(),
+            interior: spec.base_dilations.iter().map(|n| n - 1).collect(),
+        };
+        let size = |d: usize| {
+            let n = ty.shape[d];
+            (if n == 0 { 0 } else { (n - 1) * spec.base_dilations[d] + 1 }) + pad.low[d] + pad.high[d]
+        };
+        let shape: Vec<i64> = (0..rank).map(size).collect();
+        if shape.iter().any(|&n| n < 0) {
+            return None;
+        }
+        padded.push(match shape == ty.shape.as_slice() {
+            true => value,
+            false => e.tensor(OpKind::Pad(Box::new(pad)), &[value, init], &shape, ty.dtype),
+        });
+    }
+    // One dimension after the other: a sum of window sizes is less than their product.
+    for d in 0..rank {
+        let (n, gap, stride) = (spec.dimensions[d], spec.window_dilations[d], spec.strides[d]);
+        let room = e.type_of(padded[0]).shape[d] - ((n - 1) * gap + 1);
+        let reach = if room < 0 { 0 } else { room / stride * stride + 1 };
+        let at =
+            |e: &mut Emit<'_>, value: ValueId, j: i64| every(e, value, d, (j * gap, j * gap + reach, stride));
+        if n == 0 || (n, stride) == (1, 1) {
+            continue;
+        }
+        let mut all: Vec<ValueId> = padded.iter().map(|&v| at(e, v, 0)).collect();
+        for j in 1..n {
+            all.extend(padded.iter().map(|&v| at(e, v, j)));
+            all = combiner.apply(e, &all);
+        }
+        padded = all;
+    }
+    let shape = e.type_of(*padded.first()?).shape.to_vec();
+    let mut args = Vec::new();
+    for &init in inits {
+        args.push(e.spread(init, DimList::new(), &shape)?);
+    }
+    if spec.dimensions.contains(&0) {
+        return None;
+    }
+    args.extend(padded);
     Some(combiner.apply(e, &args))
 }

@@ -11,12 +11,16 @@
 //!   what its [kind](OpKind) says; operations with regions of the program are entered in [`Linear::nested`].
 //! * The region does what it did: only pure operations were added.
 
+mod bessel;
 mod branches;
 mod expand;
 mod loops;
+pub(crate) mod manual;
 mod once;
 mod rules;
 pub(crate) mod window;
+
+pub(crate) use rules::collectives;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{
@@ -59,6 +63,8 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// What operations on the tape stand for that have regions of the program.
     pub(crate) nested: FxHashMap<OpId, Nested>,
+    /// The last number of a channel of the program, once it was asked for.
+    pub(crate) last_channel: Option<i64>,
     /// What goes into the program before operations that are to return more.
     pub(crate) insertions: Insertions,
 }
@@ -82,6 +88,8 @@ pub(crate) enum Nested {
     },
     /// A region is done again and again.
     Loop(LoopTape),
+    /// A region is done by each device.
+    Manual(ManualTape),
     /// A function says what is asked of operands.
     Given(Given),
 }
@@ -95,6 +103,20 @@ pub(crate) struct Given {
     pub(crate) residuals: Vec<ValueId>,
     /// The tangent of each operand that it returns a cotangent for.
     pub(crate) operands: Vec<Option<ValueId>>,
+}
+
+/// A manual computation that was linearized. Operands of the operation on the tape are the tangents of those that change; the
+/// results are those of all results.
+#[derive(Debug)]
+pub(crate) struct ManualTape {
+    /// The operation of the program.
+    pub(crate) op: OpId,
+    /// Which of its operands change.
+    pub(crate) operands: Vec<usize>,
+    /// The tangent of each of them in the body.
+    pub(crate) args: Vec<ValueId>,
+    /// The tape of the body.
+    pub(crate) tape: Tape,
 }
 
 /// A loop that was linearized. Operands and results of the operation on the tape are those of the carried values that change.
@@ -125,6 +147,7 @@ impl<'m> Linear<'m> {
             tangents: SecondaryMap::new(),
             is_tangent: SecondaryMap::new(),
             nested: FxHashMap::default(),
+            last_channel: None,
             insertions: Insertions::default(),
         }
     }

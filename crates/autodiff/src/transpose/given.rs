@@ -21,7 +21,7 @@ pub(super) fn transpose(t: &mut Transposed<'_, '_>, call: OpId, given: &Given, a
     for (&param, arg) in t.linear.module.regions[body].args.iter().zip(args) {
         map.insert(param, arg);
     }
-    let ops = t.linear.module.regions[body].ops.clone();
+    let ops = t.linear.module.regions[body].ops.to_vec();
     for op in ops {
         if matches!(t.linear.module.ops[op].kind, OpKind::Return) {
             let returned: Vec<ValueId> =

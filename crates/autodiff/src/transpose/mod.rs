@@ -6,6 +6,7 @@
 mod branches;
 mod given;
 mod loops;
+mod manual;
 mod once;
 mod recompute;
 mod residuals;
@@ -64,6 +65,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
                     branches::transpose(self, op, of, &tapes, &asked)?;
                 }
                 Some(Nested::Once { op: of, tape }) => once::transpose(self, op, of, &tape, &asked)?,
+                Some(Nested::Manual(tape)) => manual::transpose(self, op, &tape, &asked)?,
                 Some(Nested::Given(given)) => given::transpose(self, op, &given, &asked),
                 Some(Nested::Loop(looped)) => loops::transpose(self, op, &looped, &asked)?,
                 None => rules::transpose(self, op, &asked)?,

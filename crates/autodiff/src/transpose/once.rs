@@ -50,7 +50,8 @@ pub(super) fn transpose(
     let mut ops = recompute::place(t, &residuals, stand_ins, ops);
     ops.pop();
     t.ops.extend(ops);
-    let mut values = t.linear.module.ops[end].operands.clone().into_iter();
+    let values = t.linear.module.ops[end].operands.clone();
+    let mut values = values.into_iter();
     for (&tangent, ct) in outside.iter().zip(&given) {
         if ct.is_some()
             && let Some(value) = values.next()

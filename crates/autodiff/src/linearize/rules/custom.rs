@@ -118,7 +118,7 @@ fn splice(
     }
     let mut returned: Vec<ValueId> = Vec::new();
     let mut copies: SmallVec<[OpId; 8]> = SmallVec::new();
-    let ops = at.linear.module.regions[body].ops.clone();
+    let ops = at.linear.module.regions[body].ops.to_vec();
     for op in ops {
         if matches!(at.linear.module.ops[op].kind, OpKind::Return) {
             returned = at.linear.module.ops[op].operands.iter().map(|&v| map.get(v)).collect();

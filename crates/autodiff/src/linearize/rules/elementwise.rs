@@ -8,7 +8,7 @@ use shardc_ir::{
 
 use super::{on_tape, sum, unsupported, written_out};
 use crate::emit::Arithmetic;
-use crate::linearize::At;
+use crate::linearize::{At, bessel};
 
 /// One operand: the derivative times its tangent.
 pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
@@ -16,6 +16,9 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
     let (x, y) = (at.operand(0), at.result());
     let is_complex = at.linear.module.tensor(x).is_some_and(|ty| ty.dtype.class() == DTypeClass::Complex);
     let derivative = match op {
+        // Of a float the real part is itself.
+        UnaryOp::Real | UnaryOp::Conj if !is_complex => return Ok(Some(tangent)),
+        UnaryOp::Imag if !is_complex => return Ok(None),
         UnaryOp::Negate | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Conj => {
             return Ok(Some(on_tape(at, &[tangent])));
         }
@@ -32,6 +35,7 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         | UnaryOp::Not
         | UnaryOp::Popcnt => return Ok(None),
         UnaryOp::Sign if !is_complex => return Ok(None),
+        UnaryOp::Sign => return Ok(Some(complex_sign(at, tangent))),
         UnaryOp::Abs if is_complex => return Ok(Some(complex_abs(at, tangent))),
         // Not multiplied with a reciprocal: one division in place of two operations, and more exact.
         UnaryOp::Log => return Ok(Some(at.tape().div(tangent, x))),
@@ -151,8 +155,43 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             let one = e.number(1.0, x);
             e.binary(BinaryOp::Polygamma, one, x)
         }
+        UnaryOp::BesselI1e => {
+            // `i0e(x) - i1e(x) (sign(x) + 1 / x)`, which is a half at zero.
+            let (zero, half, one) = (e.number(0.0, x), e.number(0.5, x), e.number(1.0, x));
+            let is_zero = compare(e, CompareDirection::EQ, x, zero);
+            let divisor = e.alike_to(OpKind::Select, &[is_zero, one, x], x);
+            let (sign, inverse) = (e.unary(UnaryOp::Sign, x), e.div(one, divisor));
+            let (i0e, factor) = (bessel::i0e(e, x), e.add(sign, inverse));
+            let product = e.mul(y, factor);
+            let slope = e.sub(i0e, product);
+            e.alike_to(OpKind::Select, &[is_zero, half, slope], x)
+        }
         _ => return Err(error),
     })
+}
+
+/// `s = z / |z|` changes by `(dz - s Re(conj(s) dz)) / |z|`, and not at zero.
+fn complex_sign(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
+    let (z, s) = (at.operand(0), at.result());
+    let (conj, divisor, zeros) = {
+        let mut e = at.primal();
+        let ty = e.type_of(z);
+        let part = if ty.dtype == DType::C128 { DType::F64 } else { DType::F32 };
+        let size = e.tensor(OpKind::Unary(UnaryOp::Abs), &[z], &ty.shape, part);
+        let (zero, one) = (e.number(0.0, size), e.number(1.0, size));
+        let is_zero = compare(&mut e, CompareDirection::EQ, size, zero);
+        let divisor = e.alike_to(OpKind::Select, &[is_zero, one, size], size);
+        let divisor = e.alike_to(OpKind::Binary(BinaryOp::Complex), &[divisor, zero], z);
+        (e.unary(UnaryOp::Conj, s), divisor, zero)
+    };
+    let real = at.linear.module.values[zeros].ty;
+    let mut tape = at.tape();
+    let product = tape.mul(tangent, conj);
+    let along = tape.op1(OpKind::Unary(UnaryOp::Real), &[product], real);
+    let along = tape.alike_to(OpKind::Binary(BinaryOp::Complex), &[along, zeros], z);
+    let along = tape.mul(along, s);
+    let across = tape.sub(tangent, along);
+    tape.div(across, divisor)
 }
 
 /// `|z|` changes by `Re(dz conj(z)) / |z|`, and not at zero.
@@ -340,9 +379,17 @@ pub(super) fn clamp(at: &mut At<'_, '_>) -> Option<ValueId> {
         let (counts, zero) = {
             let mut e = at.primal();
             let counts = match i {
-                0 => compare(&mut e, CompareDirection::GT, low, x),
+                // Exactly one counts, a bound where the operand is on it.
+                0 => {
+                    let is_above = compare(&mut e, CompareDirection::GE, low, x);
+                    let is_below = compare(&mut e, CompareDirection::LT, low, high);
+                    e.binary(BinaryOp::And, is_above, is_below)
+                }
                 1 => e.binary(BinaryOp::And, is_above, is_below),
-                _ => compare(&mut e, CompareDirection::LT, high, x),
+                _ => {
+                    let at_least = e.binary(BinaryOp::Maximum, x, low);
+                    compare(&mut e, CompareDirection::LE, high, at_least)
+                }
             };
             (counts, e.zeros_like(y))
         };

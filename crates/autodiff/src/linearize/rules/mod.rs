@@ -3,21 +3,26 @@
 //! A rule may put operations behind the one at hand, and puts onto the tape what is linear in the tangents of its operands; it
 //! returns the tangents of the results, none for what does not change. It is asked only if some operand has a tangent.
 
+mod annotations;
+pub(crate) mod collectives;
 mod custom;
 mod elementwise;
+mod expanded;
 mod indexing;
 mod linear_algebra;
 mod products;
 mod reductions;
+mod refused;
 mod scatter;
 mod shape;
 mod sorting;
 mod windows;
 
-use shardc_ir::{BinaryOp, Build, Diagnostic, OpKind, ShardingId, TensorBuild, ValueId};
+use shardc_ir::reducer::reduction_of;
+use shardc_ir::{BatchNormKind, BinaryOp, Build, Diagnostic, OpKind, ReductionKind, TensorBuild, ValueId};
 use smallvec::smallvec;
 
-use super::{At, Rule, Tangents, branches, loops, once};
+use super::{At, Rule, Tangents, branches, loops, manual, once};
 use crate::checkpoint::CHECKPOINT_NAME;
 use crate::emit::Arithmetic;
 
@@ -60,41 +65,55 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::TriangularSolve(spec) => one(linear_algebra::triangular_solve(at, &spec)?),
         OpKind::Cholesky { lower } => one(linear_algebra::cholesky(at, lower)?),
         OpKind::Gather(_) => one(indexing::gather(at)),
-        OpKind::Scatter(spec) => scatter::scatter(at, &spec),
+        OpKind::Scatter(spec) => return scatter::scatter(at, &spec),
         OpKind::SelectAndScatter(_) => one(windows::select_and_scatter(at)?),
-        OpKind::OptimizationBarrier => Ok(barrier(at)),
+        OpKind::OptimizationBarrier
+        | OpKind::PropagationBarrier { .. }
+        | OpKind::DataFlowEdge(_)
+        | OpKind::FuncDataFlowEdge => Ok(annotations::handed_on(at)),
         OpKind::Case | OpKind::If => branches::branches(at),
         OpKind::NamedComputation(_) => once::named_computation(at),
         OpKind::Call { callee } => return once::call(at, &callee).ok_or_else(|| unsupported(at)),
-        OpKind::ShardingConstraint(sharding) => one(constraint(at, sharding)),
-        OpKind::Composite(spec) if *spec.name == *CHECKPOINT_NAME => Ok(barrier(at)),
+        OpKind::ShardingConstraint(sharding) | OpKind::Reshard(sharding) => {
+            one(annotations::constraint(at, sharding))
+        }
+        OpKind::Composite(spec) if *spec.name == *CHECKPOINT_NAME => Ok(annotations::handed_on(at)),
+        OpKind::CustomCall(spec) => {
+            return annotations::known_call(at, &spec.target)?.ok_or_else(|| unsupported(at));
+        }
+        OpKind::ManualComputation(_) => manual::manual_computation(at),
+        OpKind::AllReduce(spec) => collectives::all_reduce(at, &spec),
+        OpKind::ReduceScatter { .. } => {
+            let region = at.linear.module.ops[at.op].regions[0];
+            match reduction_of(at.linear.module, region, 1) {
+                Some(ReductionKind::Add) => collectives::linear(at),
+                _ => Err(unsupported(at)),
+            }
+        }
+        OpKind::AllGather { .. } | OpKind::AllToAll { .. } | OpKind::CollectivePermute(_) => {
+            collectives::linear(at)
+        }
+        OpKind::CollectiveBroadcast(spec) => collectives::broadcast(at, &spec),
+        OpKind::CrossReplicaSum(_) => one(collectives::sum(at)),
         OpKind::While => loops::while_loop(at),
+        OpKind::Map { .. } => return expanded::map(at),
+        OpKind::BatchNorm(BatchNormKind::Inference, spec) => return expanded::batch_norm_inference(at, spec),
+        OpKind::Broadcasting(spec) => return expanded::broadcasting(at, &spec),
+        OpKind::Rng(distribution) => {
+            one(expanded::drawn(at, distribution == shardc_ir::RngDistribution::Uniform)?)
+        }
+        // Bits, and what only takes the shape.
+        OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
         _ => Err(unsupported(at)),
     };
     tangents.map(Rule::Tangents)
 }
 
-/// A barrier holds values; their tangents go on as they come.
-fn barrier(at: &mut At<'_, '_>) -> Tangents {
-    (0..at.num_operands()).map(|i| at.tangent(i)).collect()
-}
-
-/// What is sharded in a way changes by what is sharded in that way, unless that is left open.
-fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<ValueId> {
-    let tangent = at.tangent(0)?;
-    if at.linear.free_shardings {
-        return Some(tangent);
-    }
-    let tangent = on_tape(at, &[tangent]);
-    at.linear.module.shardings.set(tangent, Some(sharding));
-    Some(tangent)
-}
-
 /// The error for an operation without a derivative that is known.
 pub(super) fn unsupported(at: &At<'_, '_>) -> Box<Diagnostic> {
     let data = &at.linear.module.ops[at.op];
-    let message = format!("{} cannot be differentiated", data.kind.title());
-    let hint = "keep what depends on the differentiated arguments out of it";
+    let (why, hint) = refused::reason(at.linear.module, at.op);
+    let message = format!("{} cannot be differentiated{why}", data.kind.title());
     let mut error = Diagnostic::unsupported("SH1001", message).at(data.span).hint(hint);
     error.user_loc = at.linear.module.user_loc(at.op);
     Box::new(error)

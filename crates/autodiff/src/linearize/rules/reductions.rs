@@ -1,6 +1,6 @@
 //! Reductions along dimensions.
 
-use shardc_ir::reducer::reduction_of;
+use shardc_ir::reducer::{is_identity, reduction_of};
 use shardc_ir::{CompareDirection, DType, Diagnostic, DimList, OpKind, ReductionKind, TensorBuild, ValueId};
 use smallvec::smallvec;
 
@@ -14,13 +14,14 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
     let data = &at.linear.module.ops[at.op];
     let n = data.results.len();
     let kind = data.regions.first().and_then(|&region| reduction_of(at.linear.module, region, n));
-    // The initial values have to be those that change nothing, so that they take no part in the derivative.
     match kind {
         Some(ReductionKind::Add) => {
             let tangents: Result<Tangents, _> = (0..n).map(|i| sum(at, i, n, dims)).collect();
             tangents.map(Rule::Tangents)
         }
-        Some(ReductionKind::Max | ReductionKind::Min) if n == 1 => {
+        Some(kind @ (ReductionKind::Max | ReductionKind::Min))
+            if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
+        {
             Ok(Rule::Tangents(smallvec![extreme(at, dims)]))
         }
         Some(ReductionKind::And | ReductionKind::Or | ReductionKind::Xor) => Ok(Rule::nothing(n)),

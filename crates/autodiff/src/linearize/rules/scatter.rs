@@ -1,63 +1,176 @@
 //! Scatters.
 
-use shardc_ir::reducer::{reducer, reduction_of};
+use shardc_ir::reducer::reducer;
 use shardc_ir::{
-    Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, RegionId, ScatterSpec,
-    TensorBuild, ValueDef, ValueId,
+    BinaryOp, Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, RegionId,
+    ScatterSpec, TensorBuild, ValueId,
 };
-use smallvec::smallvec;
 
-use super::{sum, unsupported, written_out};
+use super::{sum, unsupported};
 use crate::emit::{Arithmetic, Emit};
-use crate::linearize::{At, Tangents};
+use crate::linearize::expand::Combiner;
+use crate::linearize::{At, Rule, Tangents};
 use crate::places::gather_of;
 
-/// `scatter` of one tensor, which adds, writes, multiplies, or takes the largest or smallest.
-pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Tangents, Box<Diagnostic>> {
+/// One of the tensors that are scattered to.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// The operand, its updates and its result.
+    x: ValueId,
+    updates: ValueId,
+    y: ValueId,
+    /// Where updates go, the same for all.
+    indices: ValueId,
+    dx: Option<ValueId>,
+    du: Option<ValueId>,
+}
+
+impl Lane {
+    /// The tangents of the operand and of the updates, written out.
+    fn both(&self, at: &mut At<'_, '_>) -> [ValueId; 2] {
+        let (x, updates) = (self.x, self.updates);
+        [
+            self.dx.unwrap_or_else(|| at.primal().zeros_like(x)),
+            self.du.unwrap_or_else(|| at.primal().zeros_like(updates)),
+        ]
+    }
+}
+
+/// What a combiner does to one element and its update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Combines {
+    Adds,
+    Subtracts,
+    Multiplies,
+    Picks,
+    Writes,
+}
+
+/// `scatter` of tensors, each of which is added to, multiplied, written to, or holds the largest or smallest; to places of
+/// which none is taken twice, by any elementwise combiner.
+pub(super) fn scatter(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Rule, Box<Diagnostic>> {
     let data = &at.linear.module.ops[at.op];
     let (region, n) = (data.regions.first().copied(), data.results.len());
-    let Some(region) = region.filter(|_| n == 1) else { return Err(unsupported(at)) };
+    let (operands, results) = (data.operands.clone(), data.results.clone());
+    let Some(region) = region.filter(|_| operands.len() == 2 * n + 1) else { return Err(unsupported(at)) };
     let is_unique = spec.unique_indices == Some(true);
-    let tangent = match reduction_of(at.linear.module, region, 1) {
-        Some(ReductionKind::Add) => {
-            let tangents = [written_out(at, 0), written_out(at, 2)];
-            Some(on_tape(at, spec, tangents, ReductionKind::Add)?)
-        }
-        Some(ReductionKind::Mul) if is_unique => multiply(at, spec)?,
-        Some(ReductionKind::Max | ReductionKind::Min) => extreme(at, spec)?,
-        None if writes(at.linear.module, region) && is_unique => {
-            let operands = [written_out(at, 0), at.operand(1), written_out(at, 2)];
-            let ty = at.linear.module.values[at.result()].ty;
-            let region = copy_region(at.linear.module, region);
-            let op = at.tape().op(OpKind::Scatter(Box::new(spec.clone())), &operands, &[ty], &[region]);
-            Some(at.linear.module.ops[op].results[0])
-        }
-        None if writes(at.linear.module, region) => last_written(at, spec)?,
-        _ => return Err(unsupported(at)),
+    let how: Option<Vec<Combines>> = (0..n).map(|i| combines(at.linear.module, region, i, n)).collect();
+    let Some(how) = how else {
+        return if is_unique { written(at, spec, region, n) } else { Err(unsupported(at)) };
     };
-    Ok(smallvec![tangent])
+    let mut tangents = Tangents::new();
+    for (i, how) in how.into_iter().enumerate() {
+        let (x, updates) = (operands[i], operands[n + 1 + i]);
+        let lane = Lane {
+            x,
+            updates,
+            y: results[i],
+            indices: operands[n],
+            dx: at.linear.tangent(x),
+            du: at.linear.tangent(updates),
+        };
+        if lane.dx.is_none() && lane.du.is_none() || !at.can_change(lane.y) {
+            tangents.push(None);
+            continue;
+        }
+        tangents.push(match how {
+            Combines::Adds => {
+                let both = lane.both(at);
+                Some(on_tape(at, spec, lane, both, ReductionKind::Add)?)
+            }
+            Combines::Subtracts => {
+                let [dx, du] = lane.both(at);
+                let minus = if lane.du.is_some() { at.tape().neg(du) } else { du };
+                Some(on_tape(at, spec, lane, [dx, minus], ReductionKind::Add)?)
+            }
+            Combines::Multiplies => multiply(at, spec, lane, is_unique)?,
+            Combines::Picks => extreme(at, spec, lane)?,
+            Combines::Writes if is_unique => {
+                let [dx, du] = lane.both(at);
+                let ty = at.linear.module.values[lane.y].ty;
+                let dtype = at.linear.module.tensor(lane.y).map(|ty| ty.dtype);
+                let Some(dtype) = dtype else { return Err(unsupported(at)) };
+                let region = writer(at.linear.module, dtype);
+                let kind = OpKind::Scatter(Box::new(spec.clone()));
+                let op = at.tape().op(kind, &[dx, lane.indices, du], &[ty], &[region]);
+                Some(at.linear.module.ops[op].results[0])
+            }
+            Combines::Writes => last_written(at, spec, lane)?,
+        });
+    }
+    Ok(Rule::Tangents(tangents))
 }
 
-/// Whether a combiner takes what is new.
-fn writes(module: &Module, region: RegionId) -> bool {
-    let returned = module.terminator(region).and_then(|end| module.ops[end].operands.first());
-    returned.is_some_and(|&v| matches!(module.values[v].def(), ValueDef::Arg(of, 1) if of == region))
+/// What a combiner of `n` elements and their updates does to element `i`, if that has to do with its update alone.
+fn combines(module: &Module, region: RegionId, i: usize, n: usize) -> Option<Combines> {
+    let data = &module.regions[region];
+    let returned = *module.ops[module.terminator(region)?].operands.get(i)?;
+    let (old, new) = (*data.args.get(i)?, *data.args.get(n + i)?);
+    if returned == new {
+        return Some(Combines::Writes);
+    }
+    let op = &module.ops[module.def_op(returned)?];
+    let is_in_order = op.operands.as_slice() == [old, new];
+    let OpKind::Binary(kind) = op.kind else { return None };
+    if !is_in_order && op.operands.as_slice() != [new, old] {
+        return None;
+    }
+    match kind {
+        BinaryOp::Add => Some(Combines::Adds),
+        BinaryOp::Subtract if is_in_order => Some(Combines::Subtracts),
+        BinaryOp::Multiply => Some(Combines::Multiplies),
+        BinaryOp::Maximum | BinaryOp::Minimum => Some(Combines::Picks),
+        _ => None,
+    }
 }
 
-fn copy_region(module: &mut Module, region: RegionId) -> RegionId {
-    shardc_ir::clone_region(module, region, &mut shardc_ir::ValueMap::new())
+/// Any combiner, at places of which none is taken twice: what stands there is read, combined with the updates, and written.
+fn written(
+    at: &mut At<'_, '_>,
+    spec: &ScatterSpec,
+    region: RegionId,
+    n: usize,
+) -> Result<Rule, Box<Diagnostic>> {
+    let operands = at.linear.module.ops[at.op].operands.clone();
+    let Some(combiner) = Combiner::of(at.linear.module, region) else { return Err(unsupported(at)) };
+    let (indices, mut args) = (operands[n], Vec::new());
+    for i in 0..n {
+        args.push(read_back(at, spec, operands[i], indices, operands[n + 1 + i])?);
+    }
+    args.extend_from_slice(&operands[n + 1..]);
+    let mut e = at.primal();
+    let combined = combiner.apply(&mut e, &args);
+    let mut values = Vec::new();
+    for (&x, &updates) in operands.iter().zip(&combined) {
+        let (ty, dtype) = (e.module().values[x].ty, e.type_of(x).dtype);
+        let region = writer(e.module(), dtype);
+        let op = e.op(OpKind::Scatter(Box::new(spec.clone())), &[x, indices, updates], &[ty], &[region]);
+        values.push(e.module().ops[op].results[0]);
+    }
+    Ok(Rule::Instead(values))
+}
+
+/// A combiner that takes what is new.
+fn writer(module: &mut Module, dtype: DType) -> RegionId {
+    let scalar = module.types.tensor(&[], dtype);
+    let region = module.add_region(&[scalar, scalar]);
+    let new = module.regions[region].args[1];
+    let end = module.add_op(OpKind::Return, &[new], &[], &[]);
+    module.set_ops(region, vec![end]);
+    region
 }
 
 /// A scatter of tangents, on the tape.
 fn on_tape(
     at: &mut At<'_, '_>,
     spec: &ScatterSpec,
+    lane: Lane,
     [operand, updates]: [ValueId; 2],
     kind: ReductionKind,
 ) -> Result<ValueId, Box<Diagnostic>> {
-    let indices = at.operand(1);
-    let ty = at.linear.module.values[at.result()].ty;
-    let dtype = at.linear.module.tensor(at.result()).map(|ty| ty.dtype).ok_or_else(|| unsupported(at))?;
+    let indices = lane.indices;
+    let ty = at.linear.module.values[lane.y].ty;
+    let dtype = at.linear.module.tensor(lane.y).map(|ty| ty.dtype).ok_or_else(|| unsupported(at))?;
     let region = reducer(at.linear.module, kind, dtype);
     let kind = OpKind::Scatter(Box::new(spec.clone()));
     let op = at.tape().op(kind, &[operand, indices, updates], &[ty], &[region]);
@@ -78,8 +191,13 @@ fn scattered(
 }
 
 /// What stands in `value` where updates go, like the updates.
-fn read_back(at: &mut At<'_, '_>, spec: &ScatterSpec, value: ValueId) -> Result<ValueId, Box<Diagnostic>> {
-    let (indices, updates) = (at.operand(1), at.operand(2));
+fn read_back(
+    at: &mut At<'_, '_>,
+    spec: &ScatterSpec,
+    value: ValueId,
+    indices: ValueId,
+    updates: ValueId,
+) -> Result<ValueId, Box<Diagnostic>> {
     let error = unsupported(at);
     let mut e = at.primal();
     let (input, part) = (e.type_of(value), e.type_of(updates));
@@ -87,10 +205,15 @@ fn read_back(at: &mut At<'_, '_>, spec: &ScatterSpec, value: ValueId) -> Result<
     Ok(e.tensor(OpKind::Gather(Box::new(gather)), &[value, indices], &part.shape, input.dtype))
 }
 
-/// `y = x u` where an update goes: the tensor changes by `dx u`, and an update by `x du`.
-fn multiply(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueId>, Box<Diagnostic>> {
-    let (x, indices, updates) = (at.operand(0), at.operand(1), at.operand(2));
-    let of_operand = at.tangent(0).map(|dx| {
+/// `y = x u` where an update goes: the tensor changes by `dx u`, and an update by `x du`, times the other updates of its place.
+fn multiply(
+    at: &mut At<'_, '_>,
+    spec: &ScatterSpec,
+    lane: Lane,
+    is_unique: bool,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let Lane { x, indices, updates, .. } = lane;
+    let of_operand = lane.dx.map(|dx| {
         let factor = {
             let mut e = at.primal();
             let ones = e.number(1.0, x);
@@ -98,23 +221,52 @@ fn multiply(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueId>, 
         };
         at.tape().mul(dx, factor)
     });
-    let of_updates = match at.tangent(2) {
+    let of_updates = match lane.du {
         Some(du) => {
-            let there = read_back(at, spec, x)?;
-            let change = at.tape().mul(du, there);
+            let others = match is_unique {
+                true => read_back(at, spec, x, indices, updates)?,
+                false => others(at, spec, lane)?,
+            };
+            let change = at.tape().mul(du, others);
             let zeros = at.primal().zeros_like(x);
-            Some(on_tape(at, spec, [zeros, change], ReductionKind::Add)?)
+            Some(on_tape(at, spec, lane, [zeros, change], ReductionKind::Add)?)
         }
         None => None,
     };
     Ok(sum(at, &[of_operand, of_updates]))
 }
 
+/// The product of what stands where an update goes with all other updates of that place: without those that are zero, and
+/// divided by the update; zero where another one is.
+fn others(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<ValueId, Box<Diagnostic>> {
+    let Lane { x, indices, updates, .. } = lane;
+    let (product, zeros, is_zero, nonzero) = {
+        let mut e = at.primal();
+        let (zero, one) = (e.number(0.0, updates), e.number(1.0, updates));
+        let shape = e.type_of(updates).shape;
+        let equal = OpKind::Compare(CompareDirection::EQ, None);
+        let is_zero = e.tensor(equal, &[updates, zero], &shape, DType::I1);
+        let nonzero = e.alike_to(OpKind::Select, &[is_zero, one, updates], updates);
+        let product = scattered(&mut e, spec, [x, indices, nonzero], ReductionKind::Mul);
+        let counted = e.alike_to(OpKind::Select, &[is_zero, one, zero], updates);
+        let none = e.zeros_like(x);
+        (product, scattered(&mut e, spec, [none, indices, counted], ReductionKind::Add), is_zero, nonzero)
+    };
+    let product = read_back(at, spec, product, indices, updates)?;
+    let zeros = read_back(at, spec, zeros, indices, updates)?;
+    let mut e = at.primal();
+    let (zero, own) = (e.number(0.0, updates), e.number(1.0, updates));
+    let own = e.alike_to(OpKind::Select, &[is_zero, own, zero], updates);
+    let shape = e.type_of(updates).shape;
+    let only_own = e.tensor(OpKind::Compare(CompareDirection::EQ, None), &[zeros, own], &shape, DType::I1);
+    let quotient = e.div(product, nonzero);
+    Ok(e.alike_to(OpKind::Select, &[only_own, quotient, zero], updates))
+}
+
 /// Each element changes as what it was taken from; equals share the change.
-fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueId>, Box<Diagnostic>> {
-    let (x, indices, updates, y) = (at.operand(0), at.operand(1), at.operand(2), at.result());
-    let there = read_back(at, spec, y)?;
-    let error = unsupported(at);
+fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec, lane: Lane) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let Lane { x, indices, updates, y, .. } = lane;
+    let there = read_back(at, spec, y, indices, updates)?;
     let (of_operand, of_updates, count) = {
         let mut e = at.primal();
         let equal = |e: &mut Emit<'_>, a: ValueId, b: ValueId| {
@@ -122,25 +274,28 @@ fn extreme(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueId>, B
             let is = e.tensor(OpKind::Compare(CompareDirection::EQ, None), &[a, b], &ty.shape, DType::I1);
             e.convert(is, ty.dtype)
         };
-        let _ = error;
         let (of_operand, of_updates) = (equal(&mut e, x, y), equal(&mut e, updates, there));
         let count = scattered(&mut e, spec, [of_operand, indices, of_updates], ReductionKind::Add);
         (of_operand, of_updates, count)
     };
-    let (dx, du) = (written_out(at, 0), written_out(at, 2));
-    let (dx, du) = {
-        let mut tape = at.tape();
-        (tape.mul(dx, of_operand), tape.mul(du, of_updates))
+    let [none, nothing] = {
+        let mut e = at.primal();
+        [e.zeros_like(x), e.zeros_like(updates)]
     };
-    let total = on_tape(at, spec, [dx, du], ReductionKind::Add)?;
+    let dx = lane.dx.map_or(none, |dx| at.tape().mul(dx, of_operand));
+    let du = lane.du.map_or(nothing, |du| at.tape().mul(du, of_updates));
+    let total = on_tape(at, spec, lane, [dx, du], ReductionKind::Add)?;
     Ok(Some(at.tape().div(total, count)))
 }
 
 /// Of updates that go to one place the last one written counts, whichever that is: each is numbered, and those count whose
 /// number stands where they went.
-fn last_written(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueId>, Box<Diagnostic>> {
-    let (x, indices, updates) = (at.operand(0), at.operand(1), at.operand(2));
-    let region = at.linear.module.ops[at.op].regions[0];
+fn last_written(
+    at: &mut At<'_, '_>,
+    spec: &ScatterSpec,
+    lane: Lane,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let Lane { x, indices, updates, .. } = lane;
     let error = unsupported(at);
     let (written, numbers) = {
         let mut e = at.primal();
@@ -159,19 +314,13 @@ fn last_written(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueI
         let numbers = e.spread(grid, dims, &shape).ok_or(error)?;
         let like = e.type_of(x).shape;
         let nothing = e.zeros(&like, DType::I32);
-        let scalar = e.module().types.tensor(&[], DType::I32);
-        let module = e.module();
-        let write = module.add_region(&[scalar, scalar]);
-        let new = module.regions[write].args[1];
-        let end = module.add_op(OpKind::Return, &[new], &[], &[]);
-        module.set_ops(write, vec![end]);
-        let ty = module.values[nothing].ty;
+        let write = writer(e.module(), DType::I32);
+        let ty = e.module().values[nothing].ty;
         let kind = OpKind::Scatter(Box::new(spec.clone()));
         let op = e.op(kind, &[nothing, indices, numbers], &[ty], &[write]);
-        debug_assert!(writes(e.module(), region));
         (e.module().ops[op].results[0], numbers)
     };
-    let there = read_back(at, spec, written)?;
+    let there = read_back(at, spec, written, indices, updates)?;
     let (stays, counts, zero, none) = {
         let mut e = at.primal();
         let nothing = e.number(0.0, written);
@@ -181,14 +330,14 @@ fn last_written(at: &mut At<'_, '_>, spec: &ScatterSpec) -> Result<Option<ValueI
         let counts = e.tensor(equal, &[there, numbers], &part, DType::I1);
         (stays, counts, e.zeros_like(x), e.zeros_like(updates))
     };
-    let dx = match at.tangent(0) {
+    let dx = match lane.dx {
         Some(dx) => at.tape().alike_to(OpKind::Select, &[stays, dx, zero], x),
         None => zero,
     };
-    match at.tangent(2) {
+    match lane.du {
         Some(du) => {
             let du = at.tape().alike_to(OpKind::Select, &[counts, du, none], updates);
-            Ok(Some(on_tape(at, spec, [dx, du], ReductionKind::Add)?))
+            Ok(Some(on_tape(at, spec, lane, [dx, du], ReductionKind::Add)?))
         }
         None => Ok(Some(dx)),
     }

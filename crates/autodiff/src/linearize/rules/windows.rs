@@ -6,19 +6,19 @@ use shardc_ir::{
 };
 
 use super::unsupported;
-use crate::linearize::expand::{Combiner, cumulate, reversed};
+use crate::linearize::expand::{self, Combiner, cumulate, reversed};
 use crate::linearize::window::{cumulative, full, pairs};
 use crate::linearize::{At, Rule};
 
-/// Sums, largest and smallest elements of windows; cumulative reductions by any combiner.
+/// Sums, largest and smallest elements of windows; cumulative reductions, and those of windows, by any combiner.
 pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
+    let region = at.linear.module.ops[at.op].regions[0];
     if at.num_operands() != 2 || at.tangent(1).is_some() {
-        return Err(unsupported(at));
+        return one_by_one(at, spec);
     }
     let (Some(tangent), x, init) = (at.tangent(0), at.operand(0), at.operand(1)) else {
         return Ok(Rule::nothing(1));
     };
-    let region = at.linear.module.ops[at.op].regions[0];
     let kind = reduction_of(at.linear.module, region, 1);
     let shape = at.linear.module.shape(x).to_vec();
     let Some(dtype) = at.linear.module.tensor(x).map(|ty| ty.dtype) else { return Err(unsupported(at)) };
@@ -39,11 +39,11 @@ pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Ru
         let made = if is_reverse { reversed(&mut e, made, dim) } else { made };
         return Ok(Rule::Instead(vec![made]));
     }
-    let spec = full(spec);
+    let full = full(spec);
     let ones = |list: &SizeList| list.iter().all(|&n| n == 1);
     match kind {
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
-            if is_plain && ones(&spec.base_dilations) && ones(&spec.window_dilations) =>
+            if is_plain && ones(&full.base_dilations) && ones(&full.window_dilations) =>
         {
             let direction = match kind {
                 ReductionKind::Max => CompareDirection::GE,
@@ -54,12 +54,22 @@ pub(super) fn reduce_window(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Ru
             let pick = pairs(at.linear.module, direction, dtype);
             let Some(bytes) = identity(kind, dtype) else { return Err(unsupported(at)) };
             let init = at.primal().splat(&bytes, &[], dtype);
-            let kind = OpKind::ReduceWindow(Box::new(spec));
+            let kind = OpKind::ReduceWindow(Box::new(full));
             let op = at.tape().op(kind, &[x, tangent, init, zero], &[ty, ty], &[pick]);
             Ok(Rule::one(at.linear.module.ops[op].results[1]))
         }
-        _ => Err(unsupported(at)),
+        _ => one_by_one(at, spec),
     }
+}
+
+/// Any other combiner is applied to the elements of all windows at once, one place in the window after the other.
+fn one_by_one(at: &mut At<'_, '_>, spec: &WindowSpec) -> Result<Rule, Box<Diagnostic>> {
+    let error = unsupported(at);
+    let region = at.linear.module.ops[at.op].regions[0];
+    let Some(combiner) = Combiner::of(at.linear.module, region) else { return Err(error) };
+    let operands = at.linear.module.ops[at.op].operands.clone();
+    let (values, inits) = operands.split_at(operands.len() / 2);
+    expand::windows(&mut at.primal(), &combiner, values, inits, &full(spec)).map(Rule::Instead).ok_or(error)
 }
 
 /// `select_and_scatter` is linear in what it scatters, and where that goes changes nowhere by a little.

@@ -1,8 +1,8 @@
 //! Fourier transforms and triangular systems.
 
 use shardc_ir::{
-    CompareDirection, DType, FftKind, OpId, OpKind, PadSpec, SizeList, TensorBuild, Transposition,
-    TriangularSpec, UnaryOp, ValueId,
+    CompareDirection, DType, DTypeClass, FftKind, OpId, OpKind, PadSpec, SizeList, TensorBuild,
+    Transposition, TriangularSpec, UnaryOp, ValueId,
 };
 
 use crate::emit::{Arithmetic, Emit};
@@ -26,7 +26,8 @@ pub(super) fn triangular_solve(
         // The transposed of the adjoint is the conjugate.
         Transposition::Adjoint => {
             back.transpose_a = Transposition::None;
-            e.unary(UnaryOp::Conj, a)
+            let is_complex = e.type_of(a).dtype.class() == DTypeClass::Complex;
+            if is_complex { e.unary(UnaryOp::Conj, a) } else { a }
         }
         Transposition::None => {
             back.transpose_a = Transposition::Transpose;

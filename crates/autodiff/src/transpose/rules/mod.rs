@@ -1,5 +1,6 @@
 //! The rules of transposition: one for each operation that rules of differentiation put on a tape.
 
+mod collectives;
 mod convolution;
 mod dot;
 mod elementwise;
@@ -59,11 +60,13 @@ fn of_operand(
         OpKind::BroadcastInDim { dims } => shape::broadcast(t, op, dims, ct),
         OpKind::Reshape => shape::reshape(t, op, ct),
         OpKind::Transpose { permutation } => shape::permute(t, op, permutation, ct),
-        OpKind::ShardingConstraint(sharding) => {
+        OpKind::ShardingConstraint(sharding) | OpKind::Reshard(sharding) => {
             let constrained = t.emit(op).alike(kind.clone(), &[ct]);
             t.linear.module.shardings.set(constrained, Some(*sharding));
             Some(constrained)
         }
+        // Of those on a tape, each says how a value is sharded.
+        OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Slice(spec) => shape::slice(t, op, spec, ct),
         OpKind::Pad(spec) => shape::pad(t, op, spec, i, ct),
@@ -78,6 +81,7 @@ fn of_operand(
         OpKind::Convolution(spec) => convolution::convolution(t, op, spec, i, ct),
         OpKind::TriangularSolve(spec) => linear_algebra::triangular_solve(t, op, spec, ct),
         OpKind::Fft { kind, length } => linear_algebra::fft(t, op, *kind, length, ct),
+        kind if kind.collective().is_some() => collectives::of_operand(t, op, ct),
         _ => None,
     };
     match found {

@@ -1,0 +1,48 @@
+//! Operations that hand values on: they hold them, or say how they are sharded or where they lie.
+
+use shardc_ir::{Diagnostic, ShardingId, UnaryOp, ValueId};
+use smallvec::smallvec;
+
+use super::{elementwise, on_tape, sorting};
+use crate::linearize::{At, Rule, Tangents};
+
+/// What is held or watched; tangents go on as they come.
+pub(super) fn handed_on(at: &mut At<'_, '_>) -> Tangents {
+    (0..at.num_operands()).map(|i| at.tangent(i)).collect()
+}
+
+/// What is sharded in a way changes by what is sharded in that way, unless that is left open.
+pub(super) fn constraint(at: &mut At<'_, '_>, sharding: ShardingId) -> Option<ValueId> {
+    let tangent = at.tangent(0)?;
+    if at.linear.free_shardings {
+        return Some(tangent);
+    }
+    let tangent = on_tape(at, &[tangent]);
+    at.linear.module.shardings.set(tangent, Some(sharding));
+    Some(tangent)
+}
+
+/// Custom calls whose meaning is known; `None` for others.
+///
+/// # Errors
+/// As those of operations that do the same.
+pub(super) fn known_call(at: &mut At<'_, '_>, target: &str) -> Result<Option<Rule>, Box<Diagnostic>> {
+    let is_unary = at.num_operands() == 1;
+    Ok(match target {
+        // The tangent is sharded likewise, and a call says so.
+        "Sharding" if is_unary && !at.linear.free_shardings => {
+            at.tangent(0).map(|tangent| Rule::one(on_tape(at, &[tangent])))
+        }
+        "Sharding" | "annotate_device_placement" | "LayoutConstraint" | "MoveToDevice" | "MoveToHost"
+            if is_unary =>
+        {
+            Some(Rule::Tangents(handed_on(at)))
+        }
+        "mhlo.topk" if is_unary => Some(Rule::Tangents(sorting::top_k(at)?)),
+        // An operation of chlo's that was written for readers that have no chlo.
+        _ => match target.strip_prefix("mhlo.").and_then(|name| UnaryOp::parse(&format!("chlo.{name}"))) {
+            Some(op) if is_unary => Some(Rule::Tangents(smallvec![elementwise::unary(at, op)?])),
+            _ => None,
+        },
+    })
+}

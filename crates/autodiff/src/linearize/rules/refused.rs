@@ -1,0 +1,38 @@
+//! Why an operation has no derivative, and what to do about it.
+
+use shardc_ir::{BinaryOp, Module, OpId, OpKind};
+
+/// What follows on `... cannot be differentiated`, and a way around.
+pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) {
+    match &module.ops[op].kind {
+        OpKind::CustomCall(_) | OpKind::Opaque(_) => (
+            ": shardc does not know what it computes",
+            "give it a rule: a function of tangents, or functions forward and backward (--rule NAME=JVP or NAME=FORWARD,BACKWARD)",
+        ),
+        OpKind::Binary(BinaryOp::Polygamma | BinaryOp::Zeta) => (
+            " by its first operand: no function of StableHLO or CHLO is that derivative",
+            "keep what depends on the differentiated arguments out of the order",
+        ),
+        OpKind::Dynamic(_) | OpKind::SetDimensionSize { .. } | OpKind::GetDimensionSize { .. } => {
+            (" where shapes, paddings or strides are known at run time alone", "let constants say them")
+        }
+        OpKind::Reduce { .. }
+        | OpKind::ReduceWindow(_)
+        | OpKind::Map { .. }
+        | OpKind::SelectAndScatter(_)
+        | OpKind::AllReduce(_)
+        | OpKind::ReduceScatter { .. } => (
+            " with a region that is not made of elementwise operations on its own elements",
+            "write the region without control flow and without values from outside",
+        ),
+        OpKind::Scatter(_) => (
+            " with a region that does not add, subtract, multiply, replace, or take the largest or smallest",
+            "say unique_indices = true, with which any elementwise region has a derivative",
+        ),
+        OpKind::Send(_) | OpKind::Recv(_) | OpKind::Infeed(_) | OpKind::Outfeed { .. } => (
+            ": what other programs do with its data is not known",
+            "keep what depends on the differentiated arguments out of it",
+        ),
+        _ => ("", "keep what depends on the differentiated arguments out of it"),
+    }
+}

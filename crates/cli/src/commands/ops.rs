@@ -29,18 +29,19 @@ pub(crate) fn run(args: &OpsArgs, ui: &Ui) -> Result<ExitCode> {
 }
 
 fn text(rows: &[OpCoverage]) -> Table {
-    let mut table = Table::new(&["operation", "operands -> results", "split", "role", "even", "uneven"]);
+    let mut table =
+        Table::new(&["operation", "operands -> results", "derivative", "split", "role", "even", "uneven"]);
     for row in rows {
         let name = if row.form.is_empty() { row.op.to_owned() } else { format!("{}, {}", row.op, row.form) };
-        let mut first = [name, row.dims.clone()];
+        let mut first = [name, row.dims.clone(), row.derivative()];
         for factor in &row.factors {
-            let [name, dims] = std::mem::take(&mut first);
+            let [name, dims, derivative] = std::mem::take(&mut first);
             let (even, uneven) = (factor.even.to_string(), factor.uneven.to_string());
-            table.row(vec![name, dims, factor.letter.clone(), factor.role.into(), even, uneven]);
+            table.row(vec![name, dims, derivative, factor.letter.clone(), factor.role.into(), even, uneven]);
         }
         if row.factors.is_empty() {
-            let [name, dims] = first;
-            table.row(vec![name, dims, "-".into()]);
+            let [name, dims, derivative] = first;
+            table.row(vec![name, dims, derivative, "-".into()]);
         }
     }
     table
@@ -56,12 +57,15 @@ fn json(rows: &[OpCoverage]) -> Value {
                 "uneven": factor.uneven.to_string(),
             })
         });
+        let derivatives =
+            row.derivatives.iter().map(|(name, of)| ((*name).to_owned(), json!(of.to_string())));
         json!({
             "operation": row.op,
             "form": row.form,
             "same": row.same,
             "dimensions": row.dims,
             "factors": factors.collect::<Vec<_>>(),
+            "derivatives": derivatives.collect::<serde_json::Map<_, _>>(),
         })
     };
     json!({ "version": 1, "operations": rows.iter().map(row).collect::<Vec<_>>() })

@@ -5,6 +5,7 @@
 //! divides evenly, and among three, where it does not. What the planned and the localized program then hold says how the
 //! operation was done. So the table cannot promise what the compiler does not do.
 
+mod derivative;
 mod observe;
 mod probes;
 
@@ -14,6 +15,7 @@ use shardc_ir::{Module, OpId};
 use shardc_passes::rules::rule_of;
 use shardc_passes::rules::sharding_rule::{FactorKind, ShardingRule};
 
+pub use self::derivative::Differentiated;
 use self::observe::{Split, observe};
 use self::probes::{PROBES, Probe, stands_for};
 
@@ -30,6 +32,8 @@ pub struct OpCoverage {
     pub dims: String,
     /// One entry for each factor.
     pub factors: Vec<FactorCoverage>,
+    /// How it is differentiated, and each of the operations that are done in the same way.
+    pub derivatives: Vec<(&'static str, Differentiated)>,
 }
 
 /// How an operation is done where one factor is split.
@@ -81,6 +85,25 @@ impl fmt::Display for How {
     }
 }
 
+impl OpCoverage {
+    /// How it is differentiated, in words: what holds for most of the operations that are done in the same way, then those
+    /// of which something else does.
+    #[must_use]
+    pub fn derivative(&self) -> String {
+        let mut kinds: Vec<Differentiated> = self.derivatives.iter().map(|(_, of)| *of).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let names = |kind: Differentiated| {
+            let of_kind = self.derivatives.iter().filter(move |(_, of)| *of == kind);
+            of_kind.map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>()
+        };
+        let Some(&most) = kinds.iter().max_by_key(|&&kind| names(kind).len()) else { return String::new() };
+        let others = kinds.iter().filter(|&&kind| kind != most);
+        let others = others.map(|&kind| format!("; {}: {kind}", names(kind).join(", ")));
+        format!("{most}{}", others.collect::<String>())
+    }
+}
+
 /// The coverage of every operation, in the order of their names.
 ///
 /// ```
@@ -111,11 +134,11 @@ pub fn markdown(rows: &[OpCoverage]) -> String {
             n => format!(" and {n} more that compute element by element"),
         };
         let form = if row.form.is_empty() { String::new() } else { format!(", {}", row.form) };
-        let mut first = format!("`{}`{also}{form} | `{}`", row.op, row.dims);
+        let mut first = format!("`{}`{also}{form} | `{}` | {}", row.op, row.dims, row.derivative());
         for factor in &row.factors {
             let FactorCoverage { letter, role, even, uneven } = factor;
             out.push_str(&format!("| {first} | {letter} | {role} | {even} | {uneven} |\n"));
-            first = " | ".to_owned();
+            first = " |  | ".to_owned();
         }
         if row.factors.is_empty() {
             out.push_str(&format!("| {first} | | nothing to split | | |\n"));
@@ -138,10 +161,14 @@ operation is partitioned with one of its factors split.
 * **replicated**: every device does the whole; shardc warns of the gather (`SH0310`), `--strict` makes it an error.
 * **refused**: an error with this code.
 
+The derivative is that by all operands that can change by a little, as `shardc grad` and `shardc jvp` make it of the same
+program: **yes**, **zero** (a step, or what only looks at a value), **none** (integers, truth values, tokens), **forward
+only**, **by some operands** or **refused**, with the code of the error.
+
 Letters are factors, in the order of the operation's sharding rule; a dimension of size one is `1`.
 
-| operation | operands -> results | split | role | even | uneven |
-|---|---|---|---|---|---|
+| operation | operands -> results | derivative | split | role | even | uneven |
+|---|---|---|---|---|---|---|
 ";
 
 fn of_probe(probe: &'static Probe) -> Option<OpCoverage> {
@@ -162,7 +189,8 @@ fn of_probe(probe: &'static Probe) -> Option<OpCoverage> {
         })
         .collect();
     let same = stands_for(probe.op);
-    Some(OpCoverage { op: probe.op, same, form: probe.form, dims: dims(&module, op, rule.as_ref()), factors })
+    let (dims, derivatives) = (dims(&module, op, rule.as_ref()), derivative::derivatives(probe));
+    Some(OpCoverage { op: probe.op, same, form: probe.form, dims, factors, derivatives })
 }
 
 fn find(module: &Module, name: &str) -> Option<OpId> {

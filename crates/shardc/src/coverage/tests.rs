@@ -51,3 +51,34 @@ fn every_operation_has_a_row() {
         .collect();
     assert_eq!(missing, Vec::<&str>::new(), "add a program for it to probes.rs");
 }
+
+/// What may be refused, by some operands or all: what only the back end or the world knows, shapes of run time, and functions
+/// whose derivative no operation computes.
+const WITHOUT_DERIVATIVE: &[&str] = &[
+    "chlo._asin_acos_kernel",
+    "chlo.broadcast_polygamma",
+    "chlo.broadcast_zeta",
+    "chlo.polygamma",
+    "chlo.ragged_dot",
+    "chlo.zeta",
+    "stablehlo.collective_reduce",
+    "stablehlo.custom_call",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_pad",
+    "stablehlo.real_dynamic_slice",
+    "stablehlo.set_dimension_size",
+];
+
+#[test]
+fn every_operation_on_floats_has_a_derivative() {
+    let mut refused: Vec<&str> = Vec::new();
+    for probe in PROBES {
+        let has_none = |of: Differentiated| {
+            matches!(of, Differentiated::Refused(_) | Differentiated::Partly(_) | Differentiated::Forward(_))
+        };
+        let of_probe = derivative::derivatives(probe);
+        refused.extend(of_probe.into_iter().filter(|(_, of)| has_none(*of)).map(|(name, _)| name));
+    }
+    refused.retain(|name| !WITHOUT_DERIVATIVE.contains(name));
+    assert_eq!(refused, Vec::<&str>::new());
+}

@@ -2,13 +2,14 @@
 //!
 //! [`devices`] runs partitioned programs, [`random`] makes programs out of random numbers, [`interpret`] out of
 //! StableHLO's interpreter tests, [`conformance`] does what `cargo xtask conformance` asks for, [`fuzz`] what
-//! `cargo xtask fuzz` does, [`outline`] makes functions of pieces of programs; the runner of file tests is [`shardc_filetest`]'s.
+//! `cargo xtask fuzz` does, [`gradients`] compares derivatives with differences, [`outline`] makes functions of pieces of programs; the runner of file tests is [`shardc_filetest`]'s.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 pub mod conformance;
 pub mod devices;
 pub mod fuzz;
+pub mod gradients;
 pub mod interpret;
 pub mod outline;
 pub mod random;

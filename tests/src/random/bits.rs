@@ -6,7 +6,7 @@ use super::emit::{Elem, Emitter, Tensor};
 
 impl Emitter {
     pub(super) fn reduce_precision(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.elem == Elem::F32 && t.exact)?;
+        let x = self.pick(c, |t| t.elem == Elem::F32 && t.exact && !self.floats)?;
         self.use_all(&[&x]);
         let format = c.of(&["e5m10", "e8m7", "e4m3"]);
         let text = format!("stablehlo.reduce_precision {}, format = {format}", x.name);
@@ -19,6 +19,7 @@ impl Emitter {
         // Bits of whole numbers may be no number as a float.
         let x =
             self.pick(c, |t| t.exact && matches!(t.elem, Elem::F32 | Elem::I32 | Elem::UI32 | Elem::I8))?;
+        (x.elem != Elem::F32 || !self.floats).then_some(())?;
         let mut shape = x.shape.clone();
         let to = if x.elem == Elem::I8 {
             (shape.pop() == Some(4)).then_some(c.of(&[Elem::I32, Elem::UI32]))?

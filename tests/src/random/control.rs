@@ -6,7 +6,7 @@ use super::emit::{Elem, Emitter, Tensor, list};
 impl Emitter {
     /// One of two branches over the same tensors, by a scalar that every device knows.
     pub(super) fn case(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.elem == Elem::I32)?;
+        let x = self.pick(c, |t| t.elem == Elem::I32 || self.floats && t.elem == Elem::F32)?;
         let y = self.pick(c, |t| t.elem == x.elem && t.shape == x.shape)?;
         let which = self.pick(c, |t| t.rank() == 0 && t.elem == Elem::I32 && t.exact)?;
         let n = self.fresh();

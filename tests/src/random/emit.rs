@@ -113,12 +113,22 @@ pub(crate) fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
 
 const SIZES: [i64; 14] = [8, 4, 6, 5, 16, 7, 10, 2, 9, 12, 3, 11, 1, 24];
 
+/// Element types of parameters.
+const ELEMS: [Elem; 9] =
+    [Elem::F32, Elem::I32, Elem::F32, Elem::I32, Elem::I1, Elem::F32, Elem::I8, Elem::UI32, Elem::C64];
+
+/// The same where floats are wanted.
+const FLOATS: [Elem; 9] =
+    [Elem::F32, Elem::F32, Elem::F32, Elem::F32, Elem::I1, Elem::F32, Elem::F32, Elem::I32, Elem::C64];
+
 /// No tensor is larger, so that programs run fast.
 const MOST_ELEMENTS: i64 = 6000;
 
 pub(crate) struct Emitter {
     pub(crate) mesh: Mesh,
     sizes: [i64; 3],
+    /// Whether floats are wanted wherever there is a choice.
+    pub(crate) floats: bool,
     parameters: Vec<String>,
     body: String,
     indent: usize,
@@ -135,6 +145,7 @@ impl Emitter {
         Emitter {
             mesh,
             sizes: sizes.map(|s| SIZES[usize::from(s) % SIZES.len()]),
+            floats: false,
             parameters: Vec::new(),
             body: String::new(),
             indent: 2,
@@ -149,17 +160,8 @@ impl Emitter {
     pub(crate) fn parameters(&mut self, recipes: &[[u16; 10]]) {
         for recipe in recipes {
             let mut c = Choices::new(recipe);
-            let elem = c.of(&[
-                Elem::F32,
-                Elem::I32,
-                Elem::F32,
-                Elem::I32,
-                Elem::I1,
-                Elem::F32,
-                Elem::I8,
-                Elem::UI32,
-                Elem::C64,
-            ]);
+            let elems = if self.floats { FLOATS } else { ELEMS };
+            let elem = c.of(&elems);
             let rank = c.of(&[2, 1, 3, 2]);
             let shape = (0..rank).map(|_| c.of(&self.sizes)).collect();
             let sharding = (!c.one_in(6)).then(|| self.mesh.sharding(&mut c, rank));
@@ -214,6 +216,17 @@ impl Emitter {
 
     pub(crate) fn outdent(&mut self) {
         self.indent -= 2;
+    }
+
+    /// Whether what is made of a tensor by comparing its elements is the same wherever the program runs. Drawn floats in
+    /// double precision are hardly ever equal.
+    pub(crate) fn compares(&self, t: &Tensor) -> bool {
+        t.elem.is_int() && t.exact || self.floats && t.elem == Elem::F32
+    }
+
+    /// Whether a tensor is one of 32-bit integers that are exact, or of floats where they are wanted.
+    pub(crate) fn sorts(&self, t: &Tensor) -> bool {
+        t.elem == Elem::I32 && t.exact || self.floats && t.elem == Elem::F32
     }
 
     /// Whether a tensor of this shape is small enough.

@@ -17,6 +17,7 @@ mod placement;
 mod places;
 mod products;
 mod shaped;
+mod smooth;
 mod windows;
 
 use emit::Emitter;
@@ -35,6 +36,9 @@ pub struct Recipe {
     pub ops: Vec<[u16; 12]>,
     /// Which values that have a use are returned too; those that have none always are.
     pub outputs: u16,
+    /// Whether the program is to be differentiated: floats in double precision wherever there is a choice, compared and
+    /// sorted too, and all elementwise operations on them.
+    pub floats: bool,
 }
 
 impl Recipe {
@@ -42,11 +46,20 @@ impl Recipe {
     #[must_use]
     pub fn text(&self) -> String {
         let mut emitter = Emitter::new(self.mesh.mesh(), self.sizes);
+        emitter.floats = self.floats;
         emitter.parameters(&self.parameters);
         for op in &self.ops {
             emitter.op(&mut Choices::new(op));
         }
-        emitter.finish(self.outputs)
+        let text = emitter.finish(self.outputs);
+        match self.floats {
+            // Infinities are written as bits.
+            true => text
+                .replace("0xFF800000", "0xFFF0000000000000")
+                .replace("0x7F800000", "0x7FF0000000000000")
+                .replace("f32>", "f64>"),
+            false => text,
+        }
     }
 }
 
@@ -103,6 +116,7 @@ mod tests {
                     parameters: (0..4).map(|_| std::array::from_fn(|_| next())).collect(),
                     ops: (0..10).map(|_| std::array::from_fn(|_| next())).collect(),
                     outputs: next(),
+                    floats: false,
                 };
                 recipe.text()
             })

@@ -81,6 +81,10 @@ impl Emitter {
 
     fn unary(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |_| true)?;
+        if self.floats && x.elem.is_rounded() {
+            self.smooth_unary(c, x);
+            return Some(());
+        }
         let (name, exact) = match x.elem {
             Elem::F32 => c.of(&[
                 ("negate", true),
@@ -102,6 +106,10 @@ impl Emitter {
     fn binary(&mut self, c: &mut Choices<'_>) -> Option<()> {
         let x = self.pick(c, |_| true)?;
         let y = self.pick(c, |t| t.shape == x.shape && t.elem == x.elem)?;
+        if self.floats && x.elem.is_rounded() && c.one_in(2) {
+            self.smooth_binary(c, x, y);
+            return Some(());
+        }
         self.combine(c, &x, &y);
         Some(())
     }
@@ -371,7 +379,8 @@ impl Emitter {
 
     /// Sorts a tensor by another; equal keys keep their order.
     fn sort_pairs(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let keys = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
+        let keys = self.pick(c, |t| t.rank() > 0 && self.sorts(t))?;
+        let (k, order) = (keys.elem.text(), keys.elem.order());
         let values = self.pick(c, |t| t.shape == keys.shape)?;
         let dim = c.below(keys.rank());
         let n = self.fresh();
@@ -379,7 +388,7 @@ impl Emitter {
         let v = values.elem.text();
         let types = format!("{}, {}", keys.ty(), values.ty());
         self.line(&format!(
-            "%{n}:2 = \"stablehlo.sort\"({}, {}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>, %c{n}: tensor<{v}>, %d{n}: tensor<{v}>):\n  %e{n} = stablehlo.compare LT, %a{n}, %b{n}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return %e{n} : tensor<i1>\n}}) : ({types}) -> ({types})",
+            "%{n}:2 = \"stablehlo.sort\"({}, {}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<{k}>, %b{n}: tensor<{k}>, %c{n}: tensor<{v}>, %d{n}: tensor<{v}>):\n  %e{n} = stablehlo.compare LT, %a{n}, %b{n}, {order} : (tensor<{k}>, tensor<{k}>) -> tensor<i1>\n  stablehlo.return %e{n} : tensor<i1>\n}}) : ({types}) -> ({types})",
             keys.name, values.name
         ));
         self.scope.push(Tensor { name: format!("%{n}#0"), ..keys });
@@ -389,16 +398,17 @@ impl Emitter {
 
     /// Sorts integers, so that equal elements are the same.
     fn sort(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32 && t.exact)?;
+        let x = self.pick(c, |t| t.rank() > 0 && self.sorts(t))?;
         let dim = c.below(x.rank());
+        let (k, order) = (x.elem.text(), x.elem.order());
         let n = self.fresh();
         self.use_all(&[&x]);
         let text = format!(
-            "\"stablehlo.sort\"({}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>):\n  %c{n} = stablehlo.compare LT, %a{n}, %b{n}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n  stablehlo.return %c{n} : tensor<i1>\n}}) : ({})",
+            "\"stablehlo.sort\"({}) <{{dimension = {dim} : i64, is_stable = true}}> ({{\n^bb0(%a{n}: tensor<{k}>, %b{n}: tensor<{k}>):\n  %c{n} = stablehlo.compare LT, %a{n}, %b{n}, {order} : (tensor<{k}>, tensor<{k}>) -> tensor<i1>\n  stablehlo.return %c{n} : tensor<i1>\n}}) : ({})",
             x.name,
             x.ty()
         );
-        self.push(&text, " -> ", &x.shape, x.elem, true);
+        self.push(&text, " -> ", &x.shape, x.elem, x.exact);
         Some(())
     }
 

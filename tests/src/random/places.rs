@@ -101,7 +101,7 @@ impl Emitter {
         let dims = list(0..x.rank());
         let at = self.constant(&format!("[{}]", list(&starts)), &[x.rank() as i64], Elem::I32);
         let numbers = format!("update_window_dims = [{dims}], scatter_dims_to_operand_dims = [{dims}]");
-        let name = if x.elem.is_int() { c.of(&["", "add", "subtract", "maximum"]) } else { "" };
+        let name = if self.compares(x) { c.of(&["", "add", "subtract", "maximum"]) } else { "" };
         self.scattered(x, &at, part, &numbers, name)
     }
 
@@ -120,7 +120,7 @@ impl Emitter {
         let numbers = format!(
             "update_window_dims = [{windows}], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
         );
-        let name = if x.elem.is_int() { c.of(&["", "add", "multiply"]) } else { "" };
+        let name = if self.compares(x) { c.of(&["", "add", "multiply"]) } else { "" };
         self.scattered(x, &at, rows, &numbers, name)
     }
 

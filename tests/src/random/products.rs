@@ -54,7 +54,7 @@ impl Emitter {
             }
         }
         let exact = x.exact && y.exact;
-        if x.elem == Elem::F32 && exact && c.one_in(4) {
+        if x.elem == Elem::F32 && exact && !self.floats && c.one_in(4) {
             let [a, b] = [&x, &y].map(|t| self.narrow(t));
             let text = format!("stablehlo.dot_general {}, {}{attributes} : ({}, {})", a.0, b.0, a.1, b.1);
             self.push(&text, " -> ", &shape, Elem::F32, false);

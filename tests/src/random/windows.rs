@@ -44,17 +44,28 @@ impl Emitter {
 
     /// Running sums or maxima, as a window over all that came before.
     pub(super) fn cumulative(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem == Elem::I32)?;
+        let x =
+            self.pick(c, |t| t.rank() > 0 && (t.elem == Elem::I32 || self.floats && t.elem == Elem::F32))?;
         let dim = c.below(x.rank());
         let (name, init) = c.of(&[("add", "0"), ("maximum", "-2147483648"), ("maximum", "1"), ("add", "1")]);
-        let init = self.scalar(Elem::I32, init);
+        let (name, init) = match x.elem {
+            Elem::F32 => c.of(&[
+                ("add", "0.0"),
+                ("maximum", x.elem.extremes()[0]),
+                ("multiply", "1.0"),
+                ("minimum", "0.5"),
+            ]),
+            _ => (name, init),
+        };
+        let scalar = format!("tensor<{}>", x.elem.text());
+        let init = self.scalar(x.elem, init);
         let n = self.fresh();
         let window = list((0..x.rank()).map(|d| if d == dim { x.shape[d] } else { 1 }));
         let padding: Vec<String> =
             (0..x.rank()).map(|d| format!("[{}, 0]", if d == dim { x.shape[d] - 1 } else { 0 })).collect();
         self.use_all(&[&x]);
         let text = format!(
-            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {window}>}}> ({{\n^bb0(%a{n}: tensor<i32>, %b{n}: tensor<i32>):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : tensor<i32>\n  stablehlo.return %c{n} : tensor<i32>\n}}) : ({}, tensor<i32>)",
+            "\"stablehlo.reduce_window\"({}, {}) <{{padding = dense<[{}]> : tensor<{}x2xi64>, window_dimensions = array<i64: {window}>}}> ({{\n^bb0(%a{n}: {scalar}, %b{n}: {scalar}):\n  %c{n} = stablehlo.{name} %a{n}, %b{n} : {scalar}\n  stablehlo.return %c{n} : {scalar}\n}}) : ({}, {scalar})",
             x.name,
             init.name,
             padding.join(", "),
@@ -77,6 +88,10 @@ impl Emitter {
         let zero = if x.elem == Elem::F32 { "0.0" } else { "0" };
         let (name, init, exact) =
             c.of(&[("maximum", x.elem.extremes()[0], true), ("add", zero, x.elem != Elem::F32)]);
+        let (name, init, exact) = match self.floats && x.elem == Elem::F32 && c.one_in(3) {
+            true => ("multiply", "1.0", false),
+            false => (name, init, exact),
+        };
         // An initial value that counts.
         let one = if x.elem == Elem::F32 { "1.0" } else { "1" };
         let init = if c.one_in(4) { one } else { init };
@@ -115,7 +130,7 @@ impl Emitter {
     /// The gradient of taking each window's largest or smallest element. Of integers, so that equal elements are not taken
     /// for different ones.
     pub(super) fn pool_gradient(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
+        let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let dim = c.below(x.rank());
         let (window, stride) = (c.of(&[2, 3, 1]), c.of(&[2, 1, 3]));
         let room = x.shape[dim] - window;
@@ -128,7 +143,7 @@ impl Emitter {
             let text = format!("stablehlo.slice {} [{}] : ({})", x.name, limits.join(", "), x.ty());
             self.push(&text, " -> ", &shape, x.elem, true)
         });
-        let init = self.scalar(x.elem, "1");
+        let init = self.scalar(x.elem, if x.elem == Elem::F32 { "1.0" } else { "1" });
         let (how, order) = (c.of(&["GE", "LE"]), x.elem.order());
         let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
         let n = self.fresh();
@@ -144,7 +159,7 @@ impl Emitter {
             x.ty(),
             source.ty()
         );
-        self.push(&text, " -> ", &x.shape, x.elem, true);
+        self.push(&text, " -> ", &x.shape, x.elem, x.exact);
         Some(())
     }
 
@@ -166,7 +181,7 @@ impl Emitter {
 
     /// Sums of one tensor and the largest elements of another, over the same windows.
     pub(super) fn pool_two(&mut self, c: &mut Choices<'_>) -> Option<()> {
-        let x = self.pick(c, |t| t.rank() > 0 && t.elem.is_int() && t.exact)?;
+        let x = self.pick(c, |t| t.rank() > 0 && self.compares(t))?;
         let y = self.pick(c, |t| t.shape == x.shape && (t.elem.is_int() || t.elem == Elem::F32))?;
         let dim = c.below(x.rank());
         let (window, stride, low, spread) = (c.of(&[2, 3]), c.of(&[1, 2]), c.of(&[0, 1]), c.of(&[1, 2]));
@@ -174,7 +189,7 @@ impl Emitter {
         (room >= 0).then_some(())?;
         let mut shape = x.shape.clone();
         shape[dim] = room / stride + 1;
-        let (zero, least) = (self.scalar(x.elem, "0"), self.scalar(y.elem, y.elem.extremes()[0]));
+        let (zero, least) = (self.scalar(x.elem, x.elem.zero()), self.scalar(y.elem, y.elem.extremes()[0]));
         let n = self.fresh();
         let only = |v: i64| list((0..x.rank()).map(|d| if d == dim { v } else { 1 }));
         let padding: Vec<String> =

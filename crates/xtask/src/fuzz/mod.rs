@@ -73,6 +73,8 @@ enum Fuzzer {
     All,
     /// Changes of shardings on random meshes: the collectives are carried out, and the search for them timed.
     Reshards,
+    /// Derivatives of random programs, against differences and against each other.
+    Gradients,
     /// The readers alone, guided by coverage; needs a nightly compiler and cargo-fuzz.
     Readers,
 }
@@ -102,6 +104,7 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
             Fuzzer::All => chosen.extend(ALL),
             Fuzzer::Readers => readers::run(workspace, args.minutes)?,
             Fuzzer::Reshards => reshards(workspace, args)?,
+            Fuzzer::Gradients => gradients(workspace, args)?,
             other => chosen.push(other),
         }
     }
@@ -142,6 +145,20 @@ pub(crate) fn run(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
         command.arg("--file").arg(file);
     }
     command.args(chosen.into_iter().map(Fuzzer::name));
+    process::run(&mut command)
+}
+
+/// Runs the test of random gradients, optimised.
+fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
+    plugins::ensure(PluginKind::Cpu)?;
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-tests"]);
+    command.args(["--test", "gradients"]).env("XLA_FLAGS", xla_flags());
+    command.env("SHARDC_SEED", args.seed.to_string());
+    match (args.case, args.cases) {
+        (Some(case), _) => command.env("SHARDC_FIRST", case.to_string()).env("SHARDC_CASES", "1"),
+        (None, cases) => command.env("SHARDC_CASES", cases.unwrap_or(10_000).to_string()),
+    };
     process::run(&mut command)
 }
 

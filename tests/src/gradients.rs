@@ -1,0 +1,262 @@
+//! Whether derivatives of a program are what its values say: against differences, and against each other.
+
+use shardc::autodiff::{self, Derivative, Request};
+use shardc::{Compiler, Error, SpmdMode, exec};
+use shardc_ir::{DType, DTypeClass, Module, TypeId};
+use shardc_runtime::{Client, HostArray};
+
+use crate::fuzz::Rng;
+
+/// How far arguments are moved for a difference.
+const STEP: f64 = 1e-6;
+/// How far a derivative may be from a difference, relative to the largest one of the tensor.
+const TOLERANCE: f64 = 2e-5;
+/// How far two derivatives that are the same in another order may be apart.
+const EXACT: f64 = 1e-9;
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Elements whose derivative was compared with a difference.
+    pub smooth: usize,
+    /// Elements with a corner or a step where they were looked at, or that are no number.
+    pub rough: usize,
+}
+
+/// Why a comparison failed.
+#[derive(Debug)]
+pub enum Wrong {
+    /// The program, or its derivative, was refused.
+    Refused(Error),
+    /// Numbers differ.
+    Values(String),
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Wrong::Refused(error)
+    }
+}
+
+type Res<T> = Result<T, Wrong>;
+
+fn differ<T>(text: String) -> Res<T> {
+    Err(Wrong::Values(text))
+}
+
+/// The arguments or results that can change by a little, by their places.
+fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
+    let can_change = |i: &usize| {
+        let class = module.types.as_tensor(types[*i]).map(|ty| ty.dtype.class());
+        matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
+    };
+    (0..types.len()).filter(can_change).collect()
+}
+
+/// Arrays of the types of some values: floats between minus one and one, small numbers, truth values.
+fn drawn(module: &Module, types: &[TypeId], rng: &mut Rng) -> Option<Vec<HostArray>> {
+    types
+        .iter()
+        .map(|&ty| {
+            let ty = module.types.as_tensor(ty)?;
+            let shape: Vec<usize> =
+                ty.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+            let count = shape.iter().product::<usize>();
+            let class = ty.dtype.class();
+            let count = if class == DTypeClass::Complex { 2 * count } else { count };
+            let numbers: Vec<f64> = (0..count)
+                .map(|_| match class {
+                    DTypeClass::Float | DTypeClass::Complex => {
+                        (rng.below(2_000_001) as f64 - 1_000_000.0) / 1_000_000.0
+                    }
+                    DTypeClass::Bool => rng.below(2) as f64,
+                    DTypeClass::Signed | DTypeClass::Unsigned => rng.below(6) as f64,
+                })
+                .collect();
+            HostArray::from_f64(ty.dtype, &shape, &numbers).ok()
+        })
+        .collect()
+}
+
+/// `arrays` at `places`, moved by `by` times the tangents.
+fn moved(arrays: &[HostArray], places: &[usize], tangents: &[HostArray], by: f64) -> Res<Vec<HostArray>> {
+    let mut out = arrays.to_vec();
+    for (&i, tangent) in places.iter().zip(tangents) {
+        let sum: Vec<f64> =
+            arrays[i].to_f64_vec().iter().zip(tangent.to_f64_vec()).map(|(x, t)| x + by * t).collect();
+        out[i] = HostArray::from_f64(arrays[i].dtype, &arrays[i].shape, &sum).map_err(Error::from)?;
+    }
+    Ok(out)
+}
+
+fn is_double(module: &Module, types: &[TypeId]) -> bool {
+    let is = |&ty: &TypeId| {
+        module.types.as_tensor(ty).is_none_or(|ty| {
+            matches!(ty.dtype, DType::F64 | DType::C128)
+                || !matches!(ty.dtype.class(), DTypeClass::Float | DTypeClass::Complex)
+        })
+    };
+    types.iter().all(is)
+}
+
+/// One program with all that its derivatives are compared by.
+struct Case<'a> {
+    client: &'a Client,
+    module: &'a Module,
+    wrt: Vec<usize>,
+    of: Vec<usize>,
+    args: Vec<HostArray>,
+    tangents: Vec<HostArray>,
+}
+
+impl<'a> Case<'a> {
+    /// `None` for a program of which nothing changes by a little.
+    fn new(client: &'a Client, module: &'a Module, rng: &mut Rng) -> Option<Case<'a>> {
+        let func = &module.funcs[module.entry()?];
+        let (wrt, of) = (changing(module, &func.params), changing(module, &func.results));
+        if wrt.is_empty() || of.is_empty() || !is_double(module, &func.params) {
+            return None;
+        }
+        let args = drawn(module, &func.params, rng)?;
+        let types: Vec<TypeId> = wrt.iter().map(|&i| func.params[i]).collect();
+        let tangents = drawn(module, &types, rng)?;
+        Some(Case { client, module, wrt, of, args, tangents })
+    }
+
+    fn run(&self, module: &Module, args: &[HostArray]) -> Res<Vec<HostArray>> {
+        Ok(exec::Program::single(self.client, module)?.run(self.client, args)?)
+    }
+
+    fn derivative(&self, derivative: Derivative) -> Res<Module> {
+        let mut made = self.module.clone();
+        autodiff::differentiate(&mut made, &Request::new(derivative, &self.wrt, &self.of))?;
+        shardc_ir::verify(&made).map_err(Error::from)?;
+        Ok(made)
+    }
+
+    /// The derivative along the tangents.
+    fn forward(&self) -> Res<Vec<HostArray>> {
+        let args = [self.args.as_slice(), &self.tangents].concat();
+        self.run(&self.derivative(Derivative::Jvp)?, &args)
+    }
+
+    /// The derivative along the tangents, and how it compares with differences.
+    fn against_differences(&self) -> Res<(Vec<HostArray>, Compared)> {
+        let found = self.forward()?;
+        let program = exec::Program::single(self.client, self.module)?;
+        let mut values = Vec::new();
+        for by in [0.0, STEP, -STEP, 2.0 * STEP, -2.0 * STEP] {
+            let args = moved(&self.args, &self.wrt, &self.tangents, by)?;
+            values.push(program.run(self.client, &args)?);
+        }
+        let mut compared = Compared::default();
+        for (n, (&i, found)) in self.of.iter().zip(&found).enumerate() {
+            let found = found.to_f64_vec();
+            let at: Vec<Vec<f64>> = values.iter().map(|v| v[i].to_f64_vec()).collect();
+            let scale = found.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            let size = at[0].iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
+            for (e, &found) in found.iter().enumerate() {
+                let f = |k: usize| at[k][e];
+                if (0..5).any(|k| !f(k).is_finite() || f(k).abs() > 1e8) {
+                    compared.rough += 1;
+                    continue;
+                }
+                let (near, far) = ((f(1) - f(2)) / (2.0 * STEP), (f(3) - f(4)) / (4.0 * STEP));
+                let (ahead, behind) = ((f(1) - f(0)) / STEP, (f(0) - f(2)) / STEP);
+                let noise = 1e-8 * size + 1e-9;
+                // A corner or a step: no derivative is right.
+                if (ahead - behind).abs() > 2e-3 * (near.abs() + 0.01 * scale) + noise
+                    || (near - far).abs() > 1e-3 * (near.abs() + 0.01 * scale) + noise
+                {
+                    compared.rough += 1;
+                    continue;
+                }
+                compared.smooth += 1;
+                let allowed = TOLERANCE * near.abs().max(scale) + 2.0 * (near - far).abs() + noise;
+                if !is_within(found - near, allowed) {
+                    return differ(format!(
+                        "result {n}, element {e}: the derivative is {found:e}, a difference says {near:e} \
+                         (allowed {allowed:e}, the largest is {scale:e})"
+                    ));
+                }
+            }
+        }
+        Ok((found, compared))
+    }
+
+    /// `<ct, J t>` against `<J^T ct, t>`.
+    fn against_each_other(&self, forward: &[HostArray], cotangents: &[HostArray]) -> Res<Module> {
+        let module = self.derivative(Derivative::Vjp)?;
+        let args = [self.args.as_slice(), cotangents].concat();
+        let backward = self.run(&module, &args)?;
+        let (left, size) = product(cotangents, forward);
+        let (right, size_too) = product(&backward, &self.tangents);
+        let size = size.max(size_too);
+        if size.is_finite() && !is_within(left - right, EXACT * size + 1e-12) {
+            return differ(format!(
+                "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
+            ));
+        }
+        Ok(module)
+    }
+}
+
+/// Whether a difference is a number, and no larger.
+fn is_within(difference: f64, allowed: f64) -> bool {
+    difference.abs() <= allowed
+}
+
+/// The sum of the real parts of products, and of their sizes.
+fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
+    let (mut sum, mut size) = (0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        let is_complex = a.dtype.class() == DTypeClass::Complex;
+        for (i, (x, y)) in a.to_f64_vec().iter().zip(b.to_f64_vec()).enumerate() {
+            let term = if is_complex && i % 2 == 1 { -x * y } else { x * y };
+            sum += term;
+            size += term.abs();
+        }
+    }
+    (sum, size)
+}
+
+/// Differentiates a program forward and backward by all that can change, and compares with differences and with each other;
+/// the gradient likewise, where `again`; and the partitioned gradient with that on one device, in a mode.
+///
+/// # Errors
+/// Something is refused, or numbers differ.
+pub fn check(
+    client: &Client,
+    text: &str,
+    seed: u64,
+    again: bool,
+    partitioned: Option<SpmdMode>,
+) -> Result<Compared, Wrong> {
+    let module = Compiler::read(text.as_bytes())?;
+    let mut rng = Rng::new("gradients", seed, 0);
+    let Some(case) = Case::new(client, &module, &mut rng) else { return Ok(Compared::default()) };
+    let (forward, compared) = case.against_differences()?;
+    let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
+    let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();
+    let Some(cotangents) = drawn(&module, &types, &mut rng) else { return Ok(compared) };
+    let backward = case.against_each_other(&forward, &cotangents)?;
+    if again && let Some(second) = Case::new(client, &backward, &mut rng) {
+        let (forward, _) = second.against_differences()?;
+        let types: Vec<TypeId> = {
+            let func = &backward.funcs[backward.entry().ok_or_else(|| Error::from(backward.no_entry()))?];
+            second.of.iter().map(|&i| func.results[i]).collect()
+        };
+        if let Some(cotangents) = drawn(&backward, &types, &mut rng) {
+            second.against_each_other(&forward, &cotangents)?;
+        }
+    }
+    if let Some(mode) = partitioned {
+        let text = shardc_stablehlo::print(&backward, &shardc_stablehlo::PrintOptions::default());
+        let output = Compiler::new().spmd_mode(mode).partition(text.as_bytes())?;
+        let checks = exec::verify(client, &backward, &output, seed)?;
+        if let Some(wrong) = checks.iter().find(|c| !c.ok()) {
+            return differ(format!("partitioned ({mode:?}): output {}: {:?}", wrong.index, wrong.difference));
+        }
+    }
+    Ok(compared)
+}

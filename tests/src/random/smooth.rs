@@ -1,0 +1,147 @@
+//! Every elementwise operation on floats, on operands for which it is defined and not too steep.
+
+use shardc_ir::{BinaryOp, UnaryOp};
+
+use super::Choices;
+use super::emit::{Elem, Emitter, Tensor};
+
+/// Where an operation is defined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Domain {
+    /// Everywhere.
+    All,
+    /// Everywhere, and it grows so fast that its operand has to be small.
+    Small,
+    /// Above zero.
+    Positive,
+    /// Above one.
+    AboveOne,
+    /// Between minus one and one.
+    Within,
+}
+
+/// Where an operation on floats is defined; `None` for those on integers.
+fn domain(op: UnaryOp) -> Option<Domain> {
+    use UnaryOp as U;
+    Some(match op {
+        U::CountLeadingZeros | U::Not | U::Popcnt | U::AsinAcosKernel => return None,
+        // These make truth values or complex numbers of floats, or floats of complex numbers.
+        U::IsFinite | U::IsInf | U::IsNegInf | U::IsPosInf | U::Real | U::Imag | U::Conj => return None,
+        U::Abs
+        | U::Ceil
+        | U::Floor
+        | U::Negate
+        | U::RoundNearestAfz
+        | U::RoundNearestEven
+        | U::Sign
+        | U::Cosine
+        | U::Sine
+        | U::Tanh
+        | U::Logistic
+        | U::Asinh
+        | U::Atan
+        | U::BesselI1e
+        | U::Erf
+        | U::Erfc => Domain::All,
+        U::Exponential | U::ExponentialMinusOne | U::Tan | U::Cosh | U::Sinh | U::Square => Domain::Small,
+        U::Cbrt | U::Log | U::LogPlusOne | U::Rsqrt | U::Sqrt | U::Digamma | U::Lgamma => Domain::Positive,
+        U::Acosh => Domain::AboveOne,
+        U::Acos | U::Asin | U::Atanh | U::ErfInv => Domain::Within,
+    })
+}
+
+/// Operations on complex numbers, small ones.
+const COMPLEX: [UnaryOp; 12] = [
+    UnaryOp::Negate,
+    UnaryOp::Tanh,
+    UnaryOp::Exponential,
+    UnaryOp::ExponentialMinusOne,
+    UnaryOp::Sine,
+    UnaryOp::Cosine,
+    UnaryOp::Sqrt,
+    UnaryOp::Rsqrt,
+    UnaryOp::Log,
+    UnaryOp::LogPlusOne,
+    UnaryOp::Sign,
+    UnaryOp::Logistic,
+];
+
+impl Emitter {
+    /// Some operation on one tensor of floats or complex numbers.
+    pub(super) fn smooth_unary(&mut self, c: &mut Choices<'_>, x: Tensor) -> Tensor {
+        if x.elem == Elem::C64 {
+            if c.one_in(4) {
+                return self.apply("\"stablehlo.abs\"(", &[&x], ")", &x.shape, Elem::F32, false);
+            }
+            let op = c.of(&COMPLEX);
+            let small = self.one("stablehlo.tanh", &x);
+            return self.one(op.name(), &small);
+        }
+        let all: Vec<(UnaryOp, Domain)> =
+            UnaryOp::ALL.iter().filter_map(|&op| Some((op, domain(op)?))).collect();
+        let (op, domain) = c.of(&all);
+        let x = self.within(x, domain);
+        self.one(op.name(), &x)
+    }
+
+    /// A tensor of floats whose elements lie in a domain, made of `x`.
+    fn within(&mut self, x: Tensor, domain: Domain) -> Tensor {
+        let offset = match domain {
+            Domain::All => return x,
+            Domain::Small => return self.one("stablehlo.tanh", &x),
+            Domain::Within => {
+                let small = self.one("stablehlo.tanh", &x);
+                let most = self.constant("0.875", &x.shape, x.elem);
+                return self.two("stablehlo.multiply", &small, &most);
+            }
+            Domain::Positive => "0.375",
+            Domain::AboveOne => "1.375",
+        };
+        let small = self.one("stablehlo.tanh", &x);
+        let square = self.two("stablehlo.multiply", &small, &small);
+        let offset = self.constant(offset, &x.shape, x.elem);
+        self.two("stablehlo.add", &square, &offset)
+    }
+
+    /// Some operation on two tensors of floats or complex numbers of one shape.
+    pub(super) fn smooth_binary(&mut self, c: &mut Choices<'_>, x: Tensor, y: Tensor) -> Tensor {
+        use BinaryOp as B;
+        if x.elem == Elem::C64 {
+            let op = c.of(&[B::Divide, B::Power]);
+            let one = self.constant("(1.5, 0.5)", &y.shape, y.elem);
+            let (x, y) = (self.one("stablehlo.tanh", &x), self.one("stablehlo.tanh", &y));
+            let (x, y) = (self.two("stablehlo.add", &x, &one), self.two("stablehlo.add", &y, &one));
+            return self.two(op.name(), &x, &y);
+        }
+        let (op, first, second) = c.of(&[
+            (B::Divide, Domain::All, Domain::Positive),
+            (B::Power, Domain::Positive, Domain::Small),
+            (B::Power, Domain::Small, Domain::All),
+            (B::Atan2, Domain::All, Domain::Positive),
+            (B::Remainder, Domain::All, Domain::Positive),
+            (B::NextAfter, Domain::All, Domain::All),
+            (B::Polygamma, Domain::All, Domain::Positive),
+            (B::Zeta, Domain::All, Domain::Positive),
+        ]);
+        let x = self.within(x, first);
+        let y = match (op, second) {
+            // Of a negative base whole exponents alone have a power.
+            (B::Power, Domain::All) => self.constant("3.0", &x.shape, x.elem),
+            _ => self.within(y, second),
+        };
+        let x = match op {
+            B::Polygamma => self.constant("2.0", &x.shape, x.elem),
+            B::Zeta => self.constant("2.5", &x.shape, x.elem),
+            _ => x,
+        };
+        self.two(op.name(), &x, &y)
+    }
+
+    fn one(&mut self, name: &str, x: &Tensor) -> Tensor {
+        self.apply(&format!("\"{name}\"("), &[x], ")", &x.shape, x.elem, false)
+    }
+
+    fn two(&mut self, name: &str, x: &Tensor, y: &Tensor) -> Tensor {
+        self.apply(&format!("\"{name}\"("), &[x, y], ")", &x.shape, x.elem, false)
+    }
+}

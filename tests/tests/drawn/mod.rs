@@ -1,0 +1,165 @@
+//! Random programs, drawn by seed and number of the case, and made smaller where they fail.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+};
+
+use proptest::{
+    array::uniform3,
+    collection::vec,
+    prelude::any,
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use shardc::SpmdMode;
+use shardc_runtime::Client;
+use shardc_tests::devices::client;
+use shardc_tests::random::{MeshRecipe, Recipe};
+
+/// How often a failing program is made smaller, unless `SHARDC_SHRINKS` says so.
+const SHRINKS: u64 = 120;
+
+/// Checks one program, with the number of its case.
+pub(crate) type Check<'a> = dyn Fn(&Client, &Recipe, u64) -> Result<Outcome, Failure> + 'a;
+
+fn recipe(floats: bool) -> impl Strategy<Value = Recipe> {
+    // Devices in the order of their numbers half of the time.
+    let order = proptest::prop_oneof![proptest::strategy::Just(0), any::<u16>()];
+    let mesh = (any::<u16>(), order).prop_map(|(axes, order)| MeshRecipe { axes, order });
+    let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);
+    let ops = vec(proptest::array::uniform12(any::<u16>()), 1..11);
+    (mesh, uniform3(any::<u16>()), parameters, ops, any::<u16>()).prop_map(
+        move |(mesh, sizes, parameters, ops, outputs)| Recipe {
+            mesh,
+            sizes,
+            parameters,
+            ops,
+            outputs,
+            floats,
+        },
+    )
+}
+
+/// How a case that did not fail went.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Equal,
+    Refused(String),
+}
+
+pub(crate) struct Failure {
+    /// What went wrong, the same for cases that fail alike.
+    pub(crate) kind: String,
+    pub(crate) details: String,
+}
+
+pub(crate) fn fails<T>(kind: impl Into<String>, details: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure { kind: kind.into(), details: details.into() })
+}
+
+/// The mode of a case.
+pub(crate) fn mode(case: u64) -> SpmdMode {
+    if case.is_multiple_of(2) { SpmdMode::Replica } else { SpmdMode::Partition }
+}
+
+/// What a check says, a panic being a failure.
+pub(crate) fn caught(check: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        fails("panic", message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message"))
+    })
+}
+
+pub(crate) fn number(name: &str, default: u64) -> u64 {
+    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+pub(crate) fn say(text: &str) {
+    // Past the test runner, which hides what a passing test prints.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn runner(seed: u64, case: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&case.to_le_bytes());
+    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+/// Draws programs, checks each, and shows small ones of those that failed. `name` is the folder that they are written to.
+///
+/// # Errors
+/// Some failed, or more than a quarter was refused.
+pub(crate) fn sweep(name: &str, cases: u64, floats: bool, check: &Check<'_>) -> Result<(), String> {
+    let Some(client) = client()? else { return Ok(()) };
+    let (cases, seed, first) =
+        (number("SHARDC_CASES", cases), number("SHARDC_SEED", 1), number("SHARDC_FIRST", 0));
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let mut failures: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for case in first..first + cases {
+        if case > first && case % 500 == 0 {
+            say(&format!("{} of {cases} cases", case - first));
+        }
+        let mut tree = recipe(floats).new_tree(&mut runner(seed, case)).map_err(|e| e.to_string())?;
+        // Where the back end ends the process, this says on what.
+        let running = |recipe: &Recipe| {
+            std::fs::write(dir.join("running.mlir"), recipe.text()).map_err(|e| e.to_string())
+        };
+        running(&tree.current())?;
+        let mut failure = match check(&client, &tree.current(), case) {
+            Ok(Outcome::Equal) => continue,
+            Ok(Outcome::Refused(why)) => {
+                *refused.entry(why).or_default() += 1;
+                continue;
+            }
+            Err(failure) => failure,
+        };
+        let mut smallest = tree.current();
+        let known = failures.entry(failure.kind.clone()).or_default();
+        known.push(case);
+        if known.len() > 3 {
+            continue;
+        }
+        for _ in 0..number("SHARDC_SHRINKS", SHRINKS) {
+            if !tree.simplify() {
+                break;
+            }
+            loop {
+                running(&tree.current())?;
+                match check(&client, &tree.current(), case) {
+                    Err(new) if new.kind == failure.kind => {
+                        (failure, smallest) = (new, tree.current());
+                        break;
+                    }
+                    _ if tree.complicate() => {}
+                    _ => break,
+                }
+            }
+        }
+        let file = dir.join(format!("seed{seed}-case{case}.mlir"));
+        std::fs::write(&file, smallest.text()).map_err(|e| e.to_string())?;
+        say(&format!(
+            "case {case} ({:?}, {}): {}\n{}\n{}\n",
+            mode(case),
+            file.display(),
+            failure.kind,
+            smallest.text(),
+            failure.details
+        ));
+    }
+    let refusals: usize = refused.values().sum();
+    say(&format!("{cases} cases, seed {seed}: {refusals} refused {refused:?}; failed: {failures:?}"));
+    if !failures.is_empty() {
+        return Err(format!("failed: {failures:?}"));
+    }
+    if refusals as u64 * 4 > cases {
+        return Err(format!("too many programs are refused: {refused:?}"));
+    }
+    Ok(())
+}

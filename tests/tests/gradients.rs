@@ -1,0 +1,71 @@
+//! Random programs, differentiated: forward derivatives equal differences, backward ones equal forward ones, derivatives of
+//! gradients likewise, and a gradient that is partitioned equals that on one device.
+//!
+//! `cargo test -p shardc-tests --test gradients` runs a few; `cargo xtask fuzz gradients --cases 10000` many more. A case
+//! that failed is run again by its number: `SHARDC_SEED=7 SHARDC_FIRST=1234 SHARDC_CASES=1`.
+
+#[path = "drawn/mod.rs"]
+mod drawn;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libtest_mimic::{Arguments, Trial};
+use shardc::Error;
+use shardc_ir::Class;
+use shardc_runtime::{Client, plugin};
+use shardc_tests::gradients::{self, Wrong};
+use shardc_tests::random::Recipe;
+
+use drawn::{Failure, Outcome, caught, fails, mode, say, sweep};
+
+/// How many programs a plain test run tries.
+const CASES: u64 = 200;
+
+/// What XLA's CPU back end cannot do, as its message says.
+const BACK_END: &[&str] = &["fft_thunk.cc", "Unsupported element type for DotThunk"];
+
+static SMOOTH: AtomicUsize = AtomicUsize::new(0);
+static ROUGH: AtomicUsize = AtomicUsize::new(0);
+
+fn check(client: &Client, recipe: &Recipe, case: u64) -> Result<Outcome, Failure> {
+    let text = recipe.text();
+    let partitioned = (case % 5 < 2).then(|| mode(case / 5));
+    caught(|| match gradients::check(client, &text, case, case % 4 == 3, partitioned) {
+        Ok(compared) => {
+            SMOOTH.fetch_add(compared.smooth, Ordering::Relaxed);
+            ROUGH.fetch_add(compared.rough, Ordering::Relaxed);
+            Ok(Outcome::Equal)
+        }
+        Err(Wrong::Values(text)) => {
+            let kind: String = text.split([':', '(']).next().unwrap_or_default().to_owned();
+            let kind = if kind.starts_with("result ") { "against differences".to_owned() } else { kind };
+            fails(kind, text)
+        }
+        Err(Wrong::Refused(error)) => {
+            let shown = error.render("random.mlir", &text, false);
+            let first = shown.lines().next().unwrap_or_default().to_owned();
+            let unsupported = match &error {
+                Error::Diagnostics(all) => all.iter().all(|d| d.class == Class::Unsupported),
+                Error::Runtime(_) => false,
+            };
+            match BACK_END.iter().find(|known| shown.contains(**known)) {
+                Some(known) => Ok(Outcome::Refused((*known).to_owned())),
+                None if unsupported => Ok(Outcome::Refused(first)),
+                None => fails(first.chars().take(90).collect::<String>(), shown),
+            }
+        }
+    })
+}
+
+fn main() -> ExitCode {
+    // Before any thread starts and any plugin is loaded.
+    plugin::quiet_plugin_logs();
+    let trial = Trial::test("random gradients", || {
+        sweep("gradients", CASES, true, &check)?;
+        let (smooth, rough) = (SMOOTH.load(Ordering::Relaxed), ROUGH.load(Ordering::Relaxed));
+        say(&format!("{smooth} derivatives equal differences; {rough} are at corners or no numbers"));
+        Ok(())
+    });
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+}

@@ -1,4 +1,5 @@
 //! scratch
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 use shardc_autodiff::{Derivative, Request};
 fn main() {
     let a: Vec<String> = std::env::args().collect();

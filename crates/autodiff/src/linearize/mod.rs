@@ -16,6 +16,7 @@ mod branches;
 mod expand;
 mod loops;
 pub(crate) mod manual;
+mod offsets;
 mod once;
 mod rules;
 pub(crate) mod window;
@@ -32,6 +33,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::checkpoint::Checkpoint;
 use crate::custom::CustomRule;
 use crate::emit::Emit;
+use crate::linearize::offsets::Readers;
 use crate::request::Request;
 
 /// A region that was linearized.
@@ -67,6 +69,8 @@ pub(crate) struct Linear<'m> {
     pub(crate) last_channel: Option<i64>,
     /// What goes into the program before operations that are to return more.
     pub(crate) insertions: Insertions,
+    /// Where values are read, once that is asked for.
+    readers: Option<Readers>,
 }
 
 /// What an operation on a tape stands for whose regions have tapes of their own.
@@ -149,12 +153,19 @@ impl<'m> Linear<'m> {
             nested: FxHashMap::default(),
             last_channel: None,
             insertions: Insertions::default(),
+            readers: None,
         }
     }
 
     /// The tangent of a value.
     pub(crate) fn tangent(&self, value: ValueId) -> Option<ValueId> {
         self.tangents[value].expand()
+    }
+
+    /// Whether what is returned does not depend on a value that it is computed with, other than by rounding.
+    pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
+        let module = &*self.module;
+        self.readers.get_or_insert_with(|| Readers::of(module)).cancels(module, value)
     }
 
     /// Whether a value is a tangent: made on a tape, or given to it.

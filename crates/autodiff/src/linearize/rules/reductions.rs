@@ -22,6 +22,10 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
         Some(kind @ (ReductionKind::Max | ReductionKind::Min))
             if n == 1 && is_identity(at.linear.module, at.operand(1), kind) =>
         {
+            // What is taken off before exponentials, so that they stay finite.
+            if at.linear.cancels(at.result()) {
+                return Ok(Rule::nothing(1));
+            }
             Ok(Rule::Tangents(smallvec![extreme(at, dims)]))
         }
         Some(ReductionKind::And | ReductionKind::Or | ReductionKind::Xor) => Ok(Rule::nothing(n)),

@@ -59,7 +59,6 @@ const WITHOUT_DERIVATIVE: &[&str] = &[
     "chlo.broadcast_polygamma",
     "chlo.broadcast_zeta",
     "chlo.polygamma",
-    "chlo.ragged_dot",
     "chlo.zeta",
     "stablehlo.collective_reduce",
     "stablehlo.custom_call",

@@ -57,6 +57,7 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::Concatenate { .. } => one(shape::concatenate(at)),
         OpKind::Pad(_) => one(shape::pad(at)),
         OpKind::DotGeneral(_) | OpKind::Convolution(_) => one(products::product(at)),
+        OpKind::RaggedDot(spec) => one(products::ragged_dot(at, &spec)?),
         OpKind::Reduce { dims } => return reductions::reduce(at, &dims),
         OpKind::ReduceWindow(spec) => return windows::reduce_window(at, &spec),
         OpKind::Sort { dim, .. } => sorting::sort(at, dim),

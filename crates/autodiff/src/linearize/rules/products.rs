@@ -1,8 +1,8 @@
 //! Products: linear in either operand, with the other as it is.
 
-use shardc_ir::ValueId;
+use shardc_ir::{Diagnostic, RaggedDotSpec, ValueId};
 
-use super::{on_tape, sum};
+use super::{on_tape, sum, unsupported};
 use crate::linearize::At;
 
 /// `d(a b) = da b + a db` for matrix products and convolutions.
@@ -11,4 +11,21 @@ pub(super) fn product(at: &mut At<'_, '_>) -> Option<ValueId> {
     let left = at.tangent(0).map(|da| on_tape(at, &[da, b]));
     let right = at.tangent(1).map(|db| on_tape(at, &[a, db]));
     sum(at, &[left, right])
+}
+
+/// The same for products in groups, which change by steps with their sizes.
+pub(super) fn ragged_dot(
+    at: &mut At<'_, '_>,
+    spec: &RaggedDotSpec,
+) -> Result<Option<ValueId>, Box<Diagnostic>> {
+    let (a, b, groups) = (at.operand(0), at.operand(1), at.operand(2));
+    // Sizes for each place in the contracted dimensions before the one in groups: the gradient has these in their own order.
+    let contracts_groups = spec.lhs_ragged.iter().any(|dim| spec.lhs_contract.contains(dim));
+    let in_order = spec.lhs_contract.is_sorted() && spec.rhs_contract.is_sorted();
+    if contracts_groups && !in_order && at.linear.module.shape(groups).len() > 1 {
+        return Err(unsupported(at));
+    }
+    let left = at.tangent(0).map(|da| on_tape(at, &[da, b, groups]));
+    let right = at.tangent(1).map(|db| on_tape(at, &[a, db, groups]));
+    Ok(sum(at, &[left, right]))
 }

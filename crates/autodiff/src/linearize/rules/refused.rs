@@ -29,6 +29,10 @@ pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) 
             " with a region that does not add, subtract, multiply, replace, or take the largest or smallest",
             "say unique_indices = true, with which any elementwise region has a derivative",
         ),
+        OpKind::RaggedDot(_) => (
+            " with sizes of groups for each place in contracted dimensions that are not in order",
+            "contract them in the order in which both operands have them",
+        ),
         OpKind::Send(_) | OpKind::Recv(_) | OpKind::Infeed(_) | OpKind::Outfeed { .. } => (
             ": what other programs do with its data is not known",
             "keep what depends on the differentiated arguments out of it",

@@ -28,12 +28,17 @@ pub(super) fn dot(
     let batch = this_batch.len() as u32;
     let before = if i == 0 { this_free.len() } else { 0 } as u32;
     let result_other: DimList = (0..other_free.len() as u32).map(|d| batch + before + d).collect();
+    let mut precision = spec.precision.clone();
+    // The other side keeps its own.
+    if i == 1 {
+        precision.reverse();
+    }
     let product = DotSpec {
         lhs_batch: (0..batch).collect(),
         rhs_batch: other_batch.clone(),
         lhs_contract: result_other,
         rhs_contract: other_free,
-        precision: spec.precision.iter().rev().copied().collect(),
+        precision,
         algorithm: spec.algorithm.clone(),
     };
     // It has the batching dimensions, the free ones of this side, and the contracted ones in the other side's order.

@@ -6,6 +6,7 @@ mod dot;
 mod elementwise;
 mod indexing;
 mod linear_algebra;
+mod ragged;
 mod shape;
 mod window;
 
@@ -78,6 +79,7 @@ fn of_operand(
         OpKind::Scatter(spec) => indexing::scatter(t, op, spec, i, ct),
         OpKind::SelectAndScatter(spec) => window::select_and_scatter(t, op, spec, ct),
         OpKind::DotGeneral(spec) => dot::dot(t, op, spec, i, ct),
+        OpKind::RaggedDot(spec) => ragged::ragged_dot(t, op, spec, i, ct),
         OpKind::Convolution(spec) => convolution::convolution(t, op, spec, i, ct),
         OpKind::TriangularSolve(spec) => linear_algebra::triangular_solve(t, op, spec, ct),
         OpKind::Fft { kind, length } => linear_algebra::fft(t, op, *kind, length, ct),

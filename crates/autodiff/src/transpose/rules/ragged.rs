@@ -1,0 +1,113 @@
+//! Matrix products in groups.
+
+use shardc_ir::{DimList, OpId, OpKind, RaggedDotSpec, TensorBuild, ValueId};
+
+use crate::emit::Arithmetic;
+use crate::transpose::Transposed;
+
+/// Dimensions of one side of a product.
+struct Side {
+    value: ValueId,
+    batch: DimList,
+    contract: DimList,
+    /// In order, without that of groups.
+    kept: DimList,
+    /// Where the kept ones are in the result.
+    in_result: DimList,
+}
+
+impl Side {
+    /// The contracted dimensions as a product with `other` along its kept dimensions has them: in the order of the other side.
+    fn contract_by(&self, other: &Side) -> DimList {
+        let mut pairs: Vec<(u32, u32)> =
+            other.contract.iter().copied().zip(self.contract.iter().copied()).collect();
+        pairs.sort_unstable();
+        pairs.into_iter().map(|(_, dim)| dim).collect()
+    }
+}
+
+/// What is asked of one side: a product in groups, of what is asked of the result and the other side, over that side's kept
+/// dimensions.
+///
+/// Where rows are in groups, the gradient of the left side has its rows in groups, too, and that of the right side contracts
+/// them; where groups are contracted, both have rows in groups; a batch in groups stays one.
+pub(super) fn ragged_dot(
+    t: &mut Transposed<'_, '_>,
+    op: OpId,
+    spec: &RaggedDotSpec,
+    i: usize,
+    ct: ValueId,
+) -> Option<ValueId> {
+    let operands = t.linear.module.ops[op].operands.clone();
+    let (&[lhs, rhs, groups], &[ragged]) = (operands.as_slice(), spec.lhs_ragged.as_slice()) else {
+        return None;
+    };
+    let contracts_groups = spec.lhs_contract.contains(&ragged);
+    let mut e = t.emit(op);
+    // The result has the groups, if they are contracted, then batching dimensions, then those kept of the left and the right.
+    let first = u32::from(contracts_groups);
+    let batch = spec.lhs_batch.len() as u32;
+    let mut side = |value: ValueId, batch: &DimList, contract: &DimList, from: u32| {
+        let rank = e.type_of(value).shape.len() as u32;
+        let is_kept = |d: &u32| {
+            !batch.contains(d) && !contract.contains(d) && (value != rhs || !spec.rhs_group.contains(d))
+        };
+        let kept: DimList = (0..rank).filter(is_kept).collect();
+        let in_result = (from..).take(kept.len()).collect();
+        Side { value, batch: batch.clone(), contract: contract.clone(), kept, in_result }
+    };
+    let left = side(lhs, &spec.lhs_batch, &spec.lhs_contract, first + batch);
+    let right = side(rhs, &spec.rhs_batch, &spec.rhs_contract, first + batch + left.kept.len() as u32);
+    let (this, other) = if i == 0 { (&left, &right) } else { (&right, &left) };
+    let in_ct: DimList = (first..first + batch).collect();
+    // What is asked is the left side of the product if rows or a batch of it are in groups.
+    let asked_first = i == 0 && !contracts_groups;
+    let of_asked = (ct, in_ct, other.in_result.clone());
+    let of_other = (other.value, other.batch.clone(), other.kept.clone());
+    let (a, b) = if asked_first { (of_asked, of_other) } else { (of_other, of_asked) };
+    let in_groups = |dim: u32| -> Option<u32> {
+        let place = |list: &DimList, dim: u32| list.iter().position(|&d| d == dim);
+        Some(match () {
+            () if asked_first && left.batch.contains(&dim) => place(&left.batch, dim)? as u32,
+            () if asked_first => left.in_result[place(&left.kept, dim)?],
+            () if i == 0 => right.contract[place(&left.contract, dim)?],
+            () => dim,
+        })
+    };
+    let group: DimList = match () {
+        () if contracts_groups => [0].into_iter().collect(),
+        () if i == 0 => spec.rhs_group.clone(),
+        () => DimList::new(),
+    };
+    let mut precision = spec.precision.clone();
+    // Each operand keeps its own.
+    if i == 0 && !asked_first {
+        precision.reverse();
+    }
+    let product = RaggedDotSpec {
+        lhs_batch: a.1,
+        rhs_batch: b.1,
+        lhs_contract: a.2,
+        rhs_contract: b.2,
+        lhs_ragged: [in_groups(ragged)?].into_iter().collect(),
+        rhs_group: group,
+        precision,
+    };
+    // The product has the groups, if it contracts them, the batching dimensions, and those of its sides.
+    let contracted = this.contract_by(other);
+    let of_groups = if i == 0 { DimList::new() } else { spec.rhs_group.clone() };
+    let (then, last) = if asked_first { (&this.kept, &contracted) } else { (&contracted, &this.kept) };
+    let order: Vec<u32> = [&of_groups, &this.batch, then, last].into_iter().flatten().copied().collect();
+    let this_ty = e.type_of(this.value);
+    let shape: Vec<i64> = order.iter().map(|&d| this_ty.shape[d as usize]).collect();
+    let (asked_ty, other_ty) = (e.type_of(ct), e.type_of(other.value));
+    let dtype = if other_ty.dtype.bits() > asked_ty.dtype.bits() { other_ty.dtype } else { asked_ty.dtype };
+    let made = e.tensor(OpKind::RaggedDot(Box::new(product)), &[a.0, b.0, groups], &shape, dtype);
+    let made = e.convert(made, this_ty.dtype);
+    let place = |d: u32| order.iter().position(|&o| o == d).map(|p| p as u32);
+    let permutation: DimList = (0..order.len() as u32).filter_map(place).collect();
+    if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
+        return Some(made);
+    }
+    Some(e.alike_to(OpKind::Transpose { permutation }, &[made], this.value))
+}

@@ -200,7 +200,8 @@ pub(super) fn windows(
         if shape.iter().any(|&n| n < 0) {
             return None;
         }
-        padded.push(match shape == ty.shape.as_slice() {
+        let is_nothing = [&pad.low, &pad.high, &pad.interior].iter().all(|list| list.iter().all(|&n| n == 0));
+        padded.push(match is_nothing {
             true => value,
             false => e.tensor(OpKind::Pad(Box::new(pad)), &[value, init], &shape, ty.dtype),
         });

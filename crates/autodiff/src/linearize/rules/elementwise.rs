@@ -287,13 +287,14 @@ fn slope(
     let e = &mut e;
     Ok(Slope::By(match (op, i) {
         (BinaryOp::Maximum | BinaryOp::Minimum, _) => {
-            // Equal operands share the change.
+            // Equal operands share the change. They are compared with each other rather than with the result: a back end that
+            // computes a value twice may round it in two ways, and neither would equal it.
             let (this, other) = if i == 0 { (a, b) } else { (b, a) };
             let (zero, half, one) = (e.number(0.0, y), e.number(0.5, y), e.number(1.0, y));
-            let (is_this, is_other) =
-                (compare(e, CompareDirection::EQ, this, y), compare(e, CompareDirection::EQ, other, y));
-            let share = e.alike_to(OpKind::Select, &[is_other, half, one], y);
-            e.alike_to(OpKind::Select, &[is_this, share, zero], y)
+            let wins = if op == BinaryOp::Maximum { CompareDirection::GT } else { CompareDirection::LT };
+            let (is_this, is_equal) = (compare(e, wins, this, other), compare(e, CompareDirection::EQ, a, b));
+            let share = e.alike_to(OpKind::Select, &[is_equal, half, zero], y);
+            e.alike_to(OpKind::Select, &[is_this, one, share], y)
         }
         (BinaryOp::Power, 0) => {
             // `b a^(b-1)`, and no change for `b = 0`, where `a^(b-1)` may be infinite.

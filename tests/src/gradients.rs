@@ -127,32 +127,32 @@ impl<'a> Case<'a> {
         Ok(exec::Program::single(self.client, module)?.run(self.client, args)?)
     }
 
-    fn derivative(&self, derivative: Derivative) -> Res<Module> {
+    fn derivative(&self, request: &Request) -> Res<Module> {
         let mut made = self.module.clone();
-        autodiff::differentiate(&mut made, &Request::new(derivative, &self.wrt, &self.of))?;
+        autodiff::differentiate(&mut made, request)?;
         shardc_ir::verify(&made).map_err(Error::from)?;
         Ok(made)
     }
 
-    /// The derivative along the tangents.
-    fn forward(&self) -> Res<Vec<HostArray>> {
-        let args = [self.args.as_slice(), &self.tangents].concat();
-        self.run(&self.derivative(Derivative::Jvp)?, &args)
-    }
-
-    /// The derivative along the tangents, and how it compares with differences.
+    /// The derivative along the tangents, and how it compares with differences. One program computes values and derivatives,
+    /// since compiling takes longest.
     fn against_differences(&self) -> Res<(Vec<HostArray>, Compared)> {
-        let found = self.forward()?;
-        let program = exec::Program::single(self.client, self.module)?;
-        let mut values = Vec::new();
-        for by in [0.0, STEP, -STEP, 2.0 * STEP, -2.0 * STEP] {
-            let args = moved(&self.args, &self.wrt, &self.tangents, by)?;
-            values.push(program.run(self.client, &args)?);
+        let request = Request::new(Derivative::Jvp, &self.wrt, &self.of).with_value();
+        let program = exec::Program::single(self.client, &self.derivative(&request)?)?;
+        let run = |by: f64| -> Res<Vec<HostArray>> {
+            let mut args = moved(&self.args, &self.wrt, &self.tangents, by)?;
+            args.extend_from_slice(&self.tangents);
+            Ok(program.run(self.client, &args)?)
+        };
+        let mut values = vec![run(0.0)?];
+        let found = values[0].split_off(self.of.len());
+        for by in [STEP, -STEP, 2.0 * STEP, -2.0 * STEP] {
+            values.push(run(by)?);
         }
         let mut compared = Compared::default();
-        for (n, (&i, found)) in self.of.iter().zip(&found).enumerate() {
+        for (n, found) in found.iter().enumerate() {
             let found = found.to_f64_vec();
-            let at: Vec<Vec<f64>> = values.iter().map(|v| v[i].to_f64_vec()).collect();
+            let at: Vec<Vec<f64>> = values.iter().map(|v| v[n].to_f64_vec()).collect();
             let scale = found.iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
             let size = at[0].iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
             for (e, &found) in found.iter().enumerate() {
@@ -185,8 +185,8 @@ impl<'a> Case<'a> {
     }
 
     /// `<ct, J t>` against `<J^T ct, t>`.
-    fn against_each_other(&self, forward: &[HostArray], cotangents: &[HostArray]) -> Res<Module> {
-        let module = self.derivative(Derivative::Vjp)?;
+    fn against_each_other(&self, forward: &[HostArray], cotangents: &[HostArray]) -> Res<Backward> {
+        let module = self.derivative(&Request::new(Derivative::Vjp, &self.wrt, &self.of))?;
         let args = [self.args.as_slice(), cotangents].concat();
         let backward = self.run(&module, &args)?;
         let (left, size) = product(cotangents, forward);
@@ -197,8 +197,15 @@ impl<'a> Case<'a> {
                 "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
             ));
         }
-        Ok(module)
+        Ok(Backward { module, args, results: backward })
     }
+}
+
+/// The derivative backward, run.
+struct Backward {
+    module: Module,
+    args: Vec<HostArray>,
+    results: Vec<HostArray>,
 }
 
 /// Whether a difference is a number, and no larger.
@@ -239,7 +246,7 @@ pub fn check(
     let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
     let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();
     let Some(cotangents) = drawn(&module, &types, &mut rng) else { return Ok(compared) };
-    let backward = case.against_each_other(&forward, &cotangents)?;
+    let Backward { module: backward, args, results } = case.against_each_other(&forward, &cotangents)?;
     if again && let Some(second) = Case::new(client, &backward, &mut rng) {
         let (forward, _) = second.against_differences()?;
         let types: Vec<TypeId> = {
@@ -253,7 +260,7 @@ pub fn check(
     if let Some(mode) = partitioned {
         let text = shardc_stablehlo::print(&backward, &shardc_stablehlo::PrintOptions::default());
         let output = Compiler::new().spmd_mode(mode).partition(text.as_bytes())?;
-        let checks = exec::verify(client, &backward, &output, seed)?;
+        let checks = exec::verify_against(client, &backward, &output, &args, &results)?;
         if let Some(wrong) = checks.iter().find(|c| !c.ok()) {
             return differ(format!("partitioned ({mode:?}): output {}: {:?}", wrong.index, wrong.difference));
         }

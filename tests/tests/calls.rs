@@ -42,8 +42,16 @@ fn recipe() -> impl Strategy<Value = Recipe> {
     let mesh = any::<u16>().prop_map(|axes| MeshRecipe { axes, order: 0 });
     let parameters = vec(proptest::array::uniform10(any::<u16>()), 1..5);
     let ops = vec(proptest::array::uniform12(any::<u16>()), 3..14);
-    (mesh, uniform3(any::<u16>()), parameters, ops, Just(u16::MAX))
-        .prop_map(|(mesh, sizes, parameters, ops, outputs)| Recipe { mesh, sizes, parameters, ops, outputs })
+    (mesh, uniform3(any::<u16>()), parameters, ops, Just(u16::MAX)).prop_map(
+        |(mesh, sizes, parameters, ops, outputs)| Recipe {
+            mesh,
+            sizes,
+            parameters,
+            ops,
+            outputs,
+            floats: false,
+        },
+    )
 }
 
 fn check(client: &Client, recipe: &Recipe, mode: SpmdMode, seed: u64) -> Result<Outcome, String> {

@@ -5,6 +5,8 @@
 //! and what is left of the step's own backward part, which nobody reads, goes. Five steps of both, each from what it made
 //! itself, give the same losses, and the new step partitions as any other.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -88,7 +90,7 @@ fn same_losses(bytes: &[u8]) -> Result<(), String> {
         (losses(&client, &step, &inputs, loss)?, losses(&client, &replaced, &inputs, loss)?);
     for (i, (a, b)) in before.iter().zip(&after).enumerate() {
         let is_close = (a - b).abs() <= TOLERANCE * a.abs().max(b.abs());
-        if !is_close && !(a.is_nan() && b.is_nan()) {
+        if !(is_close || a.is_nan() && b.is_nan()) {
             return Err(format!("step {i}: {a} and {b}; all losses {before:?} and {after:?}"));
         }
     }

@@ -153,7 +153,10 @@ fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     plugins::ensure(PluginKind::Cpu)?;
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-tests"]);
-    command.args(["--test", "gradients"]).env("XLA_FLAGS", xla_flags());
+    // A value that two fusions compute is not the same in both where one multiplies and adds in one step and the other does not,
+    // which only happens where LLVM does little; then nothing equals the largest element.
+    let flags = format!("{} --xla_disable_hlo_passes=fusion", xla_flags());
+    command.args(["--test", "gradients"]).env("XLA_FLAGS", flags);
     command.env("SHARDC_SEED", args.seed.to_string());
     match (args.case, args.cases) {
         (Some(case), _) => command.env("SHARDC_FIRST", case.to_string()).env("SHARDC_CASES", "1"),

@@ -1,6 +1,6 @@
 //! Checkpointing: what the forward pass keeps for the backward pass, and what this computes again.
 
-use shardc_ir::{Attr, Module, OpId, OpKind};
+use shardc_ir::{Attr, Effect, Module, OpId, OpKind};
 
 /// The name of the composite that hands a value on and gives it a name (its attribute `name`), for [`Keep::Named`].
 pub const CHECKPOINT_NAME: &str = "shardc.checkpoint_name";
@@ -28,6 +28,9 @@ pub struct Checkpoint {
     /// their operands is as [`Checkpoint::keep`] says, and everything around them is kept. Without any, the whole program is
     /// one such part. Bodies of loops always are.
     pub layers: Vec<String>,
+    /// Whether loops are done in blocks: of about the square root of their trips the state is kept, and what lies between is
+    /// computed again, block after block.
+    pub blocks: bool,
 }
 
 impl Keep {
@@ -36,18 +39,28 @@ impl Keep {
         let data = &module.ops[op];
         match self {
             Keep::Everything => true,
-            Keep::Nothing => !module.is_pure(data),
+            Keep::Nothing => !may_repeat(module, op),
             Keep::Products => {
                 matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
-                    || !module.is_pure(data)
+                    || !may_repeat(module, op)
             }
             Keep::Named(names) => match &data.kind {
                 OpKind::Composite(spec) if *spec.name == *CHECKPOINT_NAME => {
                     let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
                     matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
                 }
-                _ => !module.is_pure(data),
+                _ => !may_repeat(module, op),
             },
         }
     }
+}
+
+/// Whether an operation that was done gives the same results when it is done again, and does nothing else. A loop that ended once
+/// ends again.
+fn may_repeat(module: &Module, op: OpId) -> bool {
+    let data = &module.ops[op];
+    let is_loop = data.kind.def().effect == Effect::MayNotEnd;
+    let may_repeat = |&op: &OpId| may_repeat(module, op) || module.ops[op].kind.def().effect == Effect::Ends;
+    let mut inner = data.regions.iter().flat_map(|&region| &module.regions[region].ops);
+    (is_loop || module.is_pure(data)) && inner.all(may_repeat)
 }

@@ -1,7 +1,9 @@
 //! The function that is made: its arguments, results, and what stands in its body.
 
+use rustc_hash::FxHashSet;
 use shardc_ir::{AttrDict, Diagnostic, FuncId, Loc, Module, OpId, RegionId, ValueId};
 
+use crate::blocks::split_loops;
 use crate::emit::Arithmetic;
 use crate::forward::Forward;
 use crate::linearize::Linear;
@@ -20,8 +22,9 @@ use crate::transpose::Transposed;
 /// An argument or a result does not exist or cannot change by a little (`SH1003`), or an operation between them has no
 /// derivative (`SH1001`, `SH1004`).
 pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Result<(), Vec<Diagnostic>> {
-    let made =
-        request.check(module, &module.funcs[func]).and_then(|()| Maker { module, func, request }.make());
+    let made = request
+        .check(module, &module.funcs[func])
+        .and_then(|()| Maker { module, func, request, blocks: FxHashSet::default() }.make());
     made.map_err(|error| vec![*error])
 }
 
@@ -29,6 +32,8 @@ struct Maker<'a> {
     module: &'a mut Module,
     func: FuncId,
     request: &'a Request,
+    /// Loops over blocks of trips.
+    blocks: FxHashSet<OpId>,
 }
 
 impl Maker<'_> {
@@ -37,6 +42,11 @@ impl Maker<'_> {
             let name = &self.module.funcs[self.func].name;
             let text = format!("@{name} has no body");
             return Err(Box::new(Diagnostic::invalid("SH1003", text).at(self.module.funcs[self.func].span)));
+        };
+        let is_forward = self.request.derivative == Derivative::Jvp;
+        self.blocks = match self.request.checkpoint.blocks && !is_forward {
+            true => split_loops(self.module, body),
+            false => FxHashSet::default(),
         };
         let Some(end) = self.module.terminator(body) else { return Ok(()) };
         let of: Vec<ValueId> = self.request.of.iter().map(|&i| self.module.ops[end].operands[i]).collect();
@@ -68,6 +78,7 @@ impl Maker<'_> {
             false => (0..of.len()).map(|i| self.add_argument(body, of[i], Asked::Result(i))).collect(),
         };
         let mut linear = Linear::new(self.module, self.request);
+        linear.blocks = std::mem::take(&mut self.blocks);
         for (&arg, &tangent) in args.iter().zip(&tangents) {
             linear.set_tangent(arg, tangent);
         }
@@ -82,7 +93,7 @@ impl Maker<'_> {
             };
             transposed.ask(tangent, cotangent);
         }
-        transposed.tape(&tape)?;
+        transposed.tape(&tape, body)?;
         let mut gradients = Vec::new();
         for (&arg, &tangent) in args.iter().zip(&tangents) {
             gradients.push(match transposed.take(tangent, end) {
@@ -95,7 +106,6 @@ impl Maker<'_> {
             true => transposed.recomputed(body, backward),
             false => backward,
         };
-        linear.finish(body);
         locations::say(self.module, first_new, "transpose of");
         let mut ops = self.module.regions[body].ops.to_vec();
         ops.pop();

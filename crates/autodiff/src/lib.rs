@@ -22,6 +22,7 @@
 //!
 //! This crate does no input or output, reads no environment and has no global state.
 
+mod blocks;
 mod checkpoint;
 mod custom;
 mod emit;

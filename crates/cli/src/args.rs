@@ -379,6 +379,10 @@ pub(crate) struct DerivativeArgs {
     /// Functions whose calls are computed again one by one, each where its gradient is; the whole program if not given
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     pub(crate) layers: Vec<String>,
+    /// Do loops in blocks: of about the square root of their trips the state is kept, and each block is computed again where
+    /// its gradient is
+    #[arg(long)]
+    pub(crate) blocks: bool,
     /// Leave open how derivatives are sharded, rather than as what they are derivatives of or by
     #[arg(long)]
     pub(crate) free_shardings: bool,

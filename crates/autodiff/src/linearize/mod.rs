@@ -65,6 +65,8 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// What operations on the tape stand for that have regions of the program.
     pub(crate) nested: FxHashMap<OpId, Nested>,
+    /// Loops over blocks of trips, of which nothing is kept but what a block begins from.
+    pub(crate) blocks: FxHashSet<OpId>,
     /// The last number of a channel of the program, once it was asked for.
     pub(crate) last_channel: Option<i64>,
     /// What goes into the program before operations that are to return more.
@@ -151,6 +153,7 @@ impl<'m> Linear<'m> {
             tangents: SecondaryMap::new(),
             is_tangent: SecondaryMap::new(),
             nested: FxHashMap::default(),
+            blocks: FxHashSet::default(),
             last_channel: None,
             insertions: Insertions::default(),
             readers: None,
@@ -179,11 +182,13 @@ impl<'m> Linear<'m> {
         self.is_tangent[tangent] = true;
     }
 
-    /// Linearizes a region, of which the arguments that change have their tangents.
+    /// Linearizes a region, of which the arguments that change have their tangents. What rules inserted stands in it
+    /// afterwards.
     ///
     /// # Errors
     /// An operation has no derivative.
     pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
+        let around = std::mem::take(&mut self.insertions);
         let ops = self.module.regions[region].ops.clone();
         let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);
         let mut tape = Tape::default();
@@ -234,6 +239,8 @@ impl<'m> Linear<'m> {
             }
         }
         self.module.set_ops(region, primal);
+        self.finish(region);
+        self.insertions = around;
         Ok(tape)
     }
 }

@@ -20,14 +20,15 @@ pub(super) fn transpose(
     // What each branch gives for each tangent from around.
     let mut given: Vec<Vec<Option<ValueId>>> = Vec::new();
     let mut bodies: Vec<Vec<OpId>> = Vec::new();
-    for tape in tapes {
+    let regions = t.linear.module.ops[op].regions.clone();
+    for (tape, &region) in tapes.iter().zip(&regions) {
         let mut inner = Transposed::new(t.linear);
         for (&tangent, &ct) in tape.returned.iter().zip(asked) {
             if let (Some(tangent), Some(ct)) = (tangent, ct) {
                 inner.ask(tangent, ct);
             }
         }
-        inner.tape(tape)?;
+        inner.tape(tape, region)?;
         given.push(outside.iter().map(|&tangent| inner.take(tangent, choice)).collect());
         bodies.push(inner.ops);
     }
@@ -36,7 +37,6 @@ pub(super) fn transpose(
     if results.is_empty() {
         return Ok(());
     }
-    let regions = t.linear.module.ops[op].regions.clone();
     keep_for_backward(t, op, &regions, &mut bodies);
     let types: Vec<TypeId> = results.iter().map(|&i| t.linear.module.values[outside[i]].ty).collect();
     let mut backward = Vec::new();

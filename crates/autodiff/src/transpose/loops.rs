@@ -12,6 +12,7 @@ use shardc_ir::{
 
 use super::residuals::{Plan, free_values, plan};
 use super::{Transposed, recompute};
+use crate::checkpoint::Keep;
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::LoopTape;
 
@@ -38,7 +39,8 @@ pub(super) fn transpose(
             inner.ask(tangent, ct);
         }
     }
-    inner.tape(&looped.tape)?;
+    let body = inner.linear.module.ops[looped.op].regions[1];
+    inner.tape(&looped.tape, body)?;
     let mut next: Vec<ValueId> = Vec::new();
     for &i in &carried {
         let ct = inner.take(looped.args[i], whole);
@@ -50,13 +52,15 @@ pub(super) fn transpose(
     let mut ops = inner.ops;
 
     // What it reads of the forward body.
-    let body = t.linear.module.ops[looped.op].regions[1];
     // What it hands to the trip before may be a value of the forward body itself.
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
     let at_hand = AtHand::of(t.linear.module, looped.op);
-    let policy = t.linear.checkpoint.keep.clone();
+    let policy = match t.linear.blocks.contains(&looped.op) {
+        true => Keep::Nothing,
+        false => t.linear.checkpoint.keep.clone(),
+    };
     let residuals = plan(t.linear.module, body, &needed, &|arg| at_hand.of.contains_key(&arg), &policy);
     let mut outer = Outer { inits: Vec::new(), types: Vec::new(), args: Vec::new() };
     let mut before: Vec<OpId> = Vec::new();

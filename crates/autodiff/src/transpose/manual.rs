@@ -54,7 +54,7 @@ pub(super) fn transpose(
         };
         inner.ask(tangent, part);
     }
-    inner.tape(&manual.tape)?;
+    inner.tape(&manual.tape, body)?;
 
     // What each device has to say of operands.
     let outside = inner.linear.module.ops[whole].operands.to_vec();

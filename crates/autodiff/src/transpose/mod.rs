@@ -49,11 +49,13 @@ impl<'l, 'm> Transposed<'l, 'm> {
         Some(asked.fold(first, |sum, next| emit.binary(BinaryOp::Add, sum, next)))
     }
 
-    /// Reads a tape backward; the cotangents of what it returns have been asked for.
+    /// Reads the tape of a region backward; the cotangents of what it returns have been asked for. What the region is to do for
+    /// that stands in it afterwards.
     ///
     /// # Errors
     /// An operation on it has no rule.
-    pub(crate) fn tape(&mut self, tape: &Tape) -> Result<(), Box<Diagnostic>> {
+    pub(crate) fn tape(&mut self, tape: &Tape, region: RegionId) -> Result<(), Box<Diagnostic>> {
+        let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
             let results = self.linear.module.ops[op].results.clone();
             let asked: SmallVec<[Option<ValueId>; 1]> = results.iter().map(|&v| self.take(v, op)).collect();
@@ -71,6 +73,8 @@ impl<'l, 'm> Transposed<'l, 'm> {
                 None => rules::transpose(self, op, &asked)?,
             }
         }
+        self.linear.finish(region);
+        self.linear.insertions = around;
         Ok(())
     }
 

@@ -22,14 +22,14 @@ pub(super) fn transpose(
             inner.ask(tangent, ct);
         }
     }
-    inner.tape(tape)?;
+    let region = inner.linear.module.ops[op].regions[0];
+    inner.tape(tape, region)?;
     let given: Vec<Option<ValueId>> = outside.iter().map(|&tangent| inner.take(tangent, whole)).collect();
     let mut ops = inner.ops;
     // What is handed on may be a value of the region itself.
     let values: Vec<ValueId> = given.iter().copied().flatten().collect();
     let end = t.linear.module.add_op(OpKind::Return, &values, &[], &[]);
     ops.push(end);
-    let region = t.linear.module.ops[op].regions[0];
     let needed = free_values(t.linear.module, region, &ops);
     let keep = t.linear.checkpoint.keep.clone();
     let residuals = plan(t.linear.module, region, &needed, &|_| true, &keep);

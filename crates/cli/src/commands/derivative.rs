@@ -16,7 +16,8 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.input)])?;
     let rules = args.rule.iter().map(|text| rule(text)).collect::<Result<Vec<_>>>()?;
-    let checkpoint = Checkpoint { keep: keep(&args.checkpoint)?, layers: args.layers.clone() };
+    let checkpoint =
+        Checkpoint { keep: keep(&args.checkpoint)?, layers: args.layers.clone(), blocks: args.blocks };
     let source = Source::read(&args.input)?;
     let mut progress = ui.progress();
     progress.stage("read");

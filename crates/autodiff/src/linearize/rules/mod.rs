@@ -105,7 +105,43 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         }
         // Bits, and what only takes the shape.
         OpKind::BitcastConvert | OpKind::ConstantLike(_) => return Ok(Rule::nothing(results.len())),
-        _ => Err(unsupported(at)),
+        // They make whole numbers and truth values, take nothing that changes, or end a region.
+        OpKind::Compare(..)
+        | OpKind::Constant(_)
+        | OpKind::Iota { .. }
+        | OpKind::RngBitGenerator { .. }
+        | OpKind::PartitionId
+        | OpKind::ReplicaId
+        | OpKind::GetDimensionSize { .. }
+        | OpKind::Return => return Ok(Rule::nothing(results.len())),
+        // Written as others before a program is differentiated, where shapes are known.
+        OpKind::Splice(_)
+        | OpKind::Dynamic(_)
+        | OpKind::SetDimensionSize { .. }
+        | OpKind::Broadcast { .. }
+        | OpKind::Einsum { .. }
+        | OpKind::UnaryEinsum { .. }
+        | OpKind::TorchIndexSelect { .. }
+        | OpKind::Scan(_)
+        | OpKind::AsyncStart
+        | OpKind::AsyncDone => Err(unsupported(at)),
+        // They speak to the world, are of tuples, tokens or quantized numbers, or nobody knows what they do.
+        OpKind::AfterAll
+        | OpKind::Composite(_)
+        | OpKind::BatchNorm(..)
+        | OpKind::CollectiveReduce(_)
+        | OpKind::CreateToken
+        | OpKind::GetTupleElement { .. }
+        | OpKind::Infeed(_)
+        | OpKind::MeshCollective(_)
+        | OpKind::Opaque(_)
+        | OpKind::Outfeed { .. }
+        | OpKind::Recv(_)
+        | OpKind::Send(_)
+        | OpKind::ShardingGroup { .. }
+        | OpKind::Tuple
+        | OpKind::UniformDequantize
+        | OpKind::UniformQuantize => Err(unsupported(at)),
     };
     tangents.map(Rule::Tangents)
 }

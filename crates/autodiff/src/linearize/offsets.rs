@@ -46,6 +46,9 @@ impl Readers {
             let mut next = None;
             for &(op, _) in self.uses.of(root) {
                 let results = &module.ops[op].results;
+                if matches!(module.ops[op].kind, OpKind::Return) {
+                    return false;
+                }
                 if results.iter().any(|&v| can_change(module, v))
                     && (results.len() != 1 || next.replace(results[0]).is_some())
                 {

@@ -1,6 +1,6 @@
 //! Operations that hand values on: they hold them, or say how they are sharded or where they lie.
 
-use shardc_ir::{Diagnostic, ShardingId, UnaryOp, ValueId};
+use shardc_ir::{Build, Diagnostic, OpKind, ShardingId, UnaryOp, ValueId};
 use smallvec::smallvec;
 
 use super::{elementwise, on_tape, sorting};
@@ -9,6 +9,17 @@ use crate::linearize::{At, Rule, Tangents};
 /// What is held or watched; tangents go on as they come.
 pub(super) fn handed_on(at: &mut At<'_, '_>) -> Tangents {
     (0..at.num_operands()).map(|i| at.tangent(i)).collect()
+}
+
+/// What stays behind a barrier: so does its tangent, on its own, or a back end would do with it what it may not do with the value.
+pub(super) fn barrier(at: &mut At<'_, '_>) -> Tangents {
+    let count = at.num_operands();
+    let held = |i: usize| {
+        let tangent = at.tangent(i)?;
+        let ty = at.linear.module.values[tangent].ty;
+        Some(at.tape().op1(OpKind::OptimizationBarrier, &[tangent], ty))
+    };
+    (0..count).map(held).collect()
 }
 
 /// What is sharded in a way changes by what is sharded in that way, unless that is left open.

@@ -68,10 +68,10 @@ pub(super) fn linearize(at: &mut At<'_, '_>) -> Result<Rule, Box<Diagnostic>> {
         OpKind::Gather(_) => one(indexing::gather(at)),
         OpKind::Scatter(spec) => return scatter::scatter(at, &spec),
         OpKind::SelectAndScatter(_) => one(windows::select_and_scatter(at)?),
-        OpKind::OptimizationBarrier
-        | OpKind::PropagationBarrier { .. }
-        | OpKind::DataFlowEdge(_)
-        | OpKind::FuncDataFlowEdge => Ok(annotations::handed_on(at)),
+        OpKind::OptimizationBarrier => Ok(annotations::barrier(at)),
+        OpKind::PropagationBarrier { .. } | OpKind::DataFlowEdge(_) | OpKind::FuncDataFlowEdge => {
+            Ok(annotations::handed_on(at))
+        }
         OpKind::Case | OpKind::If => branches::branches(at),
         OpKind::NamedComputation(_) => once::named_computation(at),
         OpKind::Call { callee } => return once::call(at, &callee).ok_or_else(|| unsupported(at)),

@@ -23,9 +23,6 @@ pub(super) fn transpose(
     op: OpId,
     asked: &[Option<ValueId>],
 ) -> Result<(), Box<Diagnostic>> {
-    if matches!(t.linear.module.ops[op].kind, OpKind::OptimizationBarrier) {
-        return Ok(());
-    }
     for i in t.linear_operands(op) {
         let operand = t.linear.module.ops[op].operands[i];
         let part = match t.linear.module.ops[op].kind.clone() {
@@ -69,6 +66,8 @@ fn of_operand(
         // Of those on a tape, each says how a value is sharded.
         OpKind::CustomCall(_) => Some(t.emit(op).alike(kind, &[ct])),
         OpKind::Reverse { .. } => Some(t.emit(op).alike(kind, &[ct])),
+        // What is asked for has no use before the value is.
+        OpKind::OptimizationBarrier => Some(ct),
         OpKind::Slice(spec) => shape::slice(t, op, spec, ct),
         OpKind::Pad(spec) => shape::pad(t, op, spec, i, ct),
         OpKind::Concatenate { dim } => shape::concatenate(t, op, *dim, i, ct),

@@ -6,6 +6,7 @@ sdy.mesh @mesh = <["data"=2, "model"=4]>
 
 // CHECK: -> (tensor<16x16xf32> {jax.result_info = "gradient(w)", sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>})
 // CHECK: sdy.sharding_constraint %{{.*}} <@mesh, [{"data"}, {"model"}]>
+// CHECK: stablehlo.tanh
 // CHECK: sdy.sharding_constraint %{{.*}} <@mesh, [{"data"}, {"model"}]>
 // FREE: -> (tensor<16x16xf32> {jax.result_info = "gradient(w)"})
 // FREE: sdy.sharding_constraint

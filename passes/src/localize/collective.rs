@@ -50,7 +50,14 @@ impl Localizer<'_> {
                 for AxisMove { axes, from, to } in moves {
                     let (from, to) = (from as usize, to as usize);
                     let group = mesh.axes_size(&axes);
+                    let missing = target[to] * group - self.rw.module.shape(value)[to];
                     value = self.pad_to(value, to, target[to] * group);
+                    if missing >= target[to] {
+                        // XLA takes pieces that are all padding for what they are filled with, and then the pieces of one
+                        // exchange may lie in memory in several orders, which its CPU back end refuses.
+                        let ty = self.rw.module.values[value].ty;
+                        value = self.emit(OpKind::OptimizationBarrier, &[value], ty);
+                    }
                     let mut shape = self.rw.module.shape(value).to_vec();
                     shape[to] /= group;
                     shape[from] *= group;

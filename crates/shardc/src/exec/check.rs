@@ -115,6 +115,13 @@ pub fn verify_against(
     compare(client, original, output, inputs, expected, Limits::default())
 }
 
+/// The program in double precision, as [`verify`] runs it to tell rounding from a fault. `None` where that would be another
+/// program: one that computes in 8 bits, or calls what is made for one type.
+#[must_use]
+pub fn widened(module: &Module) -> Option<Module> {
+    widen(module)
+}
+
 fn compare(
     client: &Client,
     original: &Module,

@@ -52,7 +52,7 @@ mod check;
 mod limits;
 mod program;
 
-pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within};
+pub use self::check::{InDouble, OutputCheck, verify, verify_against, verify_within, widened};
 pub use self::limits::{Limits, run_need};
 pub use self::program::{Port, Program};
 

@@ -4,6 +4,7 @@
 //! (`conformance-worker`), which reads one job from each line of its input and answers with one line; both are JSON.
 //! What is known of the last program (the module, what it gives on one device) is kept for the next job.
 
+mod gradients;
 mod interpreted;
 mod verify;
 
@@ -12,7 +13,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use shardc_runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 
-use self::verify::Verify;
+use self::{gradients::Gradients, verify::Verify};
 
 /// How a job went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,7 @@ impl Answer {
 pub struct Worker {
     devices: Devices,
     verify: Verify,
+    gradients: Gradients,
 }
 
 impl Worker {
@@ -82,6 +84,7 @@ impl Worker {
         };
         match job["kind"].as_str() {
             Some("verify") => self.verify.answer(&job, &mut self.devices),
+            Some("gradient") => self.gradients.answer(&job, &mut self.devices),
             Some("interpreted") => interpreted::answer(&job, &mut self.devices),
             kind => Answer::new(Outcome::Failed, format!("there are no jobs of kind {kind:?}")),
         }

@@ -77,6 +77,34 @@ impl Draw {
     }
 }
 
+/// Gives most arguments of a program's entry function, and some results where `results`, random shardings on a mesh of eight
+/// devices.
+pub fn shard(module: &mut Module, seed: u64, results: bool) {
+    let eight: Vec<&[i64]> = MESHES.into_iter().filter(|sizes| sizes.iter().product::<i64>() == 8).collect();
+    let mut numbers = Numbers(seed);
+    let mesh = Mesh::new(NAMES.into_iter().zip(eight[numbers.below(eight.len())].iter().copied()));
+    let id = module.add_mesh("mesh", mesh.clone());
+    let mut placer = Placer {
+        numbers,
+        mesh: Some((id, mesh)),
+        module: std::mem::take(module),
+        arguments: true,
+        uneven: false,
+    };
+    let body = placer.module.entry().and_then(|main| placer.module.funcs[main].body);
+    let args = body.map(|body| placer.module.regions[body].args.clone()).unwrap_or_default();
+    for arg in args {
+        if !placer.numbers.one_in(6) {
+            let sharding = placer.sharding(arg);
+            placer.module.shardings.set(arg, sharding);
+        }
+    }
+    if results {
+        placer.results();
+    }
+    *module = placer.module;
+}
+
 /// A test whose constants are all arguments, without shardings.
 pub(super) fn plain(case: &Case) -> (Module, Vec<HostArray>) {
     let mut placer = Placer {

@@ -16,7 +16,7 @@ mod parallel;
 mod run;
 
 pub use case::Case;
-pub use draw::{Draw, Drawn};
+pub use draw::{Draw, Drawn, shard};
 pub use run::{Outcome, Reference, Runner};
 
 use shardc_ir::{FuncId, Module, OpKind, RegionId};

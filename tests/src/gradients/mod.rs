@@ -1,5 +1,7 @@
 //! Whether derivatives of a program are what its values say: against differences, and against each other.
 
+pub mod pairs;
+
 use shardc::autodiff::{self, Derivative, Request};
 use shardc::{Compiler, Error, SpmdMode, exec};
 use shardc_ir::{DType, DTypeClass, Module, TypeId};
@@ -11,6 +13,8 @@ use crate::fuzz::Rng;
 const STEP: f64 = 1e-6;
 /// How far a derivative may be from a difference, relative to the largest one of the tensor.
 const TOLERANCE: f64 = 2e-5;
+/// Numbers that are larger are not compared.
+const LARGE: f64 = 1e8;
 /// How far two derivatives that are the same in another order may be apart.
 const EXACT: f64 = 1e-9;
 
@@ -53,29 +57,33 @@ fn changing(module: &Module, types: &[TypeId]) -> Vec<usize> {
     (0..types.len()).filter(can_change).collect()
 }
 
-/// Arrays of the types of some values: floats between minus one and one, small numbers, truth values.
-fn drawn(module: &Module, types: &[TypeId], rng: &mut Rng) -> Option<Vec<HostArray>> {
-    types
-        .iter()
-        .map(|&ty| {
-            let ty = module.types.as_tensor(ty)?;
-            let shape: Vec<usize> =
-                ty.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
-            let count = shape.iter().product::<usize>();
-            let class = ty.dtype.class();
-            let count = if class == DTypeClass::Complex { 2 * count } else { count };
-            let numbers: Vec<f64> = (0..count)
-                .map(|_| match class {
-                    DTypeClass::Float | DTypeClass::Complex => {
-                        (rng.below(2_000_001) as f64 - 1_000_000.0) / 1_000_000.0
-                    }
-                    DTypeClass::Bool => rng.below(2) as f64,
-                    DTypeClass::Signed | DTypeClass::Unsigned => rng.below(6) as f64,
-                })
-                .collect();
-            HostArray::from_f64(ty.dtype, &shape, &numbers).ok()
-        })
-        .collect()
+/// Where the elements of an argument are drawn from.
+pub type Range = (f64, f64);
+
+/// Arrays of the types of some values: floats and integers in their ranges, without which floats are between minus one and one
+/// and integers small; truth values.
+fn drawn(module: &Module, types: &[TypeId], ranges: &[Range], rng: &mut Rng) -> Option<Vec<HostArray>> {
+    let of = |(i, &ty): (usize, &TypeId)| {
+        let ty = module.types.as_tensor(ty)?;
+        let shape: Vec<usize> = ty.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+        let count = shape.iter().product::<usize>();
+        let class = ty.dtype.class();
+        let count = if class == DTypeClass::Complex { 2 * count } else { count };
+        let is_whole = matches!(class, DTypeClass::Signed | DTypeClass::Unsigned);
+        let (low, high) = ranges.get(i).copied().unwrap_or(if is_whole { (0.0, 6.0) } else { (-1.0, 1.0) });
+        let mut number = || match class {
+            DTypeClass::Float | DTypeClass::Complex => {
+                low + (high - low) * rng.below(2_000_001) as f64 / 2_000_000.0
+            }
+            DTypeClass::Bool => rng.below(2) as f64,
+            DTypeClass::Signed | DTypeClass::Unsigned => {
+                low + rng.below((high - low).max(1.0) as usize) as f64
+            }
+        };
+        let numbers: Vec<f64> = (0..count).map(|_| number()).collect();
+        HostArray::from_f64(ty.dtype, &shape, &numbers).ok()
+    };
+    types.iter().enumerate().map(of).collect()
 }
 
 /// `arrays` at `places`, moved by `by` times the tangents.
@@ -111,15 +119,15 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// `None` for a program of which nothing changes by a little.
-    fn new(client: &'a Client, module: &'a Module, rng: &mut Rng) -> Option<Case<'a>> {
+    fn new(client: &'a Client, module: &'a Module, ranges: &[Range], rng: &mut Rng) -> Option<Case<'a>> {
         let func = &module.funcs[module.entry()?];
         let (wrt, of) = (changing(module, &func.params), changing(module, &func.results));
         if wrt.is_empty() || of.is_empty() || !is_double(module, &func.params) {
             return None;
         }
-        let args = drawn(module, &func.params, rng)?;
+        let args = drawn(module, &func.params, ranges, rng)?;
         let types: Vec<TypeId> = wrt.iter().map(|&i| func.params[i]).collect();
-        let tangents = drawn(module, &types, rng)?;
+        let tangents = drawn(module, &types, &[], rng)?;
         Some(Case { client, module, wrt, of, args, tangents })
     }
 
@@ -157,7 +165,7 @@ impl<'a> Case<'a> {
             let size = at[0].iter().filter(|x| x.is_finite()).fold(0.0f64, |m, x| m.max(x.abs()));
             for (e, &found) in found.iter().enumerate() {
                 let f = |k: usize| at[k][e];
-                if (0..5).any(|k| !f(k).is_finite() || f(k).abs() > 1e8) {
+                if (0..5).any(|k| !f(k).is_finite() || f(k).abs() > LARGE) {
                     compared.rough += 1;
                     continue;
                 }
@@ -192,7 +200,8 @@ impl<'a> Case<'a> {
         let (left, size) = product(cotangents, forward);
         let (right, size_too) = product(&backward, &self.tangents);
         let size = size.max(size_too);
-        if size.is_finite() && !is_within(left - right, EXACT * size + 1e-12) {
+        // Of numbers beyond that little is left by what cancels.
+        if size < LARGE && !is_within(left - right, EXACT * size + 1e-12) {
             return differ(format!(
                 "forward and backward differ: {left:e} and {right:e} (the terms add up to {size:e})"
             ));
@@ -240,30 +249,60 @@ pub fn check(
     partitioned: Option<SpmdMode>,
 ) -> Result<Compared, Wrong> {
     let module = Compiler::read(text.as_bytes())?;
-    let mut rng = Rng::new("gradients", seed, 0);
-    let Some(case) = Case::new(client, &module, &mut rng) else { return Ok(Compared::default()) };
-    let (forward, compared) = case.against_differences()?;
-    let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
-    let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();
-    let Some(cotangents) = drawn(&module, &types, &mut rng) else { return Ok(compared) };
-    let Backward { module: backward, args, results } = case.against_each_other(&forward, &cotangents)?;
-    if again && let Some(second) = Case::new(client, &backward, &mut rng) {
-        let (forward, _) = second.against_differences()?;
-        let types: Vec<TypeId> = {
-            let func = &backward.funcs[backward.entry().ok_or_else(|| Error::from(backward.no_entry()))?];
-            second.of.iter().map(|&i| func.results[i]).collect()
-        };
-        if let Some(cotangents) = drawn(&backward, &types, &mut rng) {
-            second.against_each_other(&forward, &cotangents)?;
-        }
-    }
+    let Some(Checked { compared, backward }) = derivatives(client, &module, &[], seed, again)? else {
+        return Ok(Compared::default());
+    };
     if let Some(mode) = partitioned {
-        let text = shardc_stablehlo::print(&backward, &shardc_stablehlo::PrintOptions::default());
+        let Backward { module, args, results } = backward;
+        let text = shardc_stablehlo::print(&module, &shardc_stablehlo::PrintOptions::default());
         let output = Compiler::new().spmd_mode(mode).partition(text.as_bytes())?;
-        let checks = exec::verify_against(client, &backward, &output, &args, &results)?;
+        let checks = exec::verify_against(client, &module, &output, &args, &results)?;
         if let Some(wrong) = checks.iter().find(|c| !c.ok()) {
             return differ(format!("partitioned ({mode:?}): output {}: {:?}", wrong.index, wrong.difference));
         }
     }
     Ok(compared)
+}
+
+/// What was compared, and the derivative backward.
+struct Checked {
+    compared: Compared,
+    backward: Backward,
+}
+
+/// Differentiates a program in double precision forward and backward, at arguments in these ranges, and compares with
+/// differences and with each other; the gradient likewise, where `again`. `None` for a program of which nothing changes by a
+/// little, or not in double precision.
+fn derivatives(
+    client: &Client,
+    module: &Module,
+    ranges: &[Range],
+    seed: u64,
+    again: bool,
+) -> Res<Option<Checked>> {
+    let mut rng = Rng::new("gradients", seed, 0);
+    let Some((mut compared, backward)) = both_ways(client, module, ranges, &mut rng)? else {
+        return Ok(None);
+    };
+    // Cotangents are arguments without a range.
+    if again && let Some((second, _)) = both_ways(client, &backward.module, ranges, &mut rng)? {
+        compared.smooth += second.smooth;
+        compared.rough += second.rough;
+    }
+    Ok(Some(Checked { compared, backward }))
+}
+
+fn both_ways(
+    client: &Client,
+    module: &Module,
+    ranges: &[Range],
+    rng: &mut Rng,
+) -> Res<Option<(Compared, Backward)>> {
+    let Some(case) = Case::new(client, module, ranges, rng) else { return Ok(None) };
+    let (forward, compared) = case.against_differences()?;
+    let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
+    let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();
+    let Some(cotangents) = drawn(module, &types, &[], rng) else { return Ok(None) };
+    let backward = case.against_each_other(&forward, &cotangents)?;
+    Ok(Some((compared, backward)))
 }

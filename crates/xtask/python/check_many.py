@@ -1,4 +1,4 @@
-"""Runs check_partition.py once for each line of the standard input, in one process: JAX takes seconds to start.
+"""Runs a tool that compares once for each line of the standard input, in one process: JAX takes seconds to start.
 
 A job is a JSON list, the tool's arguments; the answer is one JSON object: what the tool printed last, or what went wrong.
 """

@@ -6,12 +6,14 @@
 mod bytecode;
 mod exceptions;
 mod filecheck;
+mod gradients;
 mod interpret;
 mod partition;
 mod propagation;
 mod read;
 mod shardy;
 mod tools;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -41,6 +43,12 @@ pub(crate) struct ConformanceArgs {
     /// On which meshes `check_partition.py` compares partitioned programs too.
     #[arg(long, value_enum, default_value_t = CheckWith::Own)]
     check_with: CheckWith,
+    /// With how many random shardings each gradient is partitioned, in either mode.
+    #[arg(long, default_value_t = 4)]
+    shardings: u64,
+    /// What they are drawn from: the same seed gives the same shardings.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 /// Which partitioned programs are compared a second time.
@@ -71,6 +79,8 @@ enum Part {
     Propagation,
     /// Programs of the corpus, partitioned, give what they give on one device.
     Partition,
+    /// Gradients are JAX's and what differences say, partitioned with random shardings, too.
+    Gradients,
 }
 
 impl ConformanceArgs {
@@ -120,6 +130,9 @@ pub(crate) fn run(workspace: &Workspace, args: &ConformanceArgs) -> Result<()> {
     if wants(Part::Partition) {
         partition::run(workspace, &root, args)?;
     }
+    if wants(Part::Gradients) {
+        gradients::run(workspace, &root, args)?;
+    }
     Ok(())
 }
 
@@ -138,6 +151,8 @@ mod tests {
                 release: false,
                 python: None,
                 check_with: CheckWith::Nothing,
+                shardings: 1,
+                seed: 1,
             };
             let args = args.part_first();
             (args.only.map(|part| part as usize), args.filters.join(" "))

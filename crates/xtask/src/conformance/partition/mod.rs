@@ -12,7 +12,6 @@
 mod oracle;
 mod programs;
 mod report;
-mod worker;
 
 use std::{
     path::{Path, PathBuf},
@@ -28,19 +27,18 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
+pub(super) use self::oracle::SCRIPT;
 use self::{
     oracle::Oracle,
     programs::{Kind, Mesh, Program, interpreted, programs},
     report::{Case, Outcome, Report},
-    worker::{Reply, Worker},
 };
-use super::{CheckWith, ConformanceArgs, exceptions::Exceptions};
-use crate::{
-    process,
-    quick::xla_flags,
-    setup,
-    workspace::{Workspace, cargo},
+use super::{
+    CheckWith, ConformanceArgs,
+    exceptions::Exceptions,
+    worker::{self, Reply, Worker},
 };
+use crate::{process, quick::xla_flags, setup, workspace::Workspace};
 
 /// The folders of programs.
 const FOLDERS: [&str; 2] = ["corpus/jax", "corpus/torch_xla"];
@@ -59,7 +57,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(false)?;
-    let program = process::step("build the worker", || build(workspace, args.release))?;
+    let program = process::step("build the worker", || worker::build(workspace, args.release))?;
     let dir = workspace.scratch("conformance/partition")?;
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/partition.txt"))?;
     let oracle = Oracle::find(workspace, root, &dir, args)?;
@@ -102,23 +100,6 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
         Ok(report.into_inner().unwrap_or_else(PoisonError::into_inner))
     })?;
     report.finish(&dir, args.filters.is_empty())
-}
-
-/// Builds the worker and returns where it is.
-fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
-    let mut command = cargo();
-    command.current_dir(&workspace.root).args([
-        "build",
-        "--package",
-        "shardc-tests",
-        "--bin",
-        "conformance-worker",
-    ]);
-    if release {
-        command.arg("--release");
-    }
-    process::run(&mut command)?;
-    Ok(workspace.program(release, "conformance-worker"))
 }
 
 /// What runs one program after another.

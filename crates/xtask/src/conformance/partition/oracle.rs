@@ -10,11 +10,11 @@ use std::{
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::super::worker::{Reply, Worker};
 use super::{
     CheckWith, ConformanceArgs, need,
     programs::{Kind, Program},
     report::Outcome,
-    worker::{Reply, Worker},
 };
 use crate::{python, quick::xla_flags, workspace::Workspace};
 
@@ -22,7 +22,7 @@ use crate::{python, quick::xla_flags, workspace::Workspace};
 const TOOL: &str = "tools/check_partition.py";
 
 /// Has the tool run many times in one process.
-const SCRIPT: &str = include_str!("../../../python/check_many.py");
+pub(in crate::conformance) const SCRIPT: &str = include_str!("../../../python/check_many.py");
 
 /// Enough devices for any program of the corpus.
 const DEVICES: &str = "--xla_force_host_platform_device_count=16";

@@ -13,6 +13,28 @@ use std::{
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::{
+    process,
+    workspace::{Workspace, cargo},
+};
+
+/// Builds the worker and returns where it is.
+pub(super) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
+    let mut command = cargo();
+    command.current_dir(&workspace.root).args([
+        "build",
+        "--package",
+        "shardc-tests",
+        "--bin",
+        "conformance-worker",
+    ]);
+    if release {
+        command.arg("--release");
+    }
+    process::run(&mut command)?;
+    Ok(workspace.program(release, "conformance-worker"))
+}
+
 /// How much of what a lost process said last is told.
 const LAST_LINES: usize = 12;
 

@@ -19,7 +19,6 @@ pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) 
         OpKind::Reduce { .. }
         | OpKind::ReduceWindow(_)
         | OpKind::Map { .. }
-        | OpKind::SelectAndScatter(_)
         | OpKind::AllReduce(_)
         | OpKind::ReduceScatter { .. } => (
             " with a region that is not made of elementwise operations on its own elements",
@@ -28,6 +27,10 @@ pub(super) fn reason(module: &Module, op: OpId) -> (&'static str, &'static str) 
         OpKind::Scatter(_) => (
             " with a region that does not add, subtract, multiply, replace, or take the largest or smallest",
             "say unique_indices = true, with which any elementwise region has a derivative",
+        ),
+        OpKind::SelectAndScatter(_) => (
+            " with a combiner that does not add",
+            "add what is scattered, or scatter with stablehlo.scatter, which has a derivative for more combiners",
         ),
         OpKind::RaggedDot(_) => (
             " with sizes of groups for each place in contracted dimensions that are not in order",

@@ -14,4 +14,4 @@ pub mod interpret;
 pub mod outline;
 pub mod random;
 
-pub use shardc_filetest::{files, filetest, functions, program, root, shared, skip, tools};
+pub use shardc_filetest::{files, filetest, functions, program, quick, root, shared, skip, tools};

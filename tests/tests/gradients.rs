@@ -8,7 +8,8 @@
 #[path = "drawn/mod.rs"]
 mod drawn;
 
-use std::process::ExitCode;
+use std::env;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libtest_mimic::{Arguments, Trial};
@@ -17,6 +18,7 @@ use shardc_ir::Class;
 use shardc_runtime::{Client, plugin};
 use shardc_tests::devices::client;
 use shardc_tests::gradients::{self, Wrong, pairs::Pair};
+use shardc_tests::quick::xla_flags_for_gradients;
 use shardc_tests::random::Recipe;
 use shardc_tests::shared;
 use shardc_tests::skip::{Need, skipped};
@@ -104,7 +106,21 @@ fn of_pair(pair: &Pair) -> Result<(), String> {
     Ok(())
 }
 
+/// Runs this program again with XLA at its quickest, unless the environment says how XLA shall be: compiling takes longest.
+fn quickly() -> Option<ExitCode> {
+    if env::var_os("XLA_FLAGS").is_some() {
+        return None;
+    }
+    let mut again = Command::new(env::current_exe().ok()?);
+    again.args(env::args_os().skip(1)).env("XLA_FLAGS", xla_flags_for_gradients());
+    let is_well = again.status().ok()?.success();
+    Some(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 fn main() -> ExitCode {
+    if let Some(code) = quickly() {
+        return code;
+    }
     // Before any thread starts and any plugin is loaded.
     plugin::quiet_plugin_logs();
     let trial = Trial::test("random gradients", || {

@@ -12,6 +12,7 @@ pub mod filecheck;
 pub mod filetest;
 pub mod functions;
 pub mod program;
+pub mod quick;
 pub mod skip;
 pub mod tools;
 

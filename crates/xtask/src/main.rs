@@ -12,7 +12,6 @@ mod fuzz;
 mod plugins;
 mod process;
 mod python;
-mod quick;
 mod setup;
 mod sweep;
 mod workspace;

@@ -4,11 +4,10 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::{
-    process,
-    quick::xla_flags,
-    setup,
+    process, setup,
     workspace::{Workspace, cargo},
 };
+use shardc_filetest::quick::xla_flags;
 
 /// What to draw.
 #[derive(Args)]

@@ -15,13 +15,14 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use shardc_filetest::quick::xla_flags_for_gradients;
 
 use super::{
     ConformanceArgs,
     partition::SCRIPT,
     worker::{self, Reply, Worker},
 };
-use crate::{process, python, quick::xla_flags, setup, workspace::Workspace};
+use crate::{process, python, setup, workspace::Workspace};
 
 /// The tool, from the shared data's root.
 const TOOL: &str = "tools/check_grad.py";
@@ -137,12 +138,10 @@ impl<'a> Lane<'a> {
     fn new(pairs: &'a Path, dir: &Path, program: PathBuf, python: PathBuf, tool: &Path) -> Result<Lane<'a>> {
         let script = dir.join("check_many.py");
         fs::write(&script, SCRIPT).with_context(|| format!("writing {}", script.display()))?;
-        // Without multiplying and adding in one step, as for random gradients, so that something equals the largest element.
-        let flags = xla_flags().replace("AVX2", "AVX");
         let tool = tool.to_owned();
         let make = move || {
             let mut command = Command::new(&program);
-            command.env("XLA_FLAGS", &flags);
+            command.env("XLA_FLAGS", xla_flags_for_gradients());
             command
         };
         let make_check = move || {

@@ -22,11 +22,10 @@ use shardc_filetest::files;
 
 use super::{ConformanceArgs, exceptions::Exceptions};
 use crate::{
-    process,
-    quick::xla_flags,
-    setup,
+    process, setup,
     workspace::{Workspace, cargo},
 };
+use shardc_filetest::quick::xla_flags;
 
 /// The folders of tests that the interpreter runs.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];

@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     plugins, process,
-    quick::xla_flags,
     workspace::{Workspace, cargo},
 };
+use shardc_filetest::quick::{xla_flags, xla_flags_for_gradients};
 use shardc_runtime::plugin::PluginKind;
 
 /// The profile: optimised, with the checks of a debug build.
@@ -153,10 +153,7 @@ fn gradients(workspace: &Workspace, args: &FuzzArgs) -> Result<()> {
     plugins::ensure(PluginKind::Cpu)?;
     let mut command = cargo();
     command.current_dir(&workspace.root).args(["test", "--release", "--package", "shardc-tests"]);
-    // Without multiplying and adding in one step: where LLVM does little, one fusion of a value does so and another does not, and
-    // then nothing equals the largest element.
-    let flags = xla_flags().replace("AVX2", "AVX");
-    command.args(["--test", "gradients"]).env("XLA_FLAGS", flags);
+    command.args(["--test", "gradients"]).env("XLA_FLAGS", xla_flags_for_gradients());
     command.env("SHARDC_SEED", args.seed.to_string());
     match (args.case, args.cases) {
         (Some(case), _) => command.env("SHARDC_FIRST", case.to_string()).env("SHARDC_CASES", "1"),

@@ -26,6 +26,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use shardc_filetest::quick::xla_flags;
 
 pub(super) use self::oracle::SCRIPT;
 use self::{
@@ -38,7 +39,7 @@ use super::{
     exceptions::Exceptions,
     worker::{self, Reply, Worker},
 };
-use crate::{process, quick::xla_flags, setup, workspace::Workspace};
+use crate::{process, setup, workspace::Workspace};
 
 /// The folders of programs.
 const FOLDERS: [&str; 2] = ["corpus/jax", "corpus/torch_xla"];

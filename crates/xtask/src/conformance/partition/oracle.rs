@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use shardc_filetest::quick::xla_flags;
 
 use super::super::worker::{Reply, Worker};
 use super::{
@@ -16,7 +17,7 @@ use super::{
     programs::{Kind, Program},
     report::Outcome,
 };
-use crate::{python, quick::xla_flags, workspace::Workspace};
+use crate::{python, workspace::Workspace};
 
 /// The tool, from the shared data's root.
 const TOOL: &str = "tools/check_partition.py";

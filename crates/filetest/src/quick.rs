@@ -8,6 +8,14 @@ const FLAGS: &str = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emi
 
 /// The value of `XLA_FLAGS`, for processes that run XLA's CPU back end. What the variable says already comes before our own
 /// choice.
-pub(crate) fn xla_flags() -> String {
+#[must_use]
+pub fn xla_flags() -> String {
     env::var("XLA_FLAGS").unwrap_or_else(|_| FLAGS.to_owned())
+}
+
+/// The same without multiplying and adding in one step. Where LLVM does little, one fusion of a value otherwise does so and
+/// another does not, and then nothing equals the largest element.
+#[must_use]
+pub fn xla_flags_for_gradients() -> String {
+    xla_flags().replace("AVX2", "AVX")
 }

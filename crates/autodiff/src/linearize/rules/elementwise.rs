@@ -2,8 +2,10 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
+use shardc_ir::reducer::is_identity;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, OpKind, TensorBuild, UnaryOp, ValueId,
+    BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, Module, OpKind, ReductionKind,
+    TensorBuild, UnaryOp, ValueId,
 };
 
 use super::{on_tape, sum, unsupported, written_out};
@@ -37,8 +39,15 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         UnaryOp::Sign if !is_complex => return Ok(None),
         UnaryOp::Sign => return Ok(Some(complex_sign(at, tangent))),
         UnaryOp::Abs if is_complex => return Ok(Some(complex_abs(at, tangent))),
-        // Not multiplied with a reciprocal: one division in place of two operations, and more exact.
-        UnaryOp::Log => return Ok(Some(at.tape().div(tangent, x))),
+        UnaryOp::Log => return Ok(Some(log(at, tangent, is_complex))),
+        // Numbers stand apart, where they meet others that they are multiplied with.
+        UnaryOp::Sqrt => {
+            let half = at.primal().number(0.5, x);
+            let mut tape = at.tape();
+            let halved = tape.mul(tangent, half);
+            return Ok(Some(tape.div(halved, y)));
+        }
+        UnaryOp::Square => return Ok(Some(doubled(at, tangent, x))),
         UnaryOp::LogPlusOne => {
             let one_more = {
                 let mut e = at.primal();
@@ -50,6 +59,29 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
         _ => derivative(at, op, x, y)?,
     };
     Ok(Some(at.tape().mul(tangent, derivative)))
+}
+
+/// `2 x dx`.
+fn doubled(at: &mut At<'_, '_>, tangent: ValueId, x: ValueId) -> ValueId {
+    let two = at.primal().number(2.0, x);
+    let mut tape = at.tape();
+    let product = tape.mul(tangent, x);
+    tape.mul(product, two)
+}
+
+/// `log(x)` changes by `dx / x`, and so does `log(|x|)` of a real number. Not multiplied with a reciprocal: one division in
+/// place of two operations, and more exact.
+fn log(at: &mut At<'_, '_>, tangent: ValueId, is_complex: bool) -> ValueId {
+    let x = at.operand(0);
+    let inner = at.linear.module.def_op(x).map(|op| &at.linear.module.ops[op]);
+    let signed = match inner {
+        Some(op) if !is_complex && op.kind == OpKind::Unary(UnaryOp::Abs) => op.operands.first().copied(),
+        _ => None,
+    };
+    match signed.and_then(|signed| Some((signed, at.linear.tangent(signed)?))) {
+        Some((signed, tangent)) => at.tape().div(tangent, signed),
+        None => at.tape().div(tangent, x),
+    }
 }
 
 /// The derivative of `y = op(x)` at `x`.
@@ -95,18 +127,10 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             let ratio = e.div(y, x);
             e.mul(half, ratio)
         }
-        UnaryOp::Sqrt => {
-            let half = e.number(0.5, x);
-            e.div(half, y)
-        }
         UnaryOp::Tanh => {
             let one = e.number(1.0, x);
             let square = e.mul(y, y);
             e.sub(one, square)
-        }
-        UnaryOp::Square => {
-            let two = e.number(2.0, x);
-            e.mul(two, x)
         }
         UnaryOp::Asin | UnaryOp::Acos => {
             let under = squared(e, 1.0, -1.0);
@@ -223,6 +247,9 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
     let (da, db) = (at.tangent(0), at.tangent(1));
     match op {
         BinaryOp::Add | BinaryOp::Subtract => {
+            if let Some(tangent) = (op == BinaryOp::Add).then(|| log_add_exp(at)).flatten() {
+                return Ok(Some(tangent));
+            }
             let db = match op {
                 BinaryOp::Subtract if da.is_none() => db.map(|db| at.tape().neg(db)),
                 _ => db,
@@ -237,22 +264,15 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(Some(on_tape(at, &parts)));
         }
         BinaryOp::Multiply => {
+            if let (true, Some(tangent)) = (a == b, da) {
+                return Ok(Some(doubled(at, tangent, a)));
+            }
             let left = da.map(|da| at.tape().mul(da, b));
             let right = db.map(|db| at.tape().mul(a, db));
             return Ok(sum(at, &[left, right]));
         }
-        BinaryOp::Divide => {
-            let left = da.map(|da| at.tape().div(da, b));
-            let right = db.map(|db| {
-                let slope = {
-                    let mut e = at.primal();
-                    let ratio = e.div(y, b);
-                    e.neg(ratio)
-                };
-                at.tape().mul(db, slope)
-            });
-            return Ok(sum(at, &[left, right]));
-        }
+        BinaryOp::Divide => return Ok(divide(at)),
+        BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme(at, op)),
         _ => {}
     }
     let mut changes = [None, None];
@@ -266,6 +286,95 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
         };
     }
     Ok(sum(at, &changes))
+}
+
+/// `a / b = y` changes by `(da - y db) / b`, and `1 / b` by `-y y db`.
+fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let (a, b, y) = (at.operand(0), at.operand(1), at.result());
+    let (da, db) = (at.tangent(0), at.tangent(1));
+    let scaled = db.map(|db| at.tape().mul(db, y));
+    let change = match (da, scaled) {
+        (Some(da), Some(scaled)) => at.tape().sub(da, scaled),
+        (None, Some(scaled)) => at.tape().neg(scaled),
+        _ => da?,
+    };
+    let is_one = is_identity(at.linear.module, a, ReductionKind::Mul);
+    Some(if is_one { at.tape().mul(change, y) } else { at.tape().div(change, b) })
+}
+
+/// The larger or smaller of two changes as that does; equal ones share the change. One that meets a constant changes where it
+/// is beyond it: that of `max(x, 0)` is zero at zero.
+fn extreme(at: &mut At<'_, '_>, op: BinaryOp) -> Option<ValueId> {
+    let beyond = if op == BinaryOp::Maximum { CompareDirection::GT } else { CompareDirection::LT };
+    let (a, b, y) = (at.operand(0), at.operand(1), at.result());
+    let mut changes = [None, None];
+    for (i, (this, other)) in [(a, b), (b, a)].into_iter().enumerate() {
+        let Some(tangent) = at.tangent(i) else { continue };
+        let met = is_constant(at.linear.module, other);
+        let mut e = at.primal();
+        let (zero, is_this) = (e.number(0.0, y), compare(&mut e, beyond, this, other));
+        changes[i] = Some(if met {
+            at.tape().alike_to(OpKind::Select, &[is_this, tangent, zero], y)
+        } else {
+            let (half, one) = (e.number(0.5, y), e.number(1.0, y));
+            let is_equal = compare(&mut e, CompareDirection::EQ, this, other);
+            let share = e.alike_to(OpKind::Select, &[is_equal, half, zero], y);
+            let share = e.alike_to(OpKind::Select, &[is_this, one, share], y);
+            at.tape().mul(tangent, share)
+        });
+    }
+    sum(at, &changes)
+}
+
+/// Whether a value is a constant, spread maybe.
+fn is_constant(module: &Module, mut value: ValueId) -> bool {
+    while let Some(op) = module.def_op(value) {
+        match &module.ops[op].kind {
+            OpKind::Constant(_) => return true,
+            OpKind::BroadcastInDim { .. } | OpKind::Reshape | OpKind::Convert => {
+                value = module.ops[op].operands[0];
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// `max(a, b) + log1p(exp(-|a - b|))`, which is `log(exp(a) + exp(b))`: each operand has the share of its exponential. `None`
+/// where the sum at hand is none of that kind.
+fn log_add_exp(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let module = &*at.linear.module;
+    let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);
+    let unary = |value: ValueId, op: UnaryOp| {
+        made(value).filter(|data| data.kind == OpKind::Unary(op)).map(|data| data.operands[0])
+    };
+    let operands = [at.operand(0), at.operand(1)];
+    let (larger, power) = operands
+        .iter()
+        .enumerate()
+        .find_map(|(i, &v)| Some((operands[1 - i], unary(v, UnaryOp::LogPlusOne)?)))?;
+    let distance = unary(unary(unary(power, UnaryOp::Exponential)?, UnaryOp::Negate)?, UnaryOp::Abs)?;
+    let larger = made(larger).filter(|data| data.kind == OpKind::Binary(BinaryOp::Maximum))?;
+    let apart = made(distance).filter(|data| data.kind == OpKind::Binary(BinaryOp::Subtract))?;
+    let (a, b) = (apart.operands[0], apart.operands[1]);
+    if ![[a, b], [b, a]].contains(&[larger.operands[0], larger.operands[1]]) {
+        return None;
+    }
+    let tangents = [at.linear.tangent(a), at.linear.tangent(b)];
+    let mut changes = [None, None];
+    for (i, direction) in [CompareDirection::GE, CompareDirection::LT].into_iter().enumerate() {
+        let Some(tangent) = tangents[i] else { continue };
+        let share = {
+            let mut e = at.primal();
+            let (zero, one) = (e.number(0.0, distance), e.number(1.0, distance));
+            let is_larger = compare(&mut e, direction, distance, zero);
+            let part = e.alike_to(OpKind::Select, &[is_larger, one, power], distance);
+            let both = e.add(power, one);
+            e.div(part, both)
+        };
+        changes[i] = Some(at.tape().mul(tangent, share));
+    }
+    sum(at, &changes)
 }
 
 /// How a result changes with an operand.
@@ -286,16 +395,6 @@ fn slope(
     let mut e = at.primal();
     let e = &mut e;
     Ok(Slope::By(match (op, i) {
-        (BinaryOp::Maximum | BinaryOp::Minimum, _) => {
-            // Equal operands share the change. They are compared with each other rather than with the result: a back end that
-            // computes a value twice may round it in two ways, and neither would equal it.
-            let (this, other) = if i == 0 { (a, b) } else { (b, a) };
-            let (zero, half, one) = (e.number(0.0, y), e.number(0.5, y), e.number(1.0, y));
-            let wins = if op == BinaryOp::Maximum { CompareDirection::GT } else { CompareDirection::LT };
-            let (is_this, is_equal) = (compare(e, wins, this, other), compare(e, CompareDirection::EQ, a, b));
-            let share = e.alike_to(OpKind::Select, &[is_equal, half, zero], y);
-            e.alike_to(OpKind::Select, &[is_this, one, share], y)
-        }
         (BinaryOp::Power, 0) => {
             // `b a^(b-1)`, and no change for `b = 0`, where `a^(b-1)` may be infinite.
             let (zero, one) = (e.number(0.0, b), e.number(1.0, b));

@@ -5,7 +5,7 @@ use shardc_ir::{
     TriangularSpec, UnaryOp, ValueId,
 };
 
-use super::{on_tape, sum, unsupported};
+use super::{on_tape, unsupported};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::At;
 
@@ -15,8 +15,7 @@ pub(super) fn triangular_solve(
     spec: &TriangularSpec,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let (a, x) = (at.operand(0), at.result());
-    let by_b = at.tangent(1).map(|db| on_tape(at, &[a, db]));
-    let by_a = match at.tangent(0) {
+    let product = match at.tangent(0) {
         Some(da) => {
             let error = unsupported(at);
             let masked = triangle(at, da, spec.lower, spec.unit_diagonal).ok_or(error)?;
@@ -29,14 +28,18 @@ pub(super) fn triangular_solve(
                 Transposition::None => masked,
             };
             let mut tape = at.tape();
-            let product =
-                if spec.left_side { matmul(&mut tape, turned, x) } else { matmul(&mut tape, x, turned) };
-            let minus = tape.neg(product);
-            Some(on_tape(at, &[a, minus]))
+            Some(if spec.left_side { matmul(&mut tape, turned, x) } else { matmul(&mut tape, x, turned) })
         }
         None => None,
     };
-    Ok(sum(at, &[by_a, by_b]))
+    // One system for both.
+    let right = match (at.tangent(1), product) {
+        (Some(db), Some(product)) => at.tape().sub(db, product),
+        (None, Some(product)) => at.tape().neg(product),
+        (Some(db), None) => db,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(on_tape(at, &[a, right])))
 }
 
 /// `L L^H = A` changes by `dL = L phi(L^-1 dA L^-H)`, where `phi` takes the lower triangle and half of the diagonal.

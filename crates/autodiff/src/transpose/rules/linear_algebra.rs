@@ -1,8 +1,8 @@
 //! Fourier transforms and triangular systems.
 
 use shardc_ir::{
-    CompareDirection, DType, DTypeClass, FftKind, OpId, OpKind, PadSpec, SizeList, TensorBuild,
-    Transposition, TriangularSpec, UnaryOp, ValueId,
+    CompareDirection, DType, DTypeClass, FftKind, OpId, OpKind, SizeList, TensorBuild, Transposition,
+    TriangularSpec, UnaryOp, ValueId,
 };
 
 use crate::emit::{Arithmetic, Emit};
@@ -53,15 +53,15 @@ pub(super) fn fft(
     match kind {
         FftKind::Fft | FftKind::Ifft => Some(e.alike(whole(kind), &[ct])),
         FftKind::Rfft => {
-            // A transform of real numbers is the first half of that of complex ones.
-            let last = input.shape.len() - 1;
-            let none = SizeList::from_elem(0, input.shape.len());
-            let mut pad = PadSpec { low: none.clone(), high: none.clone(), interior: none };
-            pad.high[last] = input.shape[last] - output.shape[last];
-            let zero = e.zeros(&[], output.dtype);
-            let padded = e.tensor(OpKind::Pad(Box::new(pad)), &[ct, zero], &input.shape, output.dtype);
-            let turned = e.alike(whole(FftKind::Fft), &[padded]);
-            Some(e.alike_to(OpKind::Unary(UnaryOp::Real), &[turned], operand))
+            // The inverse takes each element for two but the first, and the middle one of an even number.
+            let count: i64 = length.iter().product();
+            let twice = halves(&mut e, &output.shape, *length.last()?);
+            let (whole_of, half_of) = (count as f64, count as f64 / 2.0);
+            let (whole_of, half_of) = (e.number(whole_of, ct), e.number(half_of, ct));
+            let scale = e.alike_to(OpKind::Select, &[twice, half_of, whole_of], ct);
+            let scaled = e.mul(ct, scale);
+            let conj = e.unary(UnaryOp::Conj, scaled);
+            Some(e.alike_to(whole(FftKind::Irfft), &[conj], operand))
         }
         FftKind::Irfft => {
             // Each element but the first, and the middle one of an even number, stands for two.

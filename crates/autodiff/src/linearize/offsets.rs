@@ -172,6 +172,8 @@ impl Step<'_> {
             (UnaryOp::Exponential, How::Plus(n)) => How::Times(n),
             (UnaryOp::Log, How::Times(n)) => How::Plus(n),
             (UnaryOp::Negate | UnaryOp::Abs, how @ How::Times(_)) => how,
+            // An exponential is positive.
+            (UnaryOp::Sign, How::Times(_)) => How::Times(0),
             _ => return None,
         };
         Some(Moved { how, along: from.along.clone() })

@@ -165,6 +165,12 @@ impl<'m> Linear<'m> {
         self.tangents[value].expand()
     }
 
+    /// Whether some result of an operation that can change is read.
+    pub(crate) fn is_result_read(&mut self, op: OpId) -> bool {
+        let module = &*self.module;
+        self.readers.get_or_insert_with(|| Readers::of(module)).reads(module, op)
+    }
+
     /// Whether what is returned does not depend on a value that it is computed with, other than by rounding.
     pub(crate) fn cancels(&mut self, value: ValueId) -> bool {
         let module = &*self.module;

@@ -35,6 +35,13 @@ impl Readers {
         Readers { uses: module.uses(), places }
     }
 
+    /// Whether a result that can change is read, or no result at all, as it is of an operation that was put in later.
+    pub(super) fn reads(&self, module: &Module, op: OpId) -> bool {
+        let is_read = |value: &&ValueId| !self.uses.of(**value).is_empty();
+        let mut read = module.ops[op].results.iter().filter(is_read).peekable();
+        read.peek().is_none() || read.any(|&value| can_change(module, value))
+    }
+
     /// Whether no result changes where `root` is moved by a little. What is not understood counts as a change.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;

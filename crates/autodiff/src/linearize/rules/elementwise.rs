@@ -292,14 +292,56 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
 fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     let (a, b, y) = (at.operand(0), at.operand(1), at.result());
     let (da, db) = (at.tangent(0), at.tangent(1));
+    let is_one = is_identity(at.linear.module, a, ReductionKind::Mul);
+    if let Some(exponent) = is_one.then(|| exponent_beside_one(at.linear.module, b)).flatten() {
+        return logistic(at, exponent);
+    }
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
         (Some(da), Some(scaled)) => at.tape().sub(da, scaled),
         (None, Some(scaled)) => at.tape().neg(scaled),
         _ => da?,
     };
-    let is_one = is_identity(at.linear.module, a, ReductionKind::Mul);
     Some(if is_one { at.tape().mul(change, y) } else { at.tape().div(change, b) })
+}
+
+/// `u`, where a value is `1 + exp(u)`.
+fn exponent_beside_one(module: &Module, value: ValueId) -> Option<ValueId> {
+    let sum = module.def_op(value).map(|op| &module.ops[op])?;
+    if sum.kind != OpKind::Binary(BinaryOp::Add) {
+        return None;
+    }
+    let (a, b) = (sum.operands[0], sum.operands[1]);
+    [(a, b), (b, a)].into_iter().find_map(|(one, power)| {
+        let power = module.def_op(power).map(|op| &module.ops[op])?;
+        let is_it =
+            is_identity(module, one, ReductionKind::Mul) && power.kind == OpKind::Unary(UnaryOp::Exponential);
+        is_it.then(|| power.operands[0])
+    })
+}
+
+/// `1 / (1 + exp(u)) = y` changes by `-y (1 - y) du`: only `y` is kept, and there is no product of zero and infinity.
+fn logistic(at: &mut At<'_, '_>, exponent: ValueId) -> Option<ValueId> {
+    let y = at.result();
+    let module = &*at.linear.module;
+    let negated = module.def_op(exponent).map(|op| &module.ops[op]);
+    let negated =
+        negated.filter(|data| data.kind == OpKind::Unary(UnaryOp::Negate)).map(|data| data.operands[0]);
+    let tangent = negated.and_then(|x| at.linear.tangent(x));
+    let du = at.linear.tangent(exponent);
+    let slope = {
+        let mut e = at.primal();
+        let one = e.number(1.0, y);
+        let rest = e.sub(one, y);
+        e.mul(y, rest)
+    };
+    match tangent {
+        Some(dx) => Some(at.tape().mul(dx, slope)),
+        None => {
+            let product = at.tape().mul(du?, slope);
+            Some(at.tape().neg(product))
+        }
+    }
 }
 
 /// The larger or smaller of two changes as that does; equal ones share the change. One that meets a constant changes where it

@@ -29,6 +29,8 @@ pub(super) fn reduce(at: &mut At<'_, '_>, dims: &DimList) -> Result<Rule, Box<Di
             Ok(Rule::Tangents(smallvec![extreme(at, dims)]))
         }
         Some(ReductionKind::And | ReductionKind::Or | ReductionKind::Xor) => Ok(Rule::nothing(n)),
+        // Of the largest element, often only the place is asked for.
+        _ if !at.linear.is_result_read(at.op) => Ok(Rule::nothing(n)),
         _ => by_halves(at, dims, n),
     }
 }

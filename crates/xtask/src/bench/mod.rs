@@ -5,6 +5,7 @@
 mod corpus;
 mod devices;
 mod generate;
+mod grad;
 mod page;
 mod partition;
 mod programs;
@@ -40,7 +41,7 @@ pub(crate) struct BenchArgs {
     /// be names of programs of the corpus; without any, those that are too large to run.
     #[arg(long, conflicts_with = "only")]
     tpu: bool,
-    /// Write the table of --tpu, or of --only step, reshard, scale or devices, into docs/QUALITY.md.
+    /// Write the table of --tpu, or of --only step, reshard, scale, devices or grad, into docs/QUALITY.md.
     #[arg(long)]
     update: bool,
     /// How often each side runs.
@@ -70,6 +71,9 @@ enum Comparison {
     Reshard,
     /// Partitioning for 64 to 1,048,576 devices: time and peak memory, with nobody beside it. Runs only when asked for.
     Devices,
+    /// Gradients, beside JAX's own of the same functions, by XLA's cost analysis; and how long it takes to differentiate a large
+    /// model. Files may be names of functions. Runs only when asked for.
+    Grad,
 }
 
 /// Seconds by stage.
@@ -82,9 +86,10 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_scale = args.only == Some(Comparison::Scale);
     let is_reshard = args.only == Some(Comparison::Reshard);
     let is_devices = args.only == Some(Comparison::Devices);
+    let is_grad = args.only == Some(Comparison::Grad);
     ensure!(
-        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices,
-        "--update goes with --tpu, or with --only step, reshard, scale or devices"
+        !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices || is_grad,
+        "--update goes with --tpu, or with --only step, reshard, scale, devices or grad"
     );
     if args.tpu {
         return tpu::run(workspace, args);
@@ -100,6 +105,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     if is_devices {
         return devices::run(workspace, args);
+    }
+    if is_grad {
+        return grad::run(workspace, args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

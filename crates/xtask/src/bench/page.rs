@@ -35,17 +35,17 @@ fn replaced(text: &str, begin: &str, table: &str) -> Option<String> {
     Some(format!("{}\n\n{}\n{}", &text[..begin], table.trim_end(), &text[end..]))
 }
 
-/// How a quantity of ours compares with XLA's.
+/// How a quantity of ours compares with a peer's.
 pub(super) struct Compared<'a> {
     pub(super) quantity: &'a str,
-    /// Ours over XLA's in each program.
+    /// Ours over the peer's in each program.
     pub(super) ratios: Vec<(f64, &'a str)>,
     /// The most that a ratio may be.
     pub(super) bound: f64,
 }
 
 /// One line: the geometric mean of the ratios, and which programs are above the bound, the worst first.
-fn verdict(Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
+fn verdict(peer: &str, Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let count = ratios.len();
     let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / count.max(1) as f64).exp();
     let mut over: Vec<&(f64, &str)> = ratios.iter().filter(|(ratio, _)| ratio > bound).collect();
@@ -53,13 +53,14 @@ fn verdict(Compared { quantity, ratios, bound }: &Compared<'_>) -> String {
     let over: Vec<String> = over.iter().map(|(ratio, name)| format!("`{name}` {ratio:.3}")).collect();
     let over = if over.is_empty() { "none".to_owned() } else { over.join(", ") };
     format!(
-        "* {quantity}: {mean:.3} of XLA's in the geometric mean of {count} programs; above {bound}: {over}"
+        "* {quantity}: {mean:.3} of {peer} in the geometric mean of {count} programs; above {bound}: {over}"
     )
 }
 
-/// What stands under a table: a line for each quantity and its bound, and what is not in the table.
-pub(super) fn under(quantities: &[Compared<'_>], missing: &[String]) -> String {
-    let verdicts = quantities.iter().map(verdict);
+/// What stands under a table: a line for each quantity and its bound, beside that of a peer ("XLA's"), and what is not in the
+/// table.
+pub(super) fn under(peer: &str, quantities: &[Compared<'_>], missing: &[String]) -> String {
+    let verdicts = quantities.iter().map(|compared| verdict(peer, compared));
     let missing = missing.iter().map(|line| format!("* {line}"));
     let lines: Vec<String> = verdicts.chain(missing).collect();
     format!("\n{}\n", lines.join("\n"))
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_geometric_and_the_worst_comes_first() {
-        let sent = |ratios| verdict(&Compared { quantity: "sent", ratios, bound: 1.0 });
+        let sent = |ratios| verdict("XLA's", &Compared { quantity: "sent", ratios, bound: 1.0 });
         let line = sent(vec![(1.5, "a"), (0.5, "b"), (2.0, "c")]);
         let mean = 1.5_f64.cbrt();
         let rest = "of XLA's in the geometric mean of 3 programs; above 1: `c` 2.000, `a` 1.500";

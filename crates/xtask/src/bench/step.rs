@@ -170,7 +170,7 @@ fn table(rows: &[Row]) -> String {
         }
     }
     let compared = |quantity, ratios| page::Compared { quantity, ratios, bound: BOUND };
-    out + &page::under(&[compared("step", ratios), compared("processor time", cpu)], &missing)
+    out + &page::under("XLA's", &[compared("step", ratios), compared("processor time", cpu)], &missing)
 }
 
 /// `412 µs`, `14.6 ms`, `1.31 s`.

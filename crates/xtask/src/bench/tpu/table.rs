@@ -114,7 +114,7 @@ pub(super) fn page(rows: &[Row]) -> String {
         .zip(ratios)
         .map(|(q, ratios)| Compared { quantity: q.name, ratios, bound: q.bound })
         .collect();
-    out + &under(&compared, &missing)
+    out + &under("XLA's", &compared, &missing)
 }
 
 /// `1.31 GB`, `143 MB`, `384 B`.

@@ -1,0 +1,239 @@
+//! What gradients cost: ours beside JAX's own of the same function, by the analysis of XLA's CPU compiler; and how long it takes
+//! to differentiate a large model.
+//!
+//! The functions and JAX's gradients lie beside the checkout. `shardc grad` differentiates each; both programs are compiled by
+//! one client with the same options, and the compiler says what each does.
+
+use std::{fmt::Write as _, fs, path::Path, process::Command, time::Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+use shardc_autodiff::{Derivative, Request};
+use shardc_filetest::program;
+use shardc_runtime::{
+    Client, ClientOptions, CompileOptions,
+    plugin::{Environment, Plugin, PluginKind, find},
+};
+
+use super::{
+    BenchArgs, generate, median,
+    page::{self, Compared},
+    shared,
+};
+use crate::{process, setup, workspace::Workspace};
+
+/// The most that a quantity of ours may be of JAX's.
+const BOUND: f64 = 1.05;
+
+/// Operations of the model that is differentiated for the time it takes.
+const OPERATIONS: usize = 30_000;
+
+/// Seconds that it may take.
+const SECONDS: f64 = 0.2;
+
+/// What is compared, in this order.
+const QUANTITIES: [&str; 3] = ["flops", "bytes accessed", "bytes of temporaries"];
+
+/// How a function's two gradients compare, or why they cannot be compared.
+struct Row {
+    name: String,
+    outcome: Result<Costs, String>,
+}
+
+struct Costs {
+    ours: [f64; 3],
+    jax: [f64; 3],
+}
+
+impl Costs {
+    /// Ours over JAX's; `None` where JAX's is nothing and so is ours.
+    fn ratios(&self) -> [Option<f64>; 3] {
+        std::array::from_fn(|i| match (self.ours[i], self.jax[i]) {
+            (ours, jax) if ours == jax => Some(1.0),
+            // There is no mean with nothing, which is no more than anything.
+            (0.0, _) => None,
+            (ours, jax) => Some(ours / jax),
+        })
+    }
+
+    fn worst(&self) -> f64 {
+        self.ratios().into_iter().flatten().fold(0.0, f64::max)
+    }
+}
+
+pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
+    let data = shared(workspace).join("gradients");
+    let manifest = data.join("manifest.json");
+    let text = fs::read_to_string(&manifest)
+        .with_context(|| format!("reading {}: the functions lie beside the checkout", manifest.display()))?;
+    let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
+    setup::run(false)?;
+    let shardc = process::step("build shardc", program::shardc)?;
+    let dir = workspace.scratch("grad")?;
+    let plugin = find(PluginKind::Cpu, &Environment::from_process())?;
+    let client = Client::new(&Plugin::load(&plugin.path)?, ClientOptions::default())?;
+    let mut rows = Vec::new();
+    for function in manifest["programs"].as_array().context("the list has no functions")? {
+        let name = function["name"].as_str().context("a function has no name")?;
+        if !args.files.is_empty() && !args.files.iter().any(|wanted| wanted.as_os_str() == name) {
+            continue;
+        }
+        let outcome = compare(function, &data, &shardc, &dir, &client)
+            .with_context(|| format!("comparing the gradients of {name}"))?;
+        let row = Row { name: name.to_owned(), outcome };
+        println!("{}", line(&row));
+        rows.push(row);
+    }
+    rows.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
+    let table = table(&rows, &speed(args.runs)?);
+    println!("\n{table}");
+    if args.update {
+        page::update(workspace, "--only grad", &table)?;
+    }
+    Ok(())
+}
+
+/// Differentiates a function, and has both gradients analysed.
+fn compare(
+    function: &Value,
+    data: &Path,
+    shardc: &Path,
+    dir: &Path,
+    client: &Client,
+) -> Result<Result<Costs, String>> {
+    let file =
+        |key: &str| function[key].as_str().map(|name| data.join(name)).context("a function has no file");
+    let arguments = function["args"].as_array().context("a function has no arguments")?;
+    let wrt: Vec<String> = (arguments.iter().enumerate())
+        .filter(|(_, argument)| argument["differentiated"] == true)
+        .map(|(i, _)| format!("arg{i}"))
+        .collect();
+    let output = dir.join("ours.mlir");
+    let mut grad = Command::new(shardc);
+    grad.arg("grad").arg(file("forward")?).arg("--wrt").arg(wrt.join(",")).arg("--value");
+    let done = grad
+        .arg("-o")
+        .arg(&output)
+        .output()
+        .with_context(|| format!("starting {}", process::shown(&grad)))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
+        return Ok(Err(format!("shardc does not differentiate it: {said}")));
+    }
+    let ours = match cost(client, &output)? {
+        Ok(cost) => cost,
+        Err(why) => return Ok(Err(format!("ours does not compile: {why}"))),
+    };
+    Ok(match cost(client, &file("gradient")?)? {
+        Ok(jax) => Ok(Costs { ours, jax }),
+        Err(why) => Err(format!("JAX's does not compile: {why}")),
+    })
+}
+
+/// What the compiler says of a program, or why it does not compile it.
+fn cost(client: &Client, file: &Path) -> Result<Result<[f64; 3], String>> {
+    let text = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    let compiled = match client.compile(&text, &CompileOptions::replicas(1)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Ok(Err(error.to_string().lines().next().unwrap_or_default().to_owned())),
+    };
+    let (cost, memory) = (compiled.cost()?, compiled.memory_stats()?);
+    Ok(Ok([cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
+}
+
+/// One line: how long it takes to differentiate a large model by all of its arguments.
+fn speed(runs: usize) -> Result<String> {
+    let text = generate::program(generate::Shape::Layers, OPERATIONS, (1, 1));
+    let told = |errors: &[shardc_ir::Diagnostic]| {
+        anyhow!("{}", errors.first().map_or_else(String::new, |error| error.message.clone()))
+    };
+    let read = shardc_stablehlo::parse(&text).map_err(|errors| told(&errors))?;
+    let operations: usize = read.bodies().map(|body| read.walk(body).len()).sum();
+    let func = read.entry().context("the generated model has no entry function")?;
+    let wrt: Vec<usize> = (0..read.funcs[func].params.len()).collect();
+    let request = Request::new(Derivative::Vjp, &wrt, &[0]).with_value();
+    let mut seconds = Vec::new();
+    for _ in 0..runs {
+        let mut module = read.clone();
+        let start = Instant::now();
+        shardc_autodiff::differentiate(&mut module, func, &request).map_err(|errors| told(&errors))?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    let seconds = median(seconds.into_iter());
+    ensure!(seconds.is_finite(), "nothing was timed");
+    let profile = if cfg!(debug_assertions) { ", without optimisation" } else { "" };
+    Ok(format!(
+        "a model of {operations} operations is differentiated by its {} arguments in {}{profile}; bar {}",
+        wrt.len(),
+        page::three_digits(seconds, UNITS),
+        page::three_digits(SECONDS, UNITS),
+    ))
+}
+
+const UNITS: &[(&str, f64)] = &[("s", 1.0), ("ms", 1e-3)];
+
+fn worst(row: &Row) -> f64 {
+    row.outcome.as_ref().map_or(f64::INFINITY, Costs::worst)
+}
+
+/// The ratios of a function, as text.
+fn cells(costs: &Costs) -> [String; 3] {
+    costs.ratios().map(|ratio| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.3}")))
+}
+
+/// One line for the terminal.
+fn line(Row { name, outcome }: &Row) -> String {
+    match outcome {
+        Ok(costs) => {
+            let cells = cells(costs);
+            let told: Vec<String> = (QUANTITIES.iter().zip(&cells).zip(costs.ours.iter().zip(&costs.jax)))
+                .map(|((quantity, ratio), (ours, jax))| format!("{quantity} {ratio} ({ours} / {jax})"))
+                .collect();
+            format!("{name}: {}", told.join(", "))
+        }
+        Err(why) => format!("{name}: {why}"),
+    }
+}
+
+fn table(rows: &[Row], speed: &str) -> String {
+    let mut out = format!("| function | {} |\n|---|---|---|---|\n", QUANTITIES.join(" | "));
+    let mut missing = vec![speed.to_owned()];
+    for row in rows {
+        match &row.outcome {
+            Ok(costs) => {
+                let _ = writeln!(out, "| `{}` | {} |", row.name, cells(costs).join(" | "));
+            }
+            Err(why) => missing.push(format!("`{}`: {why}", row.name)),
+        }
+    }
+    let compared = QUANTITIES.iter().enumerate().map(|(i, quantity)| {
+        let ratio = |row: &'_ Row| row.outcome.as_ref().ok().and_then(|costs| costs.ratios()[i]);
+        let ratios = rows.iter().filter_map(|row| Some((ratio(row)?, row.name.as_str()))).collect();
+        Compared { quantity, ratios, bound: BOUND }
+    });
+    out.push_str(&page::under("JAX's", &compared.collect::<Vec<_>>(), &missing));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_no_more_than_anything() {
+        let costs = Costs { ours: [3.0, 0.0, 0.0], jax: [2.0, 0.0, 8.0] };
+        assert_eq!(costs.ratios(), [Some(1.5), Some(1.0), None]);
+        assert_eq!(costs.worst(), 1.5);
+    }
+
+    #[test]
+    fn what_was_not_compared_is_told_under_the_table() {
+        let rows = [
+            Row { name: "a".to_owned(), outcome: Ok(Costs { ours: [2.0, 1.0, 1.0], jax: [1.0, 1.0, 1.0] }) },
+            Row { name: "b".to_owned(), outcome: Err("why".to_owned()) },
+        ];
+        let table = table(&rows, "fast");
+        assert!(table.contains("| `a` | 2.000 | 1.000 | 1.000 |"), "{table}");
+        assert!(table.contains("* `b`: why") && table.contains("* fast"), "{table}");
+    }
+}

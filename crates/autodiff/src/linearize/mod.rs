@@ -365,4 +365,9 @@ impl At<'_, '_> {
         let class = self.linear.module.tensor(value).map(|ty| ty.dtype.class());
         matches!(class, Some(DTypeClass::Float | DTypeClass::Complex))
     }
+
+    /// Whether a value is of complex numbers.
+    pub(crate) fn is_complex(&self, value: ValueId) -> bool {
+        self.linear.module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Complex)
+    }
 }

@@ -4,8 +4,8 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 use shardc_ir::reducer::is_identity;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, DTypeClass, Diagnostic, Module, OpKind, ReductionKind,
-    TensorBuild, UnaryOp, ValueId,
+    BinaryOp, Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, TensorBuild,
+    UnaryOp, ValueId,
 };
 
 use super::{on_tape, sum, unsupported, written_out};
@@ -16,7 +16,7 @@ use crate::linearize::{At, bessel};
 pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Some(tangent) = at.tangent(0) else { return Ok(None) };
     let (x, y) = (at.operand(0), at.result());
-    let is_complex = at.linear.module.tensor(x).is_some_and(|ty| ty.dtype.class() == DTypeClass::Complex);
+    let is_complex = at.is_complex(x);
     let derivative = match op {
         // Of a float the real part is itself.
         UnaryOp::Real | UnaryOp::Conj if !is_complex => return Ok(Some(tangent)),
@@ -272,6 +272,8 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
             return Ok(sum(at, &[left, right]));
         }
         BinaryOp::Divide => return Ok(divide(at)),
+        // Complex numbers have an order there that no comparison has.
+        BinaryOp::Maximum | BinaryOp::Minimum if at.is_complex(at.result()) => return Err(unsupported(at)),
         BinaryOp::Maximum | BinaryOp::Minimum => return Ok(extreme(at, op)),
         _ => {}
     }

@@ -83,6 +83,7 @@ impl Maker<'_> {
             linear.set_tangent(arg, tangent);
         }
         let tape = linear.region(body)?;
+        linear.finish(body);
         let first_new = linear.module.ops.len();
         let mut transposed = Transposed::new(&mut linear);
         for (n, (&i, &value)) in self.request.of.iter().zip(of).enumerate() {

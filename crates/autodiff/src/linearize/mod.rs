@@ -188,13 +188,11 @@ impl<'m> Linear<'m> {
         self.is_tangent[tangent] = true;
     }
 
-    /// Linearizes a region, of which the arguments that change have their tangents. What rules inserted stands in it
-    /// afterwards.
+    /// Linearizes a region, of which the arguments that change have their tangents.
     ///
     /// # Errors
     /// An operation has no derivative.
     pub(crate) fn region(&mut self, region: RegionId) -> Result<Tape, Box<Diagnostic>> {
-        let around = std::mem::take(&mut self.insertions);
         let ops = self.module.regions[region].ops.clone();
         let mut primal = Vec::with_capacity(ops.len() + ops.len() / 2);
         let mut tape = Tape::default();
@@ -245,8 +243,6 @@ impl<'m> Linear<'m> {
             }
         }
         self.module.set_ops(region, primal);
-        self.finish(region);
-        self.insertions = around;
         Ok(tape)
     }
 }

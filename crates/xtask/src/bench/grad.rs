@@ -2,7 +2,7 @@
 //! to differentiate a large model.
 //!
 //! The functions and JAX's gradients lie beside the checkout. `shardc grad` differentiates each; both programs are compiled by
-//! one client with the same options, and the compiler says what each does.
+//! one client with the same options, and the compiler says what each does. What JAX rematerializes is computed again by ours, too.
 
 use std::{fmt::Write as _, fs, path::Path, process::Command, time::Instant};
 
@@ -111,6 +111,7 @@ fn compare(
     let output = dir.join("ours.mlir");
     let mut grad = Command::new(shardc);
     grad.arg("grad").arg(file("forward")?).arg("--wrt").arg(wrt.join(",")).arg("--value");
+    grad.args(policy(&file("forward")?, &file("gradient")?)?);
     let done = grad
         .arg("-o")
         .arg(&output)
@@ -128,6 +129,23 @@ fn compare(
         Ok(jax) => Ok(Costs { ours, jax }),
         Err(why) => Err(format!("JAX's does not compile: {why}")),
     })
+}
+
+/// The name of a loop's body in what JAX prints.
+const LOOP_BODY: &str = "closed_call";
+
+/// What is computed again rather than kept where JAX does so, which its gradient says by a barrier and the function nowhere: the
+/// bodies of loops, if there are any, or all.
+fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
+    let mut policy = Vec::new();
+    if read(gradient)?.contains("stablehlo.optimization_barrier") {
+        policy.extend(["--checkpoint", "nothing"]);
+        if read(forward)?.contains(&format!("func private @{LOOP_BODY}(")) {
+            policy.extend(["--layers", LOOP_BODY]);
+        }
+    }
+    Ok(policy)
 }
 
 /// What the compiler says of a program, or why it does not compile it.

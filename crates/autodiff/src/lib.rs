@@ -4,10 +4,10 @@
 //!
 //! A program is differentiated in two steps, as JAX does it ("You Only Linearize Once", Radul et al., POPL 2023):
 //!
-//! 1. [`linearize`] walks a function in its order and writes beside it a *tape*: the operations that a small change of the
+//! 1. `linearize` walks a function in its order and writes beside it a *tape*: the operations that a small change of the
 //!    arguments (a *tangent*) goes through. Each is linear in the tangents, and reads what the function computes as
 //!    coefficients.
-//! 2. [`transpose`] walks the tape backward and writes for each of its operations those that take a *cotangent*, the change of
+//! 2. `transpose` walks the tape backward and writes for each of its operations those that take a *cotangent*, the change of
 //!    the result by a small change of a value, from its results to its operands.
 //!
 //! So each operation of StableHLO has one rule of differentiation, and only the linear ones among them, of which there are

@@ -428,8 +428,8 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 /// How long the search for one path may take, in milliseconds: with optimisation, as `cargo xtask fuzz reshards` runs it. The
-/// test runs without, on machines that do other things, and times nothing.
-const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(50) };
+/// worst, over nine axes, takes a tenth of that where nothing else runs. The test runs without optimisation, and times nothing.
+const LIMIT: Option<u128> = if cfg!(debug_assertions) { None } else { Some(500) };
 
 #[test]
 fn paths_bring_every_block_where_it_belongs() {

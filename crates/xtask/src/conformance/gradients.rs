@@ -65,7 +65,8 @@ pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) ->
     if !tool.is_file() {
         bail!("{} is missing", tool.display());
     }
-    let program = process::step("build the worker", || worker::build(workspace, args.release))?;
+    let program =
+        process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
     let dir = workspace.scratch("conformance/gradients")?;
     let path = pairs.join("manifest.json");
     let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;

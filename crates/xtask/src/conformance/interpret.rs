@@ -18,14 +18,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use shardc_filetest::files;
+use shardc_filetest::{files, quick::xla_flags};
 
-use super::{ConformanceArgs, exceptions::Exceptions};
-use crate::{
-    process, setup,
-    workspace::{Workspace, cargo},
-};
-use shardc_filetest::quick::xla_flags;
+use super::{ConformanceArgs, exceptions::Exceptions, worker};
+use crate::{process, setup, workspace::Workspace};
 
 /// The folders of tests that the interpreter runs.
 const FOLDERS: [&str; 2] = ["tests/interpret", "testdata"];
@@ -57,19 +53,7 @@ struct Totals {
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(false)?;
     let worker = process::step("build the runner of StableHLO's interpreter tests", || {
-        let mut command = cargo();
-        command.current_dir(&workspace.root).args([
-            "build",
-            "--package",
-            "shardc-tests",
-            "--bin",
-            "interpret",
-        ]);
-        if args.release {
-            command.arg("--release");
-        }
-        process::run(&mut command)?;
-        Ok(workspace.program(args.release, "interpret"))
+        worker::build(workspace, "interpret", args.release)
     })?;
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/interpret.txt"))?;
     let mut paths = Vec::new();

@@ -18,21 +18,18 @@ use crate::{
     workspace::{Workspace, cargo},
 };
 
-/// Builds the worker and returns where it is.
-pub(super) fn build(workspace: &Workspace, release: bool) -> Result<PathBuf> {
+/// The program that partitions, runs and compares what it is told.
+pub(super) const WORKER: &str = "conformance-worker";
+
+/// Builds a program of the tests, such as [`WORKER`], and returns where it is.
+pub(super) fn build(workspace: &Workspace, program: &str, release: bool) -> Result<PathBuf> {
     let mut command = cargo();
-    command.current_dir(&workspace.root).args([
-        "build",
-        "--package",
-        "shardc-tests",
-        "--bin",
-        "conformance-worker",
-    ]);
+    command.current_dir(&workspace.root).args(["build", "--package", "shardc-tests", "--bin", program]);
     if release {
         command.arg("--release");
     }
     process::run(&mut command)?;
-    Ok(workspace.program(release, "conformance-worker"))
+    Ok(workspace.program(release, program))
 }
 
 /// How much of what a lost process said last is told.

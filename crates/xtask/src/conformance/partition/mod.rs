@@ -58,7 +58,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 pub(super) fn run(workspace: &Workspace, root: &Path, args: &ConformanceArgs) -> Result<()> {
     setup::run(false)?;
-    let program = process::step("build the worker", || worker::build(workspace, args.release))?;
+    let program =
+        process::step("build the worker", || worker::build(workspace, worker::WORKER, args.release))?;
     let dir = workspace.scratch("conformance/partition")?;
     let exceptions = Exceptions::read(&workspace.root.join("tests/conformance/partition.txt"))?;
     let oracle = Oracle::find(workspace, root, &dir, args)?;

@@ -14,7 +14,7 @@
 use anyhow::Result;
 use shardc::Compiler;
 use shardc::exec::{Program, random_inputs, verify};
-use shardc::graph::{DType, Graph, GraphError, Mesh, PartitionSpec, placement, spec};
+use shardc::graph::{DType, Graph, GraphErrors, Mesh, PartitionSpec, placement, spec};
 use shardc::ir::Module;
 use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
 
@@ -56,21 +56,15 @@ fn tensors() -> Vec<Marked> {
 }
 
 /// The guide's program: tensors come in split as marked, and go into a few operations.
-fn program(mesh: &Mesh) -> Result<Module, GraphError> {
-    let mut g = Graph::new("spmd_user_guide", mesh.clone());
-    let mut results = Vec::new();
-    for tensor in tensors() {
-        let x = g.parameter(tensor.name, tensor.shape, DType::F32)?;
-        g.mark_sharding(x, tensor.spec)?;
-        results.push((tensor.name, g.mul(x, 2.0)?));
-    }
+fn program(mesh: &Mesh) -> Result<Module, GraphErrors> {
+    let g = Graph::new("spmd_user_guide", mesh);
+    let marked = |t: &Marked| g.parameter(t.name, t.shape, DType::F32).mark_sharding(t.spec.clone());
+    let tensors = tensors();
+    let mut results: Vec<_> = tensors.iter().map(|t| (t.name, marked(t) * 2.0)).collect();
     // A tensor in the middle of a program is marked like a parameter.
-    let (_, t1) = results[0];
-    let (_, t3) = results[2];
-    let rows = g.broadcast_in_dim(t3, [8, 4], &[0])?;
-    g.mark_sharding(rows, spec!["data", None])?;
-    let sum = g.add(t1, rows)?;
-    results.push(("sum", sum));
+    let ((_, t1), (_, t3)) = (results[0], results[2]);
+    let rows = t3.broadcast_in_dim([8, 4], &[0]).mark_sharding(spec!["data", None]);
+    results.push(("sum", t1 + rows));
     g.finish(&results)
 }
 

@@ -28,6 +28,97 @@ pub fn differentiate(module: &mut Module, func: FuncId, request: &Request) -> Re
     made.map_err(|error| vec![*error])
 }
 
+/// Puts behind what a region does the gradient, by values that it reads or makes, of what its terminator returns at the places
+/// [`Request::of`]; returns the gradients. [`Request::wrt`] says nothing here. The region has no calls.
+///
+/// What the terminator returns is the same values as before, though others may hold them: read them from it.
+///
+/// # Errors
+/// A value depends on another that is differentiated by, or cannot change by a little (`SH1003`); an operation between has no
+/// derivative (`SH1001`, `SH1004`).
+pub fn gradient_in_region(
+    module: &mut Module,
+    region: RegionId,
+    wrt: &[ValueId],
+    cotangents: &[ValueId],
+    request: &Request,
+) -> Result<Vec<ValueId>, Vec<Diagnostic>> {
+    let blocks = match request.checkpoint.blocks {
+        true => split_loops(module, region),
+        false => FxHashSet::default(),
+    };
+    reverse(module, request, blocks, region, wrt, cotangents).map_err(|error| vec![*error])
+}
+
+/// The gradient of each of `args`. Without cotangents, that of scalars.
+fn reverse(
+    module: &mut Module,
+    request: &Request,
+    blocks: FxHashSet<OpId>,
+    body: RegionId,
+    args: &[ValueId],
+    cotangents: &[ValueId],
+) -> Result<Vec<ValueId>, Box<Diagnostic>> {
+    let Some(end) = module.terminator(body) else { return Ok(Vec::new()) };
+    let of: Vec<ValueId> = request.of.iter().map(|&i| module.ops[end].operands[i]).collect();
+    let types: Vec<_> = args.iter().map(|&v| module.values[v].ty).collect();
+    // Tangents of arguments are arguments of a region that nobody keeps.
+    let scratch = module.add_region(&types);
+    let tangents = module.regions[scratch].args.clone();
+    let mut linear = Linear::new(module, request);
+    linear.blocks = blocks;
+    for (&arg, &tangent) in args.iter().zip(&tangents) {
+        linear.set_tangent(arg, tangent);
+    }
+    let tape = linear.region(body)?;
+    if let Some(i) = (0..args.len()).find(|&i| linear.tangent(args[i]) != Some(tangents[i])) {
+        return Err(depends(linear.module, args[i]));
+    }
+    linear.finish(body);
+    let first_new = linear.module.ops.len();
+    let mut transposed = Transposed::new(&mut linear);
+    for (n, (&i, &value)) in request.of.iter().zip(&of).enumerate() {
+        let Some(tangent) = tape.returned[i] else { continue };
+        let cotangent = match cotangents.get(n) {
+            Some(&cotangent) => cotangent,
+            None => transposed.emit(end).number(1.0, value),
+        };
+        transposed.ask(tangent, cotangent);
+    }
+    transposed.tape(&tape, body)?;
+    let mut gradients = Vec::new();
+    for (&arg, &tangent) in args.iter().zip(&tangents) {
+        gradients.push(match transposed.take(tangent, end) {
+            Some(gradient) => gradient,
+            None => transposed.emit(end).zeros_like(arg),
+        });
+    }
+    let backward = std::mem::take(&mut transposed.ops);
+    let backward = match request.checkpoint.layers.is_empty() {
+        true => transposed.recomputed(body, backward),
+        false => backward,
+    };
+    locations::say(module, first_new, "transpose of");
+    let mut ops = module.regions[body].ops.to_vec();
+    ops.pop();
+    ops.extend(backward);
+    ops.push(end);
+    module.set_ops(body, ops);
+    Ok(gradients)
+}
+
+/// What is said of a value that was to be differentiated by and depends on another such value.
+fn depends(module: &Module, value: ValueId) -> Box<Diagnostic> {
+    let text = "a gradient is taken by a value and by one that it is made of";
+    let hint = "take the gradient by one of them, or let the first through stop_gradient";
+    let mut error = Diagnostic::invalid("SH1003", text).hint(hint);
+    if let Some(op) = module.def_op(value) {
+        error.user_loc = module.user_loc(op);
+        error.span = module.ops[op].span;
+    }
+    Box::new(error)
+}
+
 struct Maker<'a> {
     module: &'a mut Module,
     func: FuncId,
@@ -51,8 +142,8 @@ impl Maker<'_> {
         let Some(end) = self.module.terminator(body) else { return Ok(()) };
         let of: Vec<ValueId> = self.request.of.iter().map(|&i| self.module.ops[end].operands[i]).collect();
         let derivatives = match self.request.derivative {
-            Derivative::Gradient => self.backward(body, end, &of, true)?,
-            Derivative::Vjp => self.backward(body, end, &of, false)?,
+            Derivative::Gradient => self.backward(body, &of, true)?,
+            Derivative::Vjp => self.backward(body, &of, false)?,
             Derivative::Jvp => self.forward(body, end, &of)?,
         };
         self.give_back(end, &of, &derivatives);
@@ -63,57 +154,17 @@ impl Maker<'_> {
     fn backward(
         &mut self,
         body: RegionId,
-        end: OpId,
         of: &[ValueId],
         is_gradient: bool,
     ) -> Result<Vec<ValueId>, Box<Diagnostic>> {
         let args: Vec<ValueId> =
             self.request.wrt.iter().map(|&i| self.module.regions[body].args[i]).collect();
-        let types: Vec<_> = args.iter().map(|&v| self.module.values[v].ty).collect();
-        // Tangents of arguments are arguments of a region that nobody keeps.
-        let scratch = self.module.add_region(&types);
-        let tangents = self.module.regions[scratch].args.clone();
         let cotangents: Vec<ValueId> = match is_gradient {
             true => Vec::new(),
             false => (0..of.len()).map(|i| self.add_argument(body, of[i], Asked::Result(i))).collect(),
         };
-        let mut linear = Linear::new(self.module, self.request);
-        linear.blocks = std::mem::take(&mut self.blocks);
-        for (&arg, &tangent) in args.iter().zip(&tangents) {
-            linear.set_tangent(arg, tangent);
-        }
-        let tape = linear.region(body)?;
-        linear.finish(body);
-        let first_new = linear.module.ops.len();
-        let mut transposed = Transposed::new(&mut linear);
-        for (n, (&i, &value)) in self.request.of.iter().zip(of).enumerate() {
-            let Some(tangent) = tape.returned[i] else { continue };
-            let cotangent = match cotangents.get(n) {
-                Some(&cotangent) => cotangent,
-                None => transposed.emit(end).number(1.0, value),
-            };
-            transposed.ask(tangent, cotangent);
-        }
-        transposed.tape(&tape, body)?;
-        let mut gradients = Vec::new();
-        for (&arg, &tangent) in args.iter().zip(&tangents) {
-            gradients.push(match transposed.take(tangent, end) {
-                Some(gradient) => gradient,
-                None => transposed.emit(end).zeros_like(arg),
-            });
-        }
-        let backward = std::mem::take(&mut transposed.ops);
-        let backward = match self.request.checkpoint.layers.is_empty() {
-            true => transposed.recomputed(body, backward),
-            false => backward,
-        };
-        locations::say(self.module, first_new, "transpose of");
-        let mut ops = self.module.regions[body].ops.to_vec();
-        ops.pop();
-        ops.extend(backward);
-        ops.push(end);
-        self.module.set_ops(body, ops);
-        Ok(gradients)
+        let blocks = std::mem::take(&mut self.blocks);
+        reverse(self.module, self.request, blocks, body, &args, &cotangents)
     }
 
     /// Forward mode: the tangent of each result.

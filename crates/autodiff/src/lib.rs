@@ -37,5 +37,5 @@ mod transpose;
 
 pub use checkpoint::{CHECKPOINT_NAME, Checkpoint, Keep};
 pub use custom::{CustomDerivative, CustomRule, STOP_GRADIENT};
-pub use function::differentiate;
+pub use function::{differentiate, gradient_in_region};
 pub use request::{Derivative, Request, kept_functions};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use shardc_ir::{DType, Diagnostic};
+use shardc_ir::{DType, Diagnostic, Span};
 
 /// An error, with the line of the user's program that it comes from.
 ///
@@ -20,6 +20,72 @@ pub struct GraphError {
     pub kind: ErrorKind,
     /// The call that failed.
     pub location: &'static Location<'static>,
+    /// The tensors that it was given.
+    pub operands: Vec<OperandNote>,
+}
+
+/// A tensor that an operation was given which does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperandNote {
+    /// Its name, where it has one: that of a parameter, or what [`Tensor::named`](crate::Tensor::named) said.
+    pub name: Option<String>,
+    /// Its shape.
+    pub shape: Vec<i64>,
+    /// Its element type.
+    pub dtype: DType,
+    /// File, line and column of the call that made it.
+    pub place: Option<(String, u32, u32)>,
+}
+
+/// `w1 is f32[16, 4]`.
+impl fmt::Display for OperandNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "`{name}` is {}{:?}", self.dtype, self.shape),
+            None => write!(f, "this is {}{:?}", self.dtype, self.shape),
+        }
+    }
+}
+
+/// All that is wrong with a graph, in the order in which it was built. What follows from an error is not among them.
+#[derive(Clone)]
+pub struct GraphErrors(pub Vec<GraphError>);
+
+impl GraphErrors {
+    /// The errors as the rest of shardc reports errors.
+    #[must_use]
+    pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
+        self.0.iter().map(GraphError::to_diagnostic).collect()
+    }
+}
+
+/// One line for each.
+impl fmt::Display for GraphErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if i == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+/// What [`Display`](fmt::Display) says: `main` shows an error so.
+impl fmt::Debug for GraphErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for GraphErrors {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.first().map(|error| error as _)
+    }
+}
+
+impl From<GraphError> for GraphErrors {
+    fn from(error: GraphError) -> Self {
+        GraphErrors(vec![error])
+    }
 }
 
 /// What is wrong.
@@ -92,7 +158,7 @@ pub enum ErrorKind {
         /// The operation.
         op: &'static str,
         /// The dimensions.
-        dims: Vec<usize>,
+        dims: Vec<i64>,
         /// Shape of the tensor.
         shape: Vec<i64>,
     },
@@ -120,6 +186,38 @@ pub enum ErrorKind {
     /// Operands do not fit an operation.
     #[error("{0}")]
     Operands(String),
+    /// A tensor has another number of dimensions than the program says.
+    #[error("a tensor of shape {shape:?} has {} dimensions, not {want}", shape.len())]
+    Rank {
+        /// How many the program wants.
+        want: usize,
+        /// Shape of the tensor.
+        shape: Vec<i64>,
+    },
+    /// A tensor that is read where it does not exist: it was made in a closure that has returned.
+    #[error("the tensor was made inside of {of}, which has ended")]
+    Escaped {
+        /// What the closure was given to.
+        of: &'static str,
+    },
+    /// What a loop carries, or what branches return, changes its type.
+    #[error("{what}: tensor {at} is {want} before and {have} after")]
+    Carried {
+        /// The operation.
+        what: &'static str,
+        /// Which of the tensors, in order.
+        at: usize,
+        /// Its type before.
+        want: String,
+        /// Its type after.
+        have: String,
+    },
+    /// A function cannot be differentiated.
+    #[error("{}", .0.message)]
+    Gradient(Box<Diagnostic>),
+    /// The graph has been finished.
+    #[error("the graph has been finished")]
+    Finished,
     /// The finished module breaks an invariant: a mistake of this crate's.
     #[error("the graph's module is not valid: {0}")]
     Invalid(Box<Diagnostic>),
@@ -144,6 +242,11 @@ impl ErrorKind {
             ErrorKind::Number { .. } => "SH0612",
             ErrorKind::Operands(_) => "SH0613",
             ErrorKind::Invalid(_) => "SH0614",
+            ErrorKind::Rank { .. } => "SH0615",
+            ErrorKind::Escaped { .. } => "SH0616",
+            ErrorKind::Carried { .. } => "SH0617",
+            ErrorKind::Gradient(diagnostic) => diagnostic.code,
+            ErrorKind::Finished => "SH0618",
         }
     }
 
@@ -167,27 +270,26 @@ impl ErrorKind {
             ErrorKind::AxisTwice { .. } => {
                 Some("an axis of the mesh can split a tensor in one place only".to_owned())
             }
-            ErrorKind::Shapes { op, left, right } => Some(match *op {
-                "dot" => {
-                    "the last dimension of the left and the first of the right have to be equal".to_owned()
-                }
-                "broadcast_to" => {
-                    "each dimension, counted from the last, has to be equal or 1; broadcast_in_dim places \
-                     dimensions freely"
-                        .to_owned()
-                }
-                "dot_general" | "concatenate" | "select" => {
-                    "transpose, reshape or slice one of them".to_owned()
-                }
-                _ if broadcasts(right, left) => {
-                    format!("nothing broadcasts by itself: broadcast_to(right, {left:?})")
-                }
-                _ if broadcasts(left, right) => {
-                    format!("nothing broadcasts by itself: broadcast_to(left, {right:?})")
-                }
-                _ => "transpose, reshape or slice one of them".to_owned(),
-            }),
-            ErrorKind::DTypes { left, .. } => Some(format!("convert(right, DType::{left:?})")),
+            ErrorKind::Shapes { op: "dot", .. } => {
+                Some("the last dimension of the left and the first of the right have to be equal".to_owned())
+            }
+            ErrorKind::Shapes { op: "matmul", .. } => Some(
+                "the last dimension of the left and the last but one of the right have to be equal"
+                    .to_owned(),
+            ),
+            ErrorKind::Shapes { op: "broadcast_in_dim", .. } => {
+                Some("each dimension of the operand has to be equal to its place, or 1".to_owned())
+            }
+            ErrorKind::Shapes { op: "dot_general" | "concatenate", .. } => {
+                Some("transpose, reshape or slice one of them".to_owned())
+            }
+            ErrorKind::Shapes { .. } => Some(
+                "dimensions are compared from the last; each has to be equal, or 1, or missing in front"
+                    .to_owned(),
+            ),
+            ErrorKind::DTypes { left, right, .. } => Some(format!(
+                "element types never change by themselves: convert one, with .to(DType::{left:?}) or .to(DType::{right:?})"
+            )),
             ErrorKind::ForeignTensor => {
                 Some("tensors cannot be passed between graphs: pass the value as a parameter".to_owned())
             }
@@ -197,7 +299,9 @@ impl ErrorKind {
             ErrorKind::Dimensions { op: "broadcast_in_dim", .. } => {
                 Some("name, for each dimension of the operand, its place in the result".to_owned())
             }
-            ErrorKind::Dimensions { .. } => Some("dimensions count from 0 and may be named once".to_owned()),
+            ErrorKind::Dimensions { .. } => {
+                Some("dimensions count from 0, or from -1 for the last, and may be named once".to_owned())
+            }
             ErrorKind::Shape(shape) => Some(if shape.iter().any(|&n| n < 0) {
                 "sizes are not negative".to_owned()
             } else {
@@ -207,7 +311,16 @@ impl ErrorKind {
                 Some("names tell parameters and results apart for whoever runs it".to_owned())
             }
             ErrorKind::Invalid(_) => Some("this is a mistake of shardc's: please report it".to_owned()),
+            ErrorKind::Escaped { .. } => {
+                Some("let the closure return it, and take it from what the call returns".to_owned())
+            }
+            ErrorKind::Carried { .. } => {
+                Some("shape and element type have to stay: reshape or convert it".to_owned())
+            }
+            ErrorKind::Gradient(diagnostic) => diagnostic.hint.clone(),
+            ErrorKind::Finished => Some("a graph ends with finish: build another one".to_owned()),
             ErrorKind::Mesh(_)
+            | ErrorKind::Rank { .. }
             | ErrorKind::ElementCount { .. }
             | ErrorKind::Number { .. }
             | ErrorKind::Operands(_) => None,
@@ -217,13 +330,8 @@ impl ErrorKind {
     /// The error at the place of the call that this is called from.
     #[track_caller]
     pub(crate) fn here(self) -> GraphError {
-        GraphError { kind: self, location: Location::caller() }
+        GraphError { kind: self, location: Location::caller(), operands: Vec::new() }
     }
-}
-
-/// Whether `broadcast_to` can make `from` be `to`.
-pub(crate) fn broadcasts(from: &[i64], to: &[i64]) -> bool {
-    from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(&n, &m)| n == 1 || n == m)
 }
 
 /// Whether two names are alike but for their case, the order of their letters, or one letter.
@@ -268,6 +376,11 @@ impl GraphError {
         };
         diagnostic.user_loc = Some(self.location.to_string());
         diagnostic.hint = self.kind.hint();
+        for operand in &self.operands {
+            let place =
+                operand.place.as_ref().map_or(String::new(), |(file, line, _)| format!(" ({file}:{line})"));
+            diagnostic.notes.push((Span::NONE, format!("{operand}{place}")));
+        }
         diagnostic
     }
 }
@@ -288,7 +401,7 @@ impl fmt::Debug for GraphError {
 impl std::error::Error for GraphError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
-            ErrorKind::Invalid(diagnostic) => Some(diagnostic),
+            ErrorKind::Invalid(diagnostic) | ErrorKind::Gradient(diagnostic) => Some(diagnostic),
             _ => None,
         }
     }

@@ -2,33 +2,48 @@
 //!
 //! Internal: this crate may change in any release. Front ends use `shardc::graph`, which names the same.
 //!
-//! A [`Graph`] is written for one big device. [`Graph::mark_sharding`] says of a few tensors how they are split
+//! A [`Graph`] is written for one big device. [`Tensor::mark_sharding`] says of a few tensors how they are split
 //! over a [`Mesh`] of devices; propagation finds the rest. [`Graph::finish`] gives a [`shardc_ir::Module`], which
 //! the compiler takes.
 //!
 //! ```
-//! use shardc_graph::{DType, Graph, Mesh, spec};
+//! use shardc_graph::{DType::F32, Graph, Mesh, spec};
 //!
-//! # fn main() -> Result<(), shardc_graph::GraphError> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
-//! let mut g = Graph::new("step", mesh);
-//! let x = g.parameter("x", [8, 4], DType::F32)?;
-//! let w = g.parameter("w", [4, 16], DType::F32)?;
-//! g.mark_sharding(x, spec!["data", None])?;
-//! g.mark_sharding(w, spec![None, "model"])?;
-//! let y = g.dot(x, w)?;
-//! let y = g.relu(y)?;
-//! let scaled = g.mul(y, 0.5)?;
-//! let total = g.reduce_sum(scaled, &[0])?;
-//! let module = g.finish(&[("y", y), ("total", total)])?;
+//! let g = Graph::new("step", &mesh);
+//! let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
+//! let w = g.parameter("w", [4, 16], F32).mark_sharding(spec![None, "model"]);
+//! let b = g.parameter("b", [16], F32);
+//! let y = (x.dot(w) + b).tanh();
+//! let loss = (y * 0.5).square().mean(..);
+//! let [dw, db] = g.grad(loss, &[w, b]);
+//! let module = g.finish(&[("loss", loss), ("w", w - 0.1 * dw), ("b", b - 0.1 * db)])?;
 //! assert_eq!(module.funcs.len(), 1);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Operations take tensors of equal type. Nothing broadcasts by itself, except that a plain number or a scalar
-//! tensor may stand beside a tensor; [`Graph::broadcast_to`] and [`Graph::convert`] say the rest. Every operation
-//! remembers the line of Rust that made it, so that diagnostics and `shardc explain` can name it.
+//! Shapes broadcast as NumPy's do; element types never change by themselves ([`Tensor::to`] changes them). An operation that does
+//! not fit is remembered, with the line of Rust that asked for it, and [`Graph::finish`] returns all such errors:
+//!
+//! ```
+//! # use shardc_graph::{DType::F32, Graph, Mesh};
+//! # let mesh = Mesh::new(&[("data", 8)]).unwrap();
+//! let g = Graph::new("step", &mesh);
+//! let x = g.parameter("x", [8, 4], F32);
+//! let y = x.dot(x).tanh() + x;
+//! let z = x.sum(2);
+//! let errors = g.finish(&[("y", y), ("z", z)]).unwrap_err();
+//! let messages: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
+//! assert_eq!(
+//!     messages,
+//!     [
+//!         "dot of tensors of shapes [8, 4] and [8, 4]",
+//!         "sum: dimensions [2] do not fit a tensor of shape [8, 4]",
+//!     ]
+//! );
+//! ```
 //!
 //! Which device holds which block of a tensor is a [`Placement`], and [`Placement::picture`] draws it:
 //!
@@ -44,23 +59,30 @@
 //!
 //! This crate does no input or output.
 
-mod elementwise;
+mod axes;
+mod control;
 mod error;
+mod grad;
 mod graph;
 mod mesh;
-mod movement;
 mod number;
+mod operand;
+mod ops;
 mod picture;
 mod placement;
-mod reduction;
+mod shard;
 mod spec;
+mod tree;
 
-pub use elementwise::Operand;
-pub use error::{ErrorKind, GraphError};
-pub use graph::{Graph, Tensor};
+pub use axes::Axes;
+pub use control::ScanOptions;
+pub use error::{ErrorKind, GraphError, GraphErrors, OperandNote};
+pub use graph::{Graph, IntoShape, RegionBody, Tensor};
 pub use mesh::Mesh;
 pub use number::Element;
+pub use operand::Operand;
+pub use ops::DotDims;
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
-pub use reduction::DotDims;
-pub use shardc_ir::{BinaryOp, CompareDirection, DType, UnaryOp};
+pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
 pub use spec::{DimSpec, PartitionSpec};
+pub use tree::Tree;

@@ -67,6 +67,10 @@ impl Mesh {
         self.0.axes.iter().map(|(name, &size)| (&**name, size))
     }
 
+    pub(crate) fn from_ir(mesh: shardc_ir::Mesh) -> Mesh {
+        Mesh(mesh)
+    }
+
     /// The mesh as the compiler knows it.
     #[must_use]
     pub fn as_ir(&self) -> &shardc_ir::Mesh {

@@ -68,6 +68,22 @@ pub(crate) fn encode(dtype: DType, value: f64) -> Option<SmallVec<[u8; 16]>> {
     }
 }
 
+/// The bytes of one whole number; `None` where the type does not hold it.
+pub(crate) fn encode_integer(dtype: DType, value: i64) -> Option<SmallVec<[u8; 16]>> {
+    if !dtype.is_integer() {
+        return encode(dtype, value as f64);
+    }
+    let (bits, value) = (dtype.bits(), i128::from(value));
+    let (low, high) = match dtype.class() {
+        DTypeClass::Signed => (-(1i128 << (bits - 1)), 1i128 << (bits - 1)),
+        DTypeClass::Bool | DTypeClass::Unsigned | DTypeClass::Float | DTypeClass::Complex => {
+            (0, 1i128 << bits)
+        }
+    };
+    let fits = (low..high).contains(&value);
+    fits.then(|| SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
+}
+
 /// The bytes of the smallest or largest element: infinities where there are some.
 pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>> {
     let bits = dtype.bits();

@@ -2,179 +2,198 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use shardc_graph::{DType, DotDims, Graph, GraphError, Mesh, Tensor, placement, spec};
-
-type Make = fn(&mut Graph) -> Result<(), GraphError>;
+use shardc_graph::{
+    DType::{BF16, C64, F32, I1, I32},
+    DotDims, Graph, GraphError, Mesh, Tensor, placement, spec,
+};
 
 fn mesh() -> Mesh {
     Mesh::new(&[("data", 4), ("model", 2)]).unwrap()
 }
 
-fn x(g: &mut Graph) -> Tensor {
-    g.parameter("x", [8, 4], DType::F32).unwrap()
+fn x(g: &Graph) -> Tensor<'_> {
+    g.parameter("x", [8, 4], F32)
 }
 
-/// The error with its advice, without the place.
-fn text(make: Make) -> String {
-    let error = make(&mut Graph::new("step", mesh())).unwrap_err();
+/// The error with its advice and what it says of operands, without places.
+fn text(error: &GraphError) -> String {
     let diagnostic = error.to_diagnostic();
     assert!(
         diagnostic.user_loc.unwrap().contains("errors.rs:"),
         "{} is not placed at its caller",
         error.kind
     );
+    let operands = error.operands.iter().map(|operand| format!("\n    {operand}")).collect::<String>();
     let hint = diagnostic.hint.map_or(String::new(), |hint| format!("\n    {hint}"));
-    format!("{}: {}{hint}\n", diagnostic.code, diagnostic.message)
+    format!("{}: {}{operands}{hint}\n", diagnostic.code, diagnostic.message)
+}
+
+/// What a graph reports.
+fn reported(make: fn(&Graph)) -> String {
+    let g = Graph::new("step", &mesh());
+    make(&g);
+    let errors = g.finish(&[]).expect_err("something is wrong");
+    errors.0.iter().map(text).collect()
 }
 
 #[test]
-fn errors() {
-    let cases: &[Make] = &[
+fn errors_of_graphs() {
+    let cases: &[fn(&Graph)] = &[
+        |g| _ = x(g).mark_sharding(spec!["data"]),
+        |g| _ = x(g).mark_sharding(spec!["data", "modle"]),
+        |g| _ = x(g).mark_sharding(spec!["data", ("model", "data")]),
+        |g| _ = x(g) - g.parameter("b", [8, 5], F32),
+        |g| _ = x(g).named("input") * g.parameter("b", [8, 4], I32),
+        |g| _ = x(g).exp().named("scores") * g.parameter("b", [8, 4], I32),
+        |g| _ = x(g).dot(g.parameter("w", [8, 16], F32)),
+        |g| _ = x(g).matmul(g.parameter("w", [2, 8, 16], F32)),
         |g| {
-            let x = x(g);
-            g.mark_sharding(x, spec!["data"]).map(drop)
+            let w = g.parameter("w", [8, 4], BF16);
+            _ = x(g).dot_general(w, &DotDims::contracting(&[1], &[1]));
         },
         |g| {
             let x = x(g);
-            g.mark_sharding(x, spec!["data", "modle"]).map(drop)
+            _ = x.dot_general(x, &DotDims::contracting(&[1], &[0]));
+            _ = x.dot_general(x, &DotDims::contracting(&[2], &[0]));
         },
         |g| {
-            let x = x(g);
-            g.mark_sharding(x, spec!["data", ("model", "data")]).map(drop)
+            let other = Graph::new("other", &mesh());
+            _ = x(g).max(other.scalar(1.0, F32)).dims::<2>();
         },
-        |_| placement(&mesh(), [8], &spec!["row"]).map(drop),
-        |g| {
-            let (x, b) = (x(g), g.parameter("b", [4], DType::F32)?);
-            g.add(x, b).map(drop)
-        },
-        |g| {
-            let (x, b) = (x(g), g.parameter("b", [4], DType::F32)?);
-            g.add(b, x).map(drop)
-        },
-        |g| {
-            let (x, b) = (x(g), g.parameter("b", [8, 5], DType::F32)?);
-            g.sub(x, b).map(drop)
-        },
-        |g| {
-            let (x, b) = (x(g), g.parameter("b", [8, 4], DType::I32)?);
-            g.mul(x, b).map(drop)
-        },
-        |g| {
-            let (x, w) = (x(g), g.parameter("w", [8, 16], DType::F32)?);
-            g.dot(x, w).map(drop)
-        },
-        |g| {
-            let (x, w) = (x(g), g.parameter("w", [8, 4], DType::BF16)?);
-            let roles = DotDims { left_contract: vec![1], right_contract: vec![1], ..DotDims::default() };
-            g.dot_general(x, w, &roles).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            let roles = DotDims { left_contract: vec![1], right_contract: vec![0], ..DotDims::default() };
-            g.dot_general(x, x, &roles).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            let roles = DotDims { left_contract: vec![2], right_contract: vec![0], ..DotDims::default() };
-            g.dot_general(x, x, &roles).map(drop)
-        },
-        |g| {
-            let other = x(&mut Graph::new("other", mesh()));
-            g.neg(other).map(drop)
-        },
-        |_| Mesh::new(&[("data", 2), ("data", 4)]).map(drop),
-        |_| Mesh::new(&[("data", 0)]).map(drop),
-        |_| Mesh::new(&[("", 2)]).map(drop),
-        |_| Mesh::new(&[("x", 1 << 20), ("y", 1 << 20)]).map(drop),
-        |_| Mesh::with_device_ids(&[("x", 2)], &[0, 0]).map(drop),
-        |g| {
-            let x = x(g);
-            g.reduce_sum(x, &[2]).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            g.transpose(x, &[0, 0]).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            g.broadcast_in_dim(x, [8, 4, 2], &[0]).map(drop)
-        },
-        |g| g.iota([4], 1, DType::I32).map(drop),
-        |g| g.iota([4], 0, DType::I1).map(drop),
-        |g| g.constant_f32(&[1.0, 2.0], [3]).map(drop),
-        |g| {
-            let x = x(g);
-            g.reshape(x, [5, 6]).map(drop)
-        },
-        |g| g.parameter("p", [-1, 4], DType::F32).map(drop),
-        |g| g.parameter("p", [1 << 40, 1 << 40], DType::F32).map(drop),
+        |g| _ = x(g).sum(2),
+        |g| _ = x(g).sum([0, -2]),
+        |g| _ = x(g).transpose(&[0, 0]),
+        |g| _ = x(g).transpose(&[0]),
+        |g| _ = x(g).broadcast_in_dim([8, 4, 2], &[0]),
+        |g| _ = x(g).broadcast_in_dim([4, 8], &[0, 1]),
+        |g| _ = g.iota([4], 1, I32),
+        |g| _ = g.iota([4], 0, I1),
+        |g| _ = g.constant(&[1.0f32, 2.0], [3]),
+        |g| _ = x(g).reshape([5, -1]),
+        |g| _ = x(g).reshape([5, 6]),
+        |g| _ = g.parameter("p", [-1, 4], F32),
+        |g| _ = g.parameter("p", [1i64 << 40, 1 << 40], F32),
         |g| {
             x(g);
-            g.parameter("x", [2], DType::F32).map(drop)
+            x(g);
+        },
+        |g| _ = g.scalar(0.5, I32),
+        |g| _ = g.arange(4, I32) + 0.5,
+        |g| _ = g.binary(shardc_graph::BinaryOp::Add, 1.0, 2.0),
+        |g| _ = g.arange(4, I32).exp(),
+        |g| _ = g.arange(4, I32).mean(0),
+        |g| _ = g.parameter("z", [4], C64).amax(0),
+        |g| {
+            let x = x(g);
+            _ = x.select(x, 0.0);
+        },
+        |g| _ = g.parameter("p", [8], I1).select(x(g), 0.0),
+        |g| _ = x(g).broadcast_to([4, 8]),
+        |g| _ = x(g).slice(1, 2..5),
+        |g| _ = x(g).at(0, 8),
+        |g| _ = x(g).split(0, 3),
+        |g| _ = g.concatenate(&[x(g), g.parameter("y", [8, 5], F32)], 0),
+        |g| _ = g.concatenate(&[], 0),
+        |g| {
+            let x = x(g);
+            _ = x.pad(x, &[0, 0], &[0, 0]);
+        },
+        |g| _ = x(g).dims::<3>(),
+        |g| {
+            let x = x(g);
+            _ = x.dynamic_index(0, x);
+        },
+        |g| {
+            let mut inner = None;
+            g.fori(0, 4, x(g), |_, x| {
+                inner = Some(x * 2);
+                x
+            });
+            _ = inner.unwrap() + 1;
+        },
+        |g| _ = g.fori(0, 4, x(g), |_, x| x.sum(0)),
+        |g| _ = g.while_loop(x(g), |x| x, |x| x),
+        |g| _ = g.scan(x(g), (), |x, ()| (x, ())),
+        |g| _ = g.scan((), (x(g), g.arange(3, I32)), |(), (x, i)| ((), (x, i))),
+        |g| {
+            let x = x(g);
+            _ = g.cond(x.sum(..).gt(0), || x, || g.scalar(0.0, F32));
+        },
+        |g| _ = g.cond(x(g).gt(0), || g.scalar(1.0, F32), || g.scalar(0.0, F32)),
+        |g| g.grad(x(g) * 2, &()),
+        |g| _ = g.grad(x(g).sum(..), &g.arange(3, I32)),
+        |g| {
+            let x = x(g);
+            let y = x * 2;
+            _ = g.grad(y.sum(..), &[x, y]);
         },
         |g| {
             let x = x(g);
-            let g = std::mem::replace(g, Graph::new("rest", mesh()));
-            g.finish(&[("y", x), ("y", x)]).map(drop)
-        },
-        |g| g.scalar(0.5, DType::I32).map(drop),
-        |g| {
-            let i = g.iota([4], 0, DType::I32)?;
-            g.add(i, 0.5).map(drop)
-        },
-        |g| g.add(1.0, 2.0).map(drop),
-        |g| {
-            let i = g.iota([4], 0, DType::I32)?;
-            g.exp(i).map(drop)
-        },
-        |g| {
-            let i = g.iota([4], 0, DType::I32)?;
-            g.reduce_mean(i, &[0]).map(drop)
-        },
-        |g| {
-            let z = g.parameter("z", [4], DType::C64)?;
-            g.reduce_max(z, &[0]).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            g.select(x, x, 0.0).map(drop)
-        },
-        |g| {
-            let (x, p) = (x(g), g.parameter("p", [8], DType::I1)?);
-            g.select(p, x, 0.0).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            g.broadcast_to(x, [4, 8]).map(drop)
-        },
-        |g| {
-            let x = x(g);
-            g.slice(x, &[0, 0], &[8, 5]).map(drop)
-        },
-        |g| {
-            let (x, y) = (x(g), g.parameter("y", [8, 5], DType::F32)?);
-            g.concatenate(&[x, y], 0).map(drop)
-        },
-        |g| g.concatenate(&[], 0).map(drop),
-        |g| {
-            let x = x(g);
-            g.pad(x, x, &[0, 0], &[0, 0]).map(drop)
+            let y = g.while_loop(x, |x| x.sum(..).lt(1), |x| x + 1);
+            _ = g.grad(y.sum(..), &x);
         },
     ];
-    insta::assert_snapshot!(cases.iter().map(|&make| text(make)).collect::<String>());
+    insta::assert_snapshot!(cases.iter().map(|&make| reported(make)).collect::<String>());
+}
+
+#[test]
+fn errors_of_meshes_and_specifications() {
+    let cases: &[fn() -> Result<(), GraphError>] = &[
+        || placement(&mesh(), [8], &spec!["row"]).map(drop),
+        || Mesh::new(&[("data", 2), ("data", 4)]).map(drop),
+        || Mesh::new(&[("data", 0)]).map(drop),
+        || Mesh::new(&[("", 2)]).map(drop),
+        || Mesh::new(&[("x", 1 << 20), ("y", 1 << 20)]).map(drop),
+        || Mesh::with_device_ids(&[("x", 2)], &[0, 0]).map(drop),
+    ];
+    insta::assert_snapshot!(cases.iter().map(|make| text(&make().unwrap_err())).collect::<String>());
 }
 
 #[test]
 fn an_error_names_the_line_that_it_comes_from() {
-    let mut g = Graph::new("step", mesh());
-    let x = x(&mut g);
-    let (error, line) = (g.reduce_sum(x, &[7]).unwrap_err(), line!());
-    assert_eq!(error.location.line(), line);
-    let (error, line) =
-        (g.relu(Graph::new("a", mesh()).scalar(1.0, DType::F32).unwrap()).unwrap_err(), line!());
-    assert_eq!(error.location.line(), line);
-    assert!(
-        error.to_string().starts_with("error[SH0606]: the tensor belongs to another graph (at "),
-        "{error}"
+    let g = Graph::new("step", &mesh());
+    let x = x(&g);
+    let (_, first) = (x.sum(7), line!());
+    let (_, second) = (x + g.arange(3, I32), line!());
+    let errors = g.finish(&[]).unwrap_err();
+    let lines: Vec<u32> = errors.0.iter().map(|error| error.location.line()).collect();
+    assert_eq!(lines, [first, second]);
+}
+
+#[test]
+fn what_follows_from_an_error_is_not_reported() {
+    let g = Graph::new("step", &mesh());
+    let x = x(&g);
+    let wrong = x.dot(x);
+    let [a, b, c] = wrong.dims();
+    let loss = (wrong.reshape([a, b * c]) + x).tanh().sum(..);
+    let (end, parts) = g.scan(loss, wrong, |carry, part| (carry + part.sum(..), part.sum(5)));
+    let dx = g.grad(g.cond(end.gt(0), || end, || parts.sum(..)), &x);
+    let independent = x.sum(9);
+    let errors = g.finish(&[("dx", dx), ("independent", independent)]).unwrap_err();
+    let messages: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
+    assert_eq!(
+        messages,
+        [
+            "dot of tensors of shapes [8, 4] and [8, 4]",
+            "sum: dimensions [9] do not fit a tensor of shape [8, 4]"
+        ]
     );
+}
+
+#[test]
+fn a_finished_graph_takes_nothing_more() {
+    let g = Graph::new("step", &mesh());
+    let x = x(&g);
+    g.finish(&[("x", x)]).unwrap();
+    assert!((x + 1).is_poisoned());
+    assert_eq!(g.finish(&[]).unwrap_err().to_diagnostics()[0].code, "SH0618");
+}
+
+#[test]
+fn results_have_names_of_their_own() {
+    let g = Graph::new("step", &mesh());
+    let x = x(&g);
+    let errors = g.finish(&[("y", x), ("y", x)]).unwrap_err();
+    assert_eq!(errors.to_diagnostics()[0].code, "SH0611");
 }

@@ -94,8 +94,9 @@ pub mod lint {
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
-        BinaryOp, CompareDirection, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind, Graph,
-        GraphError, Mesh, Operand, PartitionSpec, Placement, Tensor, UnaryOp, placement, placement_of, spec,
+        Axes, BinaryOp, CompareDirection, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind, Graph,
+        GraphError, GraphErrors, IntoShape, Mesh, OpKind, Operand, OperandNote, PartitionSpec, Placement,
+        RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement, placement_of, spec,
     };
 }
 

@@ -1,0 +1,91 @@
+//! Dimensions as users name them: from the first, or from the last where negative.
+
+use std::ops::RangeFull;
+
+use smallvec::SmallVec;
+
+use crate::error::ErrorKind;
+use crate::graph::KindResult;
+
+/// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones are counted from the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Axes {
+    /// These.
+    Some(SmallVec<[i64; 4]>),
+    /// All that there are.
+    All,
+}
+
+impl From<RangeFull> for Axes {
+    fn from(_: RangeFull) -> Self {
+        Axes::All
+    }
+}
+
+macro_rules! axes {
+    ($($int:ty),*) => {
+        $(impl From<$int> for Axes {
+            fn from(axis: $int) -> Self {
+                Axes::Some([i64::try_from(axis).unwrap_or(i64::MAX)].into_iter().collect())
+            }
+        }
+
+        impl<const N: usize> From<[$int; N]> for Axes {
+            fn from(axes: [$int; N]) -> Self {
+                axes.as_slice().into()
+            }
+        }
+
+        impl From<&[$int]> for Axes {
+            fn from(axes: &[$int]) -> Self {
+                Axes::Some(axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(i64::MAX)).collect())
+            }
+        }
+
+        impl From<Vec<$int>> for Axes {
+            fn from(axes: Vec<$int>) -> Self {
+                axes.as_slice().into()
+            }
+        })*
+    };
+}
+
+axes!(i32, i64, usize);
+
+/// Dimension `axis` of a tensor of this shape.
+pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usize> {
+    let rank = shape.len() as i64;
+    match axis {
+        _ if (0..rank).contains(&axis) => Ok(axis as usize),
+        _ if (-rank..0).contains(&axis) => Ok((axis + rank) as usize),
+        _ => Err(ErrorKind::Dimensions { op, dims: vec![axis], shape: shape.to_vec() }),
+    }
+}
+
+/// Dimensions of a tensor of this shape, each once, in the order given.
+pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
+    let mut out: SmallVec<[usize; 4]> = SmallVec::new();
+    let fault = || ErrorKind::Dimensions { op, dims: axes.to_vec(), shape: shape.to_vec() };
+    for &axis in axes {
+        let dim = one(op, axis, shape).map_err(|_| fault())?;
+        if out.contains(&dim) {
+            return Err(fault());
+        }
+        out.push(dim);
+    }
+    Ok(out)
+}
+
+impl Axes {
+    /// The dimensions of a tensor of this shape that are meant, in order of their numbers.
+    pub(crate) fn sorted(&self, op: &'static str, shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
+        match self {
+            Axes::All => Ok((0..shape.len()).collect()),
+            Axes::Some(axes) => {
+                let mut dims = all(op, axes, shape)?;
+                dims.sort_unstable();
+                Ok(dims)
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `while` and `for`.
+
+use shardc_ir::{DType, OpKind, TypeId};
+
+use crate::Tensor;
+use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
+use crate::tree::Tree;
+
+impl Graph {
+    /// Does `body` as long as `cond`, which gives a scalar of type `i1`, holds. Both are given what is carried; `body` returns it
+    /// anew.
+    ///
+    /// A gradient goes through a loop whose number of trips the program gives away: use [`Graph::fori`] or [`Graph::scan`].
+    ///
+    /// Reported: `cond` does not return one truth value, or `body` changes shape or element type of what is carried.
+    #[track_caller]
+    pub fn while_loop<'g, C: Tree<'g>>(
+        &'g self,
+        init: C,
+        cond: impl FnOnce(C) -> Tensor<'g>,
+        body: impl FnOnce(C) -> C,
+    ) -> C {
+        let (before, ()) = self.region_like("a loop", &init, |carried| (vec![cond(carried)], ()));
+        let (after, ()) = self.region_like("a loop", &init, |carried| (body(carried).leaves(), ()));
+        let carried = init.leaves();
+        init.rebuilt(&self.make_loop("the body of a loop", &carried, before, after))
+    }
+
+    /// Does `body` for each number from `low` to `high`, exclusive. It is given the number, a scalar `i32`, and what is carried,
+    /// which it returns anew.
+    ///
+    /// Reported: `body` changes shape or element type of what is carried.
+    #[track_caller]
+    pub fn fori<'g, C: Tree<'g>>(
+        &'g self,
+        low: i32,
+        high: i32,
+        init: C,
+        body: impl FnOnce(Tensor<'g>, C) -> C,
+    ) -> C {
+        let start = self.constant(&[low], ());
+        let (_, end) = self.while_loop(
+            (start, init),
+            |(i, _)| i.lt(high),
+            |(i, carried)| {
+                let carried = body(i, carried);
+                (i + 1, carried)
+            },
+        );
+        end
+    }
+
+    /// The loop of these regions; tensors that stand for nothing where one is missing.
+    #[track_caller]
+    pub(super) fn make_loop<'g>(
+        &'g self,
+        what: &'static str,
+        carried: &[Tensor<'g>],
+        before: Option<Built>,
+        after: Option<Built>,
+    ) -> Vec<Tensor<'g>> {
+        let n = carried.len();
+        let (Some(before), Some(after)) = (before, after) else { return self.poisoned(n) };
+        self.make_many(carried, n, |m, values| {
+            let module = &mut m.state.module;
+            let truth = module.types.tensor(&[], DType::I1);
+            same_types(module, "the condition of a loop", &[truth], &before.types)?;
+            same_types(module, what, &types_of(module, values), &after.types)?;
+            let regions = [before.region, after.region];
+            let captured = carry_captured(module, &regions);
+            let operands = [values, &captured].concat();
+            let types: Vec<TypeId> = types_of(module, &operands);
+            let mut made = m.with_types(OpKind::While, &operands, &types, &regions);
+            made.truncate(n);
+            Ok(made)
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! `scan`: a loop over the slices of tensors along their first dimension.
+
+use crate::error::ErrorKind;
+use crate::graph::Graph;
+use crate::tree::Tree;
+use crate::{Operand, Tensor};
+
+/// How a scan goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanOptions {
+    /// How many steps; needed where nothing is scanned over.
+    pub length: Option<i64>,
+    /// From the last slice to the first.
+    pub reverse: bool,
+}
+
+impl Graph {
+    /// Does `body` for each slice of `xs` along their first dimension: it is given what is carried and the slices, and returns
+    /// what is carried on and a part of the output. Returns what is carried at the end, and the parts, stacked along a new first
+    /// dimension.
+    ///
+    /// Reported: the tensors of `xs` differ in their first dimension, or `body` changes shape or element type of what is carried.
+    #[track_caller]
+    pub fn scan<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
+        &'g self,
+        init: C,
+        xs: X,
+        body: impl FnOnce(C, X) -> (C, Y),
+    ) -> (C, Y) {
+        self.scan_with(ScanOptions::default(), init, xs, body)
+    }
+
+    /// A [`scan`](Graph::scan) of given length, or from the last slice to the first.
+    ///
+    /// Reported: as for [`Graph::scan`]; nothing says how many steps there are.
+    #[track_caller]
+    pub fn scan_with<'g, C: Tree<'g>, X: Tree<'g>, Y: Tree<'g>>(
+        &'g self,
+        options: ScanOptions,
+        init: C,
+        xs: X,
+        body: impl FnOnce(C, X) -> (C, Y),
+    ) -> (C, Y) {
+        let inputs = xs.leaves();
+        let mut length = options.length;
+        for &x in &inputs {
+            let n = if x.is_poisoned() { continue } else { x.shape().first().copied() };
+            match (length, n) {
+                (Some(length), Some(n)) if n == length => {}
+                (None, Some(n)) => length = Some(n),
+                (length, _) => {
+                    let length = length.map_or(String::new(), |n| format!(" of size {n}"));
+                    let text = format!("scan goes along a first dimension{length}, not {:?}", x.shape());
+                    self.report(&[x], ErrorKind::Operands(text));
+                }
+            }
+        }
+        if length.is_none() && !inputs.iter().any(|x| x.is_poisoned()) {
+            let text = "scan over no tensors needs a length".to_owned();
+            self.report(&[], ErrorKind::Operands(text));
+        }
+        let length = length.unwrap_or(1);
+        let state = (self.constant(&[0i32], ()), init);
+        let carried = state.leaves();
+        let (after, (outputs, stacks)) = self.region_like("scan", &state, |(i, carry)| {
+            let at = if options.reverse { (length - 1) - i } else { i };
+            let slices: Vec<Tensor<'g>> = inputs.iter().map(|x| x.dynamic_index(0, at)).collect();
+            let (carry, outputs) = body(carry, xs.rebuilt(&slices));
+            let mut returned = (i + 1, carry).leaves();
+            let mut stacks = Vec::new();
+            for part in outputs.leaves() {
+                let stack = self.stack_argument(part, length);
+                returned.push(stack.dynamic_update(part.expand_dims(0), &index_of(at, part)));
+                stacks.push((stack.shape(), stack.dtype()));
+            }
+            (returned, (outputs, stacks))
+        });
+        // Each trip writes its own part: what a stack begins with is never read.
+        let empty = stacks.iter().map(|(shape, dtype)| self.zeros(shape, *dtype));
+        let operands: Vec<Tensor<'g>> = carried.iter().copied().chain(empty).collect();
+        let (before, ()) =
+            self.region_like("scan", &operands, |args| (vec![args[0].lt(Operand::Integer(length))], ()));
+        let made = self.make_loop("the body of a scan", &operands, before, after);
+        let (end, stacked) = made.split_at(carried.len());
+        let (_, end) = state.rebuilt(end);
+        (end, outputs.rebuilt(stacked))
+    }
+
+    /// One more argument of the region that is open: what `length` such parts are stacked in.
+    #[track_caller]
+    fn stack_argument<'g>(&'g self, part: Tensor<'g>, length: i64) -> Tensor<'g> {
+        self.make(&[part], |m, values| {
+            let shape = [&[length][..], &m.shape_of(values[0])].concat();
+            let (dtype, region) = (m.dtype_of(values[0]), m.state.region());
+            let module = &mut m.state.module;
+            let ty = module.types.tensor(&shape, dtype);
+            Ok(module.add_arg(region, ty))
+        })
+    }
+}
+
+/// Where a part is put: at `at` along the first dimension.
+fn index_of<'g>(at: Tensor<'g>, part: Tensor<'g>) -> Vec<Tensor<'g>> {
+    let zero = part.graph().constant(&[0i32], ());
+    std::iter::once(at).chain(std::iter::repeat_n(zero, part.rank())).collect()
+}

@@ -1,0 +1,123 @@
+//! Gradients of what a graph computes.
+
+use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
+use shardc_ir::{
+    AttrDict, Build, CompositeSpec, DTypeClass, Diagnostic, Func, FuncId, Module, OpKind, PackedOption, Span,
+    TypeId, ValueId, Visibility,
+};
+use shardc_passes::transforms::decompose::decompose;
+
+use crate::Tensor;
+use crate::error::ErrorKind;
+use crate::graph::{Graph, KindResult, Maker, State};
+use crate::tree::Tree;
+
+impl Graph {
+    /// The gradient of `loss`, a scalar, by tensors that it was made of: parameters, arguments of the closure that is running, or
+    /// others. It has the structure of `by`.
+    ///
+    /// What the loss does not depend on has a gradient of zeros. A tensor is differentiated by as it stands: what it was made of
+    /// counts as constant.
+    ///
+    /// Reported: the loss is not one float, a tensor of `by` is not of floats, or depends on another one; an operation between has
+    /// no derivative.
+    #[track_caller]
+    pub fn grad<'g, T: Tree<'g>>(&'g self, loss: impl Into<Tensor<'g>>, by: &T) -> T {
+        let loss = loss.into();
+        let wrt = by.leaves();
+        let operands: Vec<Tensor<'g>> = std::iter::once(loss).chain(wrt.iter().copied()).collect();
+        let made = self.make_many(&operands, wrt.len(), |m, values| {
+            let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            if !shape.is_empty() || !dtype.is_float() {
+                let text = format!("a gradient is taken of a scalar float, not of {dtype}{shape:?}");
+                return Err(ErrorKind::Gradient(Box::new(
+                    Diagnostic::invalid("SH1003", text).hint("take the mean or the sum first"),
+                )));
+            }
+            for &value in &values[1..] {
+                let dtype = m.dtype_of(value);
+                if !matches!(dtype.class(), DTypeClass::Float | DTypeClass::Complex) {
+                    let text = format!("a tensor of {dtype} has no gradient");
+                    return Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text))));
+                }
+            }
+            gradient(m, values[0], &values[1..])
+        });
+        by.rebuilt(&made)
+    }
+}
+
+impl<'g> Tensor<'g> {
+    /// The same tensor, which counts as constant where it is differentiated.
+    #[must_use]
+    #[track_caller]
+    pub fn stop_gradient(self) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let ty = m.state.module.values[values[0]].ty;
+            let decomposition = identity(&mut m.state.module, ty);
+            let name = m.state.module.funcs[decomposition].name.clone();
+            let spec =
+                CompositeSpec { name: STOP_GRADIENT.into(), decomposition: name, ..CompositeSpec::default() };
+            Ok(m.op1(OpKind::Composite(Box::new(spec)), values, ty))
+        })
+    }
+}
+
+/// Puts a gradient behind what has been done so far in the region that is open.
+fn gradient(m: &mut Maker<'_>, loss: ValueId, wrt: &[ValueId]) -> KindResult<Vec<ValueId>> {
+    let region = m.state.region();
+    // Differentiation may give values of the region to others to hold: what handles stand for is returned for the while, and
+    // read from there afterwards.
+    let held: Vec<usize> =
+        (0..m.state.handles.len()).filter(|&i| m.state.handles[i].region == region).collect();
+    let handles = held.iter().map(|&i| m.state.handles[i].value);
+    let returned: Vec<ValueId> = [loss].into_iter().chain(wrt.iter().copied()).chain(handles).collect();
+    m.with_types(OpKind::Return, &returned, &[], &[]);
+    decompose(&mut m.state.module, region);
+    let State { module, rules, .. } = &mut *m.state;
+    let Some(end) = module.terminator(region) else { return Ok(Vec::new()) };
+    let wrt: Vec<ValueId> = module.ops[end].operands[1..=wrt.len()].to_vec();
+    let mut request = Request::new(Derivative::Gradient, &[], &[0]);
+    request.rules.clone_from(rules);
+    let made = gradient_in_region(module, region, &wrt, &[], &request);
+    let returned = module.ops[end].operands.clone();
+    module.retain_ops(region, |_, op| op != end);
+    for (&i, &value) in held.iter().zip(&returned[1 + wrt.len()..]) {
+        m.state.handles[i].value = value;
+    }
+    made.map_err(|mut errors| ErrorKind::Gradient(Box::new(errors.swap_remove(0))))
+}
+
+/// A function that returns its argument.
+fn identity(module: &mut Module, ty: TypeId) -> FuncId {
+    let name = format!("stop_gradient_{}", shardc_ir::EntityRef::index(ty));
+    if let Some(&func) = module.func_names.get(name.as_str()) {
+        return func;
+    }
+    let body = module.add_region(&[ty]);
+    let args = module.regions[body].args.clone();
+    let end = module.add_op(OpKind::Return, &args, &[], &[]);
+    module.set_ops(body, vec![end]);
+    module.add_func(private(&name, body, vec![ty], vec![ty]))
+}
+
+/// A function that the program alone calls.
+fn private(name: &str, body: shardc_ir::RegionId, params: Vec<TypeId>, results: Vec<TypeId>) -> Func {
+    Func {
+        name: name.into(),
+        visibility: Visibility::Private,
+        body: Some(body),
+        arg_attrs: vec![AttrDict::new(); params.len()],
+        res_attrs: vec![AttrDict::new(); results.len()],
+        res_shardings: vec![PackedOption::default(); results.len()],
+        params,
+        results,
+        arg_locs: Vec::new(),
+        arg_names: Vec::new(),
+        arg_spans: Vec::new(),
+        res_spans: Vec::new(),
+        attrs: AttrDict::new(),
+        span: Span::NONE,
+        loc: PackedOption::default(),
+    }
+}

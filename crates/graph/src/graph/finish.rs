@@ -1,0 +1,90 @@
+//! The end of a graph: a module, or all that is wrong with it.
+
+use std::panic::Location;
+
+use shardc_ir::{AttrDict, Func, Module, OpKind, PackedOption, Span, Visibility, verify};
+
+use super::region::types_of;
+use super::{Graph, Maker, State, Tensor};
+use crate::error::{ErrorKind, GraphErrors};
+
+impl Graph {
+    /// Ends the program, which returns these tensors under these names. The module has passed
+    /// [`shardc_ir::verify()`]. The graph is empty afterwards.
+    ///
+    /// # Errors
+    /// All that was reported since the graph began, in that order; two results of one name.
+    #[track_caller]
+    pub fn finish(&self, results: &[(&str, Tensor<'_>)]) -> Result<Module, GraphErrors> {
+        let at = Location::caller();
+        let mut state = self.state.borrow_mut();
+        for (i, &(name, tensor)) in results.iter().enumerate() {
+            if results[..i].iter().any(|&(other, _)| other == name) {
+                let kind = ErrorKind::Name { what: "results", name: name.to_owned() };
+                state.report(at, &[tensor], kind);
+            }
+        }
+        let tensors: Vec<Tensor<'_>> = results.iter().map(|&(_, tensor)| tensor).collect();
+        let values = match state.values(self, &tensors) {
+            Ok(values) => values.unwrap_or_default(),
+            Err(kind) => {
+                state.report(at, &tensors, kind);
+                Vec::new()
+            }
+        };
+        if state.open.len() > 1 {
+            let what = state.open[1].what;
+            let text = format!("the program ends inside of the closure of {what}");
+            state.report(at, &[], ErrorKind::Operands(text));
+        }
+        if !state.errors.is_empty() {
+            return Err(GraphErrors(std::mem::take(&mut state.errors)));
+        }
+        Maker::new(&mut state, at).with_types(OpKind::Return, &values, &[], &[]);
+        let module = state.module_of(results, &values);
+        state.is_finished = true;
+        state.handles.clear();
+        drop(state);
+        verify(&module).map_err(|mut errors| {
+            let kind = ErrorKind::Invalid(Box::new(errors.swap_remove(0)));
+            GraphErrors(vec![crate::GraphError { kind, location: at, operands: Vec::new() }])
+        })?;
+        Ok(module)
+    }
+}
+
+impl State {
+    /// The module, whose entry function returns these values under these names.
+    fn module_of(&mut self, results: &[(&str, Tensor<'_>)], values: &[shardc_ir::ValueId]) -> Module {
+        let body = self.body();
+        let res_attrs = results
+            .iter()
+            .map(|&(name, _)| {
+                let mut attrs = AttrDict::new();
+                attrs.set_result_info(name);
+                attrs
+            })
+            .collect();
+        let mut module = std::mem::take(&mut self.module);
+        let params = types_of(&module, &module.regions[body].args);
+        let func = Func {
+            name: "main".into(),
+            visibility: Visibility::Public,
+            body: Some(body),
+            arg_attrs: vec![AttrDict::new(); params.len()],
+            params,
+            results: types_of(&module, values),
+            res_attrs,
+            res_shardings: vec![PackedOption::default(); values.len()],
+            arg_locs: std::mem::take(&mut self.parameter_locs),
+            arg_names: Vec::new(),
+            arg_spans: Vec::new(),
+            res_spans: Vec::new(),
+            attrs: AttrDict::new(),
+            span: Span::NONE,
+            loc: PackedOption::default(),
+        };
+        module.add_func(func);
+        module
+    }
+}

@@ -1,0 +1,347 @@
+//! The graph: a function under construction, and handles of its tensors.
+//!
+//! ## What holds
+//!
+//! * A [`Tensor`] is a number of a handle of its graph; the handle knows the value that it stands for and the region that the
+//!   value is of. A value may be read in its region and in those that are open inside of it, and nowhere else.
+//! * An operation that does not fit is reported once, where it was asked for. Its result is *poisoned*: what is made of it is
+//!   poisoned, too, and reports nothing.
+//! * No closure of a user's runs while the state is borrowed.
+
+mod finish;
+mod maker;
+mod region;
+mod state;
+mod tensor;
+
+use std::cell::RefCell;
+use std::panic::Location;
+
+use shardc_ir::{DType, Dense, Loc, Module, OpKind, ValueId};
+
+use crate::error::ErrorKind;
+use crate::{Element, Mesh, number};
+
+pub(crate) use maker::Maker;
+pub use region::RegionBody;
+pub(crate) use region::{Built, carry_captured, same_types, types_of};
+pub(crate) use state::State;
+pub use tensor::Tensor;
+
+pub(crate) type KindResult<T> = std::result::Result<T, ErrorKind>;
+
+/// A program that is being built, operation by operation.
+///
+/// Tensors of a graph borrow it: `let g = Graph::new(..)` comes first.
+#[derive(Debug)]
+pub struct Graph {
+    pub(crate) state: RefCell<State>,
+}
+
+/// The shape of a tensor: an array, slice or vector of sizes; `()` for a scalar.
+pub trait IntoShape {
+    /// The sizes, major to minor.
+    fn into_shape(self) -> Vec<i64>;
+}
+
+macro_rules! shapes {
+    ($($int:ty),*) => {
+        $(impl<const N: usize> IntoShape for [$int; N] {
+            fn into_shape(self) -> Vec<i64> {
+                self.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect()
+            }
+        }
+
+        impl IntoShape for &[$int] {
+            fn into_shape(self) -> Vec<i64> {
+                self.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect()
+            }
+        }
+
+        impl IntoShape for Vec<$int> {
+            fn into_shape(self) -> Vec<i64> {
+                self.as_slice().into_shape()
+            }
+        }
+
+        impl IntoShape for &Vec<$int> {
+            fn into_shape(self) -> Vec<i64> {
+                self.as_slice().into_shape()
+            }
+        })*
+    };
+}
+
+shapes!(i32, i64, usize);
+
+impl IntoShape for () {
+    fn into_shape(self) -> Vec<i64> {
+        Vec::new()
+    }
+}
+
+/// Sizes have to be countable: not negative, and so few elements that sums of byte counts do not overflow.
+pub(crate) fn check_shape(shape: &[i64]) -> KindResult<()> {
+    let elements = shape.iter().try_fold(1i64, |n, &size| match size {
+        0..=0x00ff_ffff_ffff_ffff => n.checked_mul(size),
+        _ => None,
+    });
+    match elements {
+        Some(n) if n <= i64::MAX / 32 => Ok(()),
+        _ => Err(ErrorKind::Shape(shape.to_vec())),
+    }
+}
+
+impl Graph {
+    /// An empty program over the devices of `mesh`.
+    #[must_use]
+    pub fn new(name: &str, mesh: &Mesh) -> Graph {
+        Graph { state: RefCell::new(State::new(name, mesh)) }
+    }
+
+    /// A parameter of the program. It is replicated unless [`Tensor::mark_sharding`] or propagation says otherwise.
+    ///
+    /// Reported: a size is negative, or the name is taken.
+    #[track_caller]
+    pub fn parameter(&self, name: &str, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
+        let (shape, at) = (shape.into_shape(), Location::caller());
+        let mut state = self.state.borrow_mut();
+        let made = check_shape(&shape).and_then(|()| state.add_parameter(name, &shape, dtype, at));
+        let id = state.settle(at, &[], made);
+        Tensor::new(self, id)
+    }
+
+    /// A constant with these elements, row-major.
+    ///
+    /// Reported: there are more or fewer elements than the shape has.
+    #[track_caller]
+    pub fn constant<T: Element>(&self, elements: &[T], shape: impl IntoShape) -> Tensor<'_> {
+        let shape = shape.into_shape();
+        self.make(&[], |m, _| {
+            check_shape(&shape)?;
+            let (have, want) = (elements.len() as i64, shape.iter().product());
+            if have != want {
+                return Err(ErrorKind::ElementCount { have, want, shape: shape.clone() });
+            }
+            let mut bytes = Vec::with_capacity(elements.len() * T::DTYPE.bytes());
+            elements.iter().for_each(|e| e.write(&mut bytes));
+            let dense = Dense::compact(T::DTYPE.bytes(), bytes);
+            m.typed(OpKind::Constant(dense), &[], &shape, T::DTYPE)
+        })
+    }
+
+    /// A constant whose elements are all `value`.
+    ///
+    /// Reported: the number is not an element of the type (`0.5` of an integer type), or a size is negative.
+    #[track_caller]
+    pub fn full(&self, shape: impl IntoShape, value: f64, dtype: DType) -> Tensor<'_> {
+        let shape = shape.into_shape();
+        self.make(&[], |m, _| {
+            check_shape(&shape)?;
+            m.filled(value, &shape, dtype)
+        })
+    }
+
+    /// A constant of zeros.
+    ///
+    /// Reported: a size is negative.
+    #[track_caller]
+    pub fn zeros(&self, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
+        self.full(shape, 0.0, dtype)
+    }
+
+    /// A constant of ones.
+    ///
+    /// Reported: a size is negative.
+    #[track_caller]
+    pub fn ones(&self, shape: impl IntoShape, dtype: DType) -> Tensor<'_> {
+        self.full(shape, 1.0, dtype)
+    }
+
+    /// A scalar constant.
+    ///
+    /// Reported: the number is not an element of the type.
+    #[track_caller]
+    pub fn scalar(&self, value: f64, dtype: DType) -> Tensor<'_> {
+        self.full((), value, dtype)
+    }
+
+    /// `0, 1, 2, ...` along dimension `axis`, counted from the last where negative; the same along the others.
+    ///
+    /// Reported: the shape lacks the dimension or a size is negative; the element type is `i1`.
+    #[track_caller]
+    pub fn iota(&self, shape: impl IntoShape, axis: i64, dtype: DType) -> Tensor<'_> {
+        let shape = shape.into_shape();
+        self.make(&[], |m, _| {
+            check_shape(&shape)?;
+            let dim = crate::axes::one("iota", axis, &shape)?;
+            if dtype == DType::I1 {
+                return Err(ErrorKind::Operands("iota does not make elements of type i1".to_owned()));
+            }
+            m.typed(OpKind::Iota { dim: dim as u32 }, &[], &shape, dtype)
+        })
+    }
+
+    /// `0, 1, 2, ..., n - 1`.
+    ///
+    /// Reported: `n` is negative; the element type is `i1`.
+    #[track_caller]
+    pub fn arange(&self, n: i64, dtype: DType) -> Tensor<'_> {
+        self.iota([n], 0, dtype)
+    }
+
+    /// An operation that has no method of its own, if its one result type follows from its operands.
+    ///
+    /// Reported: the operands do not fit, or the result type does not follow, or there is more than one result.
+    #[track_caller]
+    pub fn op<'g>(&'g self, kind: OpKind, operands: &[Tensor<'g>]) -> Tensor<'g> {
+        self.make(operands, |m, values| m.infer(kind, values, &[]))
+    }
+
+    /// An operation that has no method of its own, with as many results as follow from its operands. Each region is a function
+    /// from scalars or tensors of the given types to what it returns.
+    ///
+    /// `results` is how many there are; the same number of tensors is returned.
+    ///
+    /// Reported: the operands do not fit, the result types do not follow, or there are not as many.
+    #[track_caller]
+    pub fn op_with_regions<'g>(
+        &'g self,
+        kind: OpKind,
+        operands: &[Tensor<'g>],
+        results: usize,
+        regions: Vec<RegionBody<'_, 'g>>,
+    ) -> Vec<Tensor<'g>> {
+        let built: Option<Vec<_>> = regions.into_iter().map(|region| self.plain_region(region)).collect();
+        let Some(built) = built else { return self.poisoned(results) };
+        self.make_many(operands, results, |m, values| m.infer_many(kind, values, &built))
+    }
+
+    /// An operation with given result types, which are checked against what follows from the operands where something does.
+    ///
+    /// Reported: a shape is none, or the operation does not make such results.
+    #[track_caller]
+    pub fn op_typed<'g>(
+        &'g self,
+        kind: OpKind,
+        operands: &[Tensor<'g>],
+        results: &[(&[i64], DType)],
+    ) -> Vec<Tensor<'g>> {
+        self.make_many(operands, results.len(), |m, values| m.checked(kind, values, results))
+    }
+
+    /// Calls something that the back end knows by the name `target`.
+    ///
+    /// Reported: a shape is none.
+    #[track_caller]
+    pub fn custom_call<'g>(
+        &'g self,
+        target: &str,
+        operands: &[Tensor<'g>],
+        results: &[(&[i64], DType)],
+    ) -> Vec<Tensor<'g>> {
+        let spec = shardc_ir::CustomCallSpec { target: target.into(), ..Default::default() };
+        self.op_typed(OpKind::CustomCall(Box::new(spec)), operands, results)
+    }
+
+    /// The mesh.
+    #[must_use]
+    pub fn mesh(&self) -> Mesh {
+        let state = self.state.borrow();
+        Mesh::from_ir(state.module.meshes[state.mesh].clone())
+    }
+
+    /// How many operations there are so far, those in regions included.
+    #[must_use]
+    pub fn num_ops(&self) -> usize {
+        self.state.borrow().module.ops.len()
+    }
+
+    /// Makes one tensor of others. Where one of these is poisoned nothing is made.
+    #[track_caller]
+    pub(crate) fn make<'g>(
+        &'g self,
+        operands: &[Tensor<'g>],
+        make: impl FnOnce(&mut Maker<'_>, &[ValueId]) -> KindResult<ValueId>,
+    ) -> Tensor<'g> {
+        let at = Location::caller();
+        let mut state = self.state.borrow_mut();
+        let id = match state.values(self, operands) {
+            Ok(Some(values)) => {
+                let made = make(&mut Maker::new(&mut state, at), &values);
+                state.settle(at, operands, made)
+            }
+            Ok(None) => State::POISON,
+            Err(kind) => state.settle(at, operands, Err(kind)),
+        };
+        Tensor::new(self, id)
+    }
+
+    /// Makes several tensors of others: `results` of them.
+    #[track_caller]
+    pub(crate) fn make_many<'g>(
+        &'g self,
+        operands: &[Tensor<'g>],
+        results: usize,
+        make: impl FnOnce(&mut Maker<'_>, &[ValueId]) -> KindResult<Vec<ValueId>>,
+    ) -> Vec<Tensor<'g>> {
+        let at = Location::caller();
+        let mut state = self.state.borrow_mut();
+        let made = match state.values(self, operands) {
+            Ok(Some(values)) => make(&mut Maker::new(&mut state, at), &values).and_then(|made| {
+                if made.len() == results {
+                    return Ok(made);
+                }
+                Err(ErrorKind::Operands(format!("{} results, not {results}", made.len())))
+            }),
+            Ok(None) => return self.poisoned(results),
+            Err(kind) => Err(kind),
+        };
+        match made {
+            Ok(made) => made.into_iter().map(|v| Tensor::new(self, state.handle(v))).collect(),
+            Err(kind) => {
+                state.report(at, operands, kind);
+                self.poisoned(results)
+            }
+        }
+    }
+
+    /// Reports an error that is about no operation.
+    #[track_caller]
+    pub(crate) fn report<'g>(&'g self, operands: &[Tensor<'g>], kind: ErrorKind) -> Tensor<'g> {
+        self.state.borrow_mut().report(Location::caller(), operands, kind);
+        Tensor::new(self, State::POISON)
+    }
+
+    /// Tensors that stand for nothing.
+    pub(crate) fn poisoned(&self, n: usize) -> Vec<Tensor<'_>> {
+        vec![Tensor::new(self, State::POISON); n]
+    }
+
+    /// Looks at the module as it is so far.
+    pub(crate) fn with_module<T>(&self, look: impl FnOnce(&mut Module) -> T) -> T {
+        look(&mut self.state.borrow_mut().module)
+    }
+
+    /// Gives the value of a tensor a name, which errors and `explain` show.
+    pub(crate) fn name_value(&self, tensor: Tensor<'_>, name: &str) {
+        let mut state = self.state.borrow_mut();
+        let Ok(Some(values)) = state.values(self, &[tensor]) else { return };
+        let module = &mut state.module;
+        if let Some(op) = module.def_op(values[0]) {
+            let line = module.ops[op].loc.expand();
+            let named = module.locs.intern(Loc::Name { name: name.into(), child: line });
+            module.ops[op].loc = named.into();
+        }
+    }
+}
+
+impl Maker<'_> {
+    /// A constant whose elements are all `number`.
+    pub(crate) fn filled(&mut self, number: f64, shape: &[i64], dtype: DType) -> KindResult<ValueId> {
+        let Some(bytes) = number::encode(dtype, number) else {
+            return Err(ErrorKind::Number { number: number.to_string(), dtype });
+        };
+        self.typed(OpKind::Constant(Dense::splat(&bytes)), &[], shape, dtype)
+    }
+}

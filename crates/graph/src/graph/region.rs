@@ -1,0 +1,269 @@
+//! Regions of operations, built by closures.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Module, OpKind, RegionId, TypeId, ValueId};
+
+use super::state::Open;
+use super::{Graph, KindResult, State, Tensor};
+use crate::error::ErrorKind;
+use crate::tree::Tree;
+
+/// What is done with the arguments of a region.
+type Body<'f, 'g> = Box<dyn FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f>;
+
+/// A region of an operation: the shapes and element types of its arguments, and what it returns for them.
+pub struct RegionBody<'f, 'g> {
+    args: Vec<(Vec<i64>, DType)>,
+    body: Body<'f, 'g>,
+}
+
+impl<'f, 'g> RegionBody<'f, 'g> {
+    /// A region with arguments of these shapes and element types.
+    pub fn new(args: &[(&[i64], DType)], body: impl FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f) -> Self {
+        let args = args.iter().map(|(shape, dtype)| (shape.to_vec(), *dtype)).collect();
+        RegionBody { args, body: Box::new(body) }
+    }
+
+    /// A region with `n` scalar arguments of one element type, as those that combine or compare elements.
+    pub fn of_scalars(
+        n: usize,
+        dtype: DType,
+        body: impl FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f,
+    ) -> Self {
+        RegionBody { args: vec![(Vec::new(), dtype); n], body: Box::new(body) }
+    }
+}
+
+impl std::fmt::Debug for RegionBody<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RegionBody").field("args", &self.args).finish_non_exhaustive()
+    }
+}
+
+/// A region that is complete, with what it returns.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) region: RegionId,
+    pub(crate) types: Vec<TypeId>,
+}
+
+impl Graph {
+    /// Builds a region that reads nothing from around it but constants.
+    #[track_caller]
+    pub(crate) fn plain_region<'g>(&'g self, region: RegionBody<'_, 'g>) -> Option<RegionId> {
+        let types: Vec<Option<TypeId>> = self.with_module(|module| {
+            region.args.iter().map(|(shape, dtype)| Some(module.types.tensor(shape, *dtype))).collect()
+        });
+        let (built, ()) = self.region("a region of an operation", &types, |args| ((region.body)(&args), ()));
+        let built = built?;
+        let read = self.with_module(|module| {
+            let read = free_values(module, &[built.region]);
+            let (constants, others): (Vec<_>, Vec<_>) =
+                read.into_iter().partition(|&value| is_constant(module, value));
+            copy_constants(module, &[built.region], &constants);
+            others
+        });
+        if read.is_empty() {
+            return Some(built.region);
+        }
+        let text = "the region reads a tensor from around it; it can read its arguments and constants alone";
+        self.report(&[], ErrorKind::Operands(text.to_owned()));
+        None
+    }
+
+    /// Builds a region: runs `body` on its arguments, and lets it return the tensors that that returns. `None` where one of
+    /// them stands for nothing, or an argument has no type.
+    #[track_caller]
+    pub(crate) fn region<'g, R>(
+        &'g self,
+        what: &'static str,
+        types: &[Option<TypeId>],
+        body: impl FnOnce(Vec<Tensor<'g>>) -> (Vec<Tensor<'g>>, R),
+    ) -> (Option<Built>, R) {
+        let args = {
+            let mut state = self.state.borrow_mut();
+            let region = state.module.add_region(&[]);
+            state.open.push(Open { region, what });
+            let arg = |ty: &Option<TypeId>| match *ty {
+                Some(ty) => {
+                    let arg = state.module.add_arg(region, ty);
+                    Tensor::new(self, state.handle(arg))
+                }
+                None => Tensor::new(self, State::POISON),
+            };
+            types.iter().map(arg).collect()
+        };
+        let (returned, extra) = body(args);
+        let mut built = None;
+        self.make_many(&returned, 0, |m, values| {
+            let types = types_of(&m.state.module, values);
+            built = Some(Built { region: m.state.region(), types });
+            m.with_types(OpKind::Return, values, &[], &[]);
+            Ok(Vec::new())
+        });
+        let mut state = self.state.borrow_mut();
+        if let Some(open) = state.open.pop() {
+            state.closed.insert(open.region, what);
+        }
+        (built.filter(|_| types.iter().all(Option::is_some)), extra)
+    }
+
+    /// Builds a region whose arguments are like what is carried into it.
+    #[track_caller]
+    pub(crate) fn region_like<'g, C: Tree<'g>, R>(
+        &'g self,
+        what: &'static str,
+        like: &C,
+        body: impl FnOnce(C) -> (Vec<Tensor<'g>>, R),
+    ) -> (Option<Built>, R) {
+        let types: Vec<Option<TypeId>> = like.leaves().iter().map(|leaf| self.type_of(*leaf)).collect();
+        self.region(what, &types, |args| body(like.rebuilt(&args)))
+    }
+
+    /// The type of a tensor; `None` where it stands for nothing, or cannot be read here, which is reported.
+    #[track_caller]
+    pub(crate) fn type_of<'g>(&'g self, tensor: Tensor<'g>) -> Option<TypeId> {
+        let mut ty = None;
+        self.make_many(&[tensor], 0, |m, values| {
+            ty = Some(m.state.module.values[values[0]].ty);
+            Ok(Vec::new())
+        });
+        ty
+    }
+}
+
+/// Whether a value is a constant that can be made again anywhere.
+fn is_constant(module: &Module, value: ValueId) -> bool {
+    module.def_op(value).is_some_and(|op| matches!(module.ops[op].kind, OpKind::Constant(_)))
+}
+
+/// What regions read from around them, each value once, in the order in which it is read first.
+pub(crate) fn free_values(module: &Module, regions: &[RegionId]) -> Vec<ValueId> {
+    let mut inside: FxHashSet<ValueId> = FxHashSet::default();
+    let mut out = Vec::new();
+    for &region in regions {
+        let (ops, nested) = module.walk_with_regions(region, |_| true);
+        for region in nested {
+            inside.extend(&module.regions[region].args);
+        }
+        for &op in &ops {
+            inside.extend(&module.ops[op].results);
+        }
+        for &op in &ops {
+            for &value in &module.ops[op].operands {
+                // A value from around is taken down once.
+                if inside.insert(value) {
+                    out.push(value);
+                }
+            }
+        }
+        for value in &out {
+            inside.remove(value);
+        }
+    }
+    let mut seen = FxHashSet::default();
+    out.retain(|&value| seen.insert(value));
+    out
+}
+
+/// Lets what stands in regions read other values.
+fn replace(module: &mut Module, region: RegionId, map: &FxHashMap<ValueId, ValueId>) {
+    if map.is_empty() {
+        return;
+    }
+    for op in module.walk(region) {
+        for operand in &mut module.ops[op].operands {
+            if let Some(&other) = map.get(operand) {
+                *operand = other;
+            }
+        }
+    }
+}
+
+/// Makes constants again at the start of each region.
+fn copy_constants(module: &mut Module, regions: &[RegionId], constants: &[ValueId]) {
+    for &region in regions {
+        let mut map = FxHashMap::default();
+        let read: FxHashSet<ValueId> = free_values(module, &[region]).into_iter().collect();
+        let mut ops = Vec::new();
+        for &value in constants.iter().filter(|value| read.contains(value)) {
+            let Some(op) = module.def_op(value) else { continue };
+            let (kind, ty, loc) = (module.ops[op].kind.clone(), module.values[value].ty, module.ops[op].loc);
+            let copy = module.add_op(kind, &[], &[ty], &[]);
+            module.ops[copy].loc = loc;
+            map.insert(value, module.ops[copy].results[0]);
+            ops.push(copy);
+        }
+        if ops.is_empty() {
+            continue;
+        }
+        replace(module, region, &map);
+        ops.extend(module.regions[region].ops.iter().copied());
+        module.set_ops(region, ops);
+    }
+}
+
+/// Makes what the regions of a loop read from around them part of what the loop carries: each gets an argument for it, which
+/// the last of them, the body, returns as it is. Constants are made again inside.
+///
+/// Compilers agree on what a loop means that reads nothing but what it carries.
+pub(crate) fn carry_captured(module: &mut Module, regions: &[RegionId]) -> Vec<ValueId> {
+    let read = free_values(module, regions);
+    let (constants, carried): (Vec<_>, Vec<_>) =
+        read.into_iter().partition(|&value| is_small_constant(module, value));
+    copy_constants(module, regions, &constants);
+    for (i, &region) in regions.iter().enumerate() {
+        let mut map = FxHashMap::default();
+        for &value in &carried {
+            let ty = module.values[value].ty;
+            map.insert(value, module.add_arg(region, ty));
+        }
+        replace(module, region, &map);
+        if i + 1 == regions.len()
+            && let Some(end) = module.terminator(region)
+        {
+            for value in &carried {
+                module.ops[end].operands.push(map[value]);
+            }
+        }
+    }
+    carried
+}
+
+/// Whether a constant takes next to no memory, so that it may be written down more than once.
+fn is_small_constant(module: &Module, value: ValueId) -> bool {
+    /// Bytes.
+    const SMALL: usize = 64;
+    module.def_op(value).is_some_and(|op| match &module.ops[op].kind {
+        OpKind::Constant(shardc_ir::Dense::Splat(_)) => true,
+        OpKind::Constant(shardc_ir::Dense::Elements(bytes)) => bytes.len() <= SMALL,
+        _ => false,
+    })
+}
+
+/// Types of values.
+pub(crate) fn types_of(module: &Module, values: &[ValueId]) -> Vec<TypeId> {
+    values.iter().map(|&v| module.values[v].ty).collect()
+}
+
+/// Two lists of types are equal, or which first differ.
+pub(crate) fn same_types(
+    module: &Module,
+    what: &'static str,
+    want: &[TypeId],
+    have: &[TypeId],
+) -> KindResult<()> {
+    if want.len() != have.len() {
+        let text = format!("{what} returns {} tensors, not {}", have.len(), want.len());
+        return Err(ErrorKind::Operands(text));
+    }
+    match want.iter().zip(have).position(|(want, have)| want != have) {
+        None => Ok(()),
+        Some(at) => Err(ErrorKind::Carried {
+            what,
+            at,
+            want: module.types.display(want[at]).clone(),
+            have: module.types.display(have[at]).clone(),
+        }),
+    }
+}

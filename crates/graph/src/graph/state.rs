@@ -1,0 +1,210 @@
+//! What a graph knows while it is built.
+
+use std::panic::Location;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shardc_ir::{DType, Loc, LocId, MeshId, Module, PackedOption, RegionId, ValueDef, ValueId};
+
+use super::{Graph, KindResult, Tensor};
+use crate::Mesh;
+use crate::error::{ErrorKind, GraphError, OperandNote};
+
+/// A handle: what a [`Tensor`] stands for at present, and the region that this is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle {
+    pub(crate) value: ValueId,
+    pub(crate) region: RegionId,
+}
+
+/// A region that operations go into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    pub(crate) region: RegionId,
+    /// The operation that it will be of: `scan`, ...
+    pub(crate) what: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) module: Module,
+    pub(crate) mesh: MeshId,
+    /// Regions that are being built, innermost last; the first is the body of `main`.
+    pub(crate) open: Vec<Open>,
+    pub(crate) handles: Vec<Handle>,
+    pub(crate) errors: Vec<GraphError>,
+    /// Names of parameters.
+    names: FxHashSet<Box<str>>,
+    /// The location of each parameter, which has its name.
+    pub(crate) parameter_locs: Vec<PackedOption<LocId>>,
+    /// Locations by the address of what the compiler knows of a call.
+    lines: FxHashMap<*const Location<'static>, LocId>,
+    /// Which operation each region that was closed is of, for who reads its values later.
+    pub(crate) closed: FxHashMap<RegionId, &'static str>,
+    /// Derivatives that the user gave.
+    pub(crate) rules: Vec<shardc_autodiff::CustomRule>,
+    /// How many groups of tensors are to be split alike.
+    groups: i64,
+    pub(crate) is_finished: bool,
+}
+
+impl State {
+    /// The handle of what is poisoned.
+    pub(crate) const POISON: u32 = u32::MAX;
+
+    pub(crate) fn new(name: &str, mesh: &Mesh) -> State {
+        let mut module = Module::new();
+        module.name = Some(name.into());
+        let mesh = module.add_mesh("mesh", mesh.as_ir().clone());
+        let body = module.add_region(&[]);
+        State {
+            module,
+            mesh,
+            open: vec![Open { region: body, what: "the program" }],
+            handles: Vec::new(),
+            errors: Vec::new(),
+            names: FxHashSet::default(),
+            parameter_locs: Vec::new(),
+            lines: FxHashMap::default(),
+            closed: FxHashMap::default(),
+            rules: Vec::new(),
+            groups: 0,
+            is_finished: false,
+        }
+    }
+
+    /// The body of `main`.
+    pub(crate) fn body(&self) -> RegionId {
+        self.open[0].region
+    }
+
+    /// The number of a new group of tensors that are to be split alike.
+    pub(crate) fn new_group(&mut self) -> i64 {
+        self.groups += 1;
+        self.groups - 1
+    }
+
+    /// The region that operations go into.
+    pub(crate) fn region(&self) -> RegionId {
+        self.open.last().map_or(self.open[0].region, |open| open.region)
+    }
+
+    /// A parameter of `main`, wherever it is asked for.
+    pub(crate) fn add_parameter(
+        &mut self,
+        name: &str,
+        shape: &[i64],
+        dtype: DType,
+        at: &'static Location<'static>,
+    ) -> KindResult<ValueId> {
+        if !self.names.insert(name.into()) {
+            return Err(ErrorKind::Name { what: "parameters", name: name.to_owned() });
+        }
+        let ty = self.module.types.tensor(shape, dtype);
+        let body = self.body();
+        let value = self.module.add_arg(body, ty);
+        // The name of a parameter is the name of its location, as JAX writes it; the line comes below it.
+        let line = self.line(at);
+        let loc = self.module.locs.intern(Loc::Name { name: name.into(), child: Some(line) });
+        self.parameter_locs.push(loc.into());
+        Ok(value)
+    }
+
+    /// The location of a line of the user's.
+    pub(crate) fn line(&mut self, at: &'static Location<'static>) -> LocId {
+        let locs = &mut self.module.locs;
+        *self.lines.entry(std::ptr::from_ref(at)).or_insert_with(|| {
+            locs.intern(Loc::File { file: at.file().into(), line: at.line(), col: at.column(), to: None })
+        })
+    }
+
+    /// The values that tensors stand for; none where one of them is poisoned.
+    pub(crate) fn values(&self, graph: &Graph, tensors: &[Tensor<'_>]) -> KindResult<Option<Vec<ValueId>>> {
+        if self.is_finished {
+            return Err(ErrorKind::Finished);
+        }
+        let mut values = Vec::with_capacity(tensors.len());
+        let mut is_poisoned = false;
+        for tensor in tensors {
+            if !tensor.is_of(graph) {
+                return Err(ErrorKind::ForeignTensor);
+            }
+            match self.handles.get(tensor.id() as usize) {
+                None => is_poisoned = true,
+                Some(handle) if self.open.iter().any(|open| open.region == handle.region) => {
+                    values.push(handle.value);
+                }
+                Some(handle) => {
+                    let of = self.closed.get(&handle.region).copied().unwrap_or("a closure");
+                    return Err(ErrorKind::Escaped { of });
+                }
+            }
+        }
+        Ok(if is_poisoned { None } else { Some(values) })
+    }
+
+    /// A new handle of a value.
+    pub(crate) fn handle(&mut self, value: ValueId) -> u32 {
+        let region = match self.module.values[value].def() {
+            ValueDef::Arg(region, _) => region,
+            ValueDef::Result(..) => self.region(),
+        };
+        self.handles.push(Handle { value, region });
+        (self.handles.len() - 1) as u32
+    }
+
+    /// The handle of what was made, or poison for what was not.
+    pub(crate) fn settle(
+        &mut self,
+        at: &'static Location<'static>,
+        operands: &[Tensor<'_>],
+        made: KindResult<ValueId>,
+    ) -> u32 {
+        match made {
+            Ok(value) => self.handle(value),
+            Err(kind) => {
+                self.report(at, operands, kind);
+                State::POISON
+            }
+        }
+    }
+
+    /// Keeps an error until the end.
+    pub(crate) fn report(
+        &mut self,
+        at: &'static Location<'static>,
+        operands: &[Tensor<'_>],
+        kind: ErrorKind,
+    ) {
+        let operands = match kind {
+            // Their numbers are of another graph's handles.
+            ErrorKind::ForeignTensor => Vec::new(),
+            _ => operands.iter().filter_map(|t| self.note(*t)).collect(),
+        };
+        self.errors.push(GraphError { kind, location: at, operands });
+    }
+
+    /// What people want to know of an operand.
+    fn note(&self, tensor: Tensor<'_>) -> Option<OperandNote> {
+        let handle = self.handles.get(tensor.id() as usize)?;
+        let module = &self.module;
+        let ty = module.tensor(handle.value)?;
+        let loc = match module.values[handle.value].def() {
+            ValueDef::Result(op, _) => module.ops[op].loc.expand(),
+            ValueDef::Arg(region, i) if region == self.body() => {
+                self.parameter_locs.get(i as usize).and_then(|loc| loc.expand())
+            }
+            ValueDef::Arg(..) => None,
+        };
+        let name = loc.and_then(|loc| match module.locs.get(loc) {
+            Loc::Name { name, .. } => Some(name.to_string()),
+            _ => None,
+        });
+        let place = loc.and_then(|loc| module.locs.file_position(loc));
+        Some(OperandNote {
+            name,
+            shape: ty.shape.to_vec(),
+            dtype: ty.dtype,
+            place: place.map(|(file, line, column)| (file.to_owned(), line, column)),
+        })
+    }
+}

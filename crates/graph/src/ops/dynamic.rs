@@ -1,0 +1,73 @@
+//! Slices at places that the program computes.
+
+use shardc_ir::{OpKind, ValueId};
+
+use crate::axes;
+use crate::error::ErrorKind;
+use crate::graph::{KindResult, Maker};
+use crate::ops::movement::reshape;
+use crate::{IntoShape, Tensor};
+
+impl<'g> Tensor<'g> {
+    /// A box of the given sizes that starts at `start`, one scalar integer for each dimension. Where it would reach beyond the
+    /// tensor it starts earlier.
+    ///
+    /// Reported: there is not one start and one size per dimension, or a size is larger than the tensor's.
+    #[must_use]
+    #[track_caller]
+    pub fn dynamic_slice(self, start: &[Tensor<'g>], sizes: impl IntoShape) -> Tensor<'g> {
+        let sizes = sizes.into_shape();
+        let operands: Vec<Tensor<'g>> = std::iter::once(self).chain(start.iter().copied()).collect();
+        self.graph().make(&operands, |m, values| {
+            m.infer(OpKind::DynamicSlice { sizes: sizes.into_iter().collect() }, values, &[])
+        })
+    }
+
+    /// The tensor with `update` written over the box that starts at `start`, one scalar integer for each dimension. Where it
+    /// would reach beyond the tensor it starts earlier.
+    ///
+    /// Reported: there is not one start per dimension, `update` is larger, or of another element type.
+    #[must_use]
+    #[track_caller]
+    pub fn dynamic_update(self, update: impl Into<Tensor<'g>>, start: &[Tensor<'g>]) -> Tensor<'g> {
+        let operands: Vec<Tensor<'g>> =
+            [self, update.into()].into_iter().chain(start.iter().copied()).collect();
+        self.graph().make(&operands, |m, values| m.infer(OpKind::DynamicUpdateSlice, values, &[]))
+    }
+
+    /// Element `index`, a scalar integer, along dimension `axis`, which vanishes. An index beyond the tensor is its nearest.
+    ///
+    /// Reported: the tensor lacks the dimension, or `index` is no scalar integer.
+    #[must_use]
+    #[track_caller]
+    pub fn dynamic_index(self, axis: i64, index: impl Into<Tensor<'g>>) -> Tensor<'g> {
+        self.graph().make(&[self, index.into()], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let dim = axes::one("dynamic_index", axis, &shape)?;
+            let mut sizes = shape.clone();
+            sizes[dim] = 1;
+            let operands = start_along(m, values[0], values[1], dim, shape.len())?;
+            let one = m.infer(OpKind::DynamicSlice { sizes: sizes.into_iter().collect() }, &operands, &[])?;
+            let rest: Vec<i64> = (0..shape.len()).filter(|&d| d != dim).map(|d| shape[d]).collect();
+            reshape(m, one, &rest)
+        })
+    }
+}
+
+/// The operands of a slice that starts at `index` along dimension `dim`.
+fn start_along(
+    m: &mut Maker<'_>,
+    value: ValueId,
+    index: ValueId,
+    dim: usize,
+    rank: usize,
+) -> KindResult<Vec<ValueId>> {
+    let dtype = m.dtype_of(index);
+    if !m.shape_of(index).is_empty() || !dtype.is_integer() {
+        let shape = m.shape_of(index);
+        return Err(ErrorKind::Operands(format!("an index is a scalar integer, not {dtype}{shape:?}")));
+    }
+    let zero = m.filled(0.0, &[], dtype)?;
+    let start = (0..rank).map(|d| if d == dim { index } else { zero });
+    Ok(std::iter::once(value).chain(start).collect())
+}

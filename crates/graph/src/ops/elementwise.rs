@@ -1,0 +1,330 @@
+//! Elementwise operations.
+
+use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
+
+use crate::error::ErrorKind;
+use crate::graph::Graph;
+use crate::ops::broadcast::{broadcast_to, common_shape, together};
+use crate::{Operand, Tensor};
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+        impl<'g> Tensor<'g> {
+            $($(#[$doc])*
+            ///
+            /// Reported: the operation does not take elements of this type.
+            #[must_use]
+            #[track_caller]
+            pub fn $name(self) -> Tensor<'g> {
+                self.unary(UnaryOp::$op)
+            })*
+        }
+    };
+}
+
+unary! {
+    /// Absolute value.
+    abs => Abs,
+    /// Arc cosine.
+    acos => Acos,
+    /// Arc sine.
+    asin => Asin,
+    /// Arc tangent.
+    atan => Atan,
+    /// Cube root.
+    cbrt => Cbrt,
+    /// The next whole number above.
+    ceil => Ceil,
+    /// Cosine.
+    cos => Cosine,
+    /// Hyperbolic cosine.
+    cosh => Cosh,
+    /// The error function.
+    erf => Erf,
+    /// The inverse of the error function.
+    erf_inv => ErfInv,
+    /// One less the error function.
+    erfc => Erfc,
+    /// `e` to the power of each element.
+    exp => Exponential,
+    /// `exp(x) - 1`, exact for small `x`.
+    expm1 => ExponentialMinusOne,
+    /// The next whole number below.
+    floor => Floor,
+    /// Whether an element is neither infinite nor NaN.
+    is_finite => IsFinite,
+    /// The logarithm of the absolute value of the gamma function.
+    lgamma => Lgamma,
+    /// Natural logarithm.
+    log => Log,
+    /// Natural logarithm of `1 + x`, exact for small `x`.
+    log1p => LogPlusOne,
+    /// `1 / (1 + exp(-x))`, also called the sigmoid.
+    logistic => Logistic,
+    /// The nearest whole number, the even one of two.
+    round => RoundNearestEven,
+    /// `1 / sqrt(x)`.
+    rsqrt => Rsqrt,
+    /// `-1`, `0` or `1`.
+    sign => Sign,
+    /// Sine.
+    sin => Sine,
+    /// Hyperbolic sine.
+    sinh => Sinh,
+    /// Square root.
+    sqrt => Sqrt,
+    /// Tangent.
+    tan => Tan,
+    /// Hyperbolic tangent.
+    tanh => Tanh,
+    /// The real part of complex numbers.
+    real => Real,
+    /// The imaginary part of complex numbers.
+    imag => Imag,
+    /// How many bits are set.
+    popcnt => Popcnt,
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+        impl<'g> Tensor<'g> {
+            $($(#[$doc])*
+            ///
+            /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+            #[must_use]
+            #[track_caller]
+            pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
+                self.graph().binary(BinaryOp::$op, self, y)
+            })*
+        }
+    };
+}
+
+binary! {
+    /// Angle of the point `(y, self)` from the axis of `y`: `atan2(self, y)`.
+    atan2 => Atan2,
+    /// The larger of both.
+    max => Maximum,
+    /// The smaller of both.
+    min => Minimum,
+    /// `x` to the power of `y`.
+    pow => Power,
+    /// `x` with its bits shifted left by `y`.
+    shift_left => ShiftLeft,
+    /// `x` with its bits shifted right by `y`; copies of the sign move in.
+    shift_right_arithmetic => ShiftRightArithmetic,
+    /// `x` with its bits shifted right by `y`; zeros move in.
+    shift_right_logical => ShiftRightLogical,
+}
+
+macro_rules! comparison {
+    ($($(#[$doc:meta])* $name:ident => $op:ident,)*) => {
+        impl<'g> Tensor<'g> {
+            $($(#[$doc])*
+            ///
+            /// The result has elements of type `i1`.
+            ///
+            /// Reported: the shapes do not go together or the element types differ.
+            #[must_use]
+            #[track_caller]
+            pub fn $name(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
+                self.graph().compare(CompareDirection::$op, self, y)
+            })*
+        }
+    };
+}
+
+comparison! {
+    /// Where `x == y`.
+    eq => EQ,
+    /// Where `x != y`.
+    ne => NE,
+    /// Where `x < y`.
+    lt => LT,
+    /// Where `x <= y`.
+    le => LE,
+    /// Where `x > y`.
+    gt => GT,
+    /// Where `x >= y`.
+    ge => GE,
+}
+
+/// The tensors among operands.
+fn tensors<'g>(operands: &[Operand<'g>]) -> Vec<Tensor<'g>> {
+    let tensor = |operand: &Operand<'g>| match operand {
+        Operand::Tensor(tensor) => Some(*tensor),
+        Operand::Number(_) | Operand::Integer(_) => None,
+    };
+    operands.iter().filter_map(tensor).collect()
+}
+
+impl Graph {
+    /// Any elementwise operation on two tensors of one element type; one of them may be a number.
+    ///
+    /// Reported: the shapes do not go together, the element types differ, or the operation does not take them.
+    #[track_caller]
+    pub fn binary<'g>(
+        &'g self,
+        op: BinaryOp,
+        x: impl Into<Operand<'g>>,
+        y: impl Into<Operand<'g>>,
+    ) -> Tensor<'g> {
+        let operands = [x.into(), y.into()];
+        let name = short(op.name());
+        self.make(&tensors(&operands), |m, values| {
+            let operands = together(m, name, &operands, values)?;
+            m.infer(OpKind::Binary(op), &operands, &[])
+        })
+    }
+
+    /// Elementwise comparison; the result has elements of type `i1`.
+    ///
+    /// Reported: the shapes do not go together or the element types differ.
+    #[track_caller]
+    pub fn compare<'g>(
+        &'g self,
+        direction: CompareDirection,
+        x: impl Into<Operand<'g>>,
+        y: impl Into<Operand<'g>>,
+    ) -> Tensor<'g> {
+        let operands = [x.into(), y.into()];
+        self.make(&tensors(&operands), |m, values| {
+            let operands = together(m, "compare", &operands, values)?;
+            m.infer(OpKind::Compare(direction, None), &operands, &[])
+        })
+    }
+
+    /// Complex numbers of a real and an imaginary part.
+    ///
+    /// Reported: the shapes do not go together, or the parts are not both `f32` or `f64`.
+    #[track_caller]
+    pub fn complex<'g>(&'g self, real: impl Into<Operand<'g>>, imag: impl Into<Operand<'g>>) -> Tensor<'g> {
+        self.binary(BinaryOp::Complex, real, imag)
+    }
+}
+
+/// The name of an operation without its dialect.
+fn short(name: &'static str) -> &'static str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+impl<'g> Tensor<'g> {
+    /// Any elementwise operation on one tensor.
+    ///
+    /// Reported: the operation does not take elements of this type.
+    #[must_use]
+    #[track_caller]
+    pub fn unary(self, op: UnaryOp) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| m.infer(OpKind::Unary(op), values, &[]))
+    }
+
+    /// `x * x`.
+    ///
+    /// Reported: the elements are truth values.
+    #[must_use]
+    #[track_caller]
+    pub fn square(self) -> Tensor<'g> {
+        self.graph().binary(BinaryOp::Multiply, self, self)
+    }
+
+    /// `1 / x`.
+    ///
+    /// Reported: the elements are truth values.
+    #[must_use]
+    #[track_caller]
+    pub fn reciprocal(self) -> Tensor<'g> {
+        self.graph().binary(BinaryOp::Divide, 1, self)
+    }
+
+    /// `on_true` where the truth value holds, else `on_false`: `mask.select(a, b)`. Shapes broadcast.
+    ///
+    /// Reported: this tensor is not of type `i1`, the shapes do not go together, or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn select(self, on_true: impl Into<Operand<'g>>, on_false: impl Into<Operand<'g>>) -> Tensor<'g> {
+        let operands = [on_true.into(), on_false.into()];
+        let mut all = vec![self];
+        all.extend(tensors(&operands));
+        self.graph().make(&all, |m, values| {
+            let (predicate, values) = (values[0], &values[1..]);
+            if m.dtype_of(predicate) != DType::I1 {
+                let ty = m.dtype_of(predicate);
+                return Err(ErrorKind::Operands(format!("select chooses by elements of type i1, not {ty}")));
+            }
+            let mut shape = m.shape_of(predicate);
+            for &value in values {
+                shape = common_shape("select", &shape, &m.shape_of(value))?;
+            }
+            let operands = match values {
+                [] => {
+                    return Err(ErrorKind::Operands(
+                        "select between two numbers: give one a type".to_owned(),
+                    ));
+                }
+                _ => together(m, "select", &operands, values)?,
+            };
+            let mut spread = vec![broadcast_to(m, "select", predicate, &shape)?];
+            for value in operands {
+                spread.push(broadcast_to(m, "select", value, &shape)?);
+            }
+            m.infer(OpKind::Select, &spread, &[])
+        })
+    }
+
+    /// The nearest value that is not below `low` and not above `high`.
+    ///
+    /// Reported: the shapes do not go together or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn clamp(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {
+        let operands = [low.into(), Operand::Tensor(self), high.into()];
+        self.graph().make(&tensors(&operands), |m, values| {
+            let values = together(m, "clamp", &operands, values)?;
+            m.infer(OpKind::Clamp, &values, &[])
+        })
+    }
+
+    /// The same values as elements of type `dtype`: floats are rounded, or cut to whole numbers; numbers that are not zero hold.
+    ///
+    /// Reported: there is no such conversion.
+    #[must_use]
+    #[track_caller]
+    pub fn to(self, dtype: DType) -> Tensor<'g> {
+        if self.dtype() == dtype {
+            return self;
+        }
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            m.typed(OpKind::Convert, values, &shape, dtype)
+        })
+    }
+
+    /// A tensor like this one, all of whose elements are `number`.
+    ///
+    /// Reported: the number is not an element of the type.
+    #[must_use]
+    #[track_caller]
+    pub fn full_like(self, number: f64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            m.filled(number, &shape, dtype)
+        })
+    }
+
+    /// Zeros like this tensor.
+    #[must_use]
+    #[track_caller]
+    pub fn zeros_like(self) -> Tensor<'g> {
+        self.full_like(0.0)
+    }
+
+    /// Repeats the tensor to a shape whose last dimensions are its own, or where it has size one.
+    ///
+    /// Reported: the shapes do not go together so.
+    #[must_use]
+    #[track_caller]
+    pub fn broadcast_to(self, shape: impl crate::IntoShape) -> Tensor<'g> {
+        let shape = shape.into_shape();
+        self.graph().make(&[self], |m, values| broadcast_to(m, "broadcast_to", values[0], &shape))
+    }
+}

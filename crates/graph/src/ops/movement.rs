@@ -1,0 +1,420 @@
+//! Operations that move elements.
+
+use std::ops::{Bound, RangeBounds};
+
+use shardc_ir::{OpKind, PadSpec, SizeList, SliceSpec, ValueId};
+
+use crate::axes::{self, Axes};
+use crate::error::ErrorKind;
+use crate::graph::{Graph, KindResult, Maker, check_shape};
+use crate::{IntoShape, Operand, Tensor};
+
+impl<'g> Tensor<'g> {
+    /// The elements, row-major, in another shape. One size may be -1: it follows from the others.
+    ///
+    /// Reported: the shape has another number of elements.
+    #[must_use]
+    #[track_caller]
+    pub fn reshape(self, shape: impl IntoShape) -> Tensor<'g> {
+        let shape = shape.into_shape();
+        self.graph().make(&[self], |m, values| {
+            let from = m.shape_of(values[0]);
+            let shape = completed(&from, shape)?;
+            reshape(m, values[0], &shape)
+        })
+    }
+
+    /// Dimension `i` of the result is dimension `permutation[i]` of this tensor.
+    ///
+    /// Reported: `permutation` does not name every dimension once.
+    #[must_use]
+    #[track_caller]
+    pub fn transpose(self, permutation: &[i64]) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let dims = axes::all("transpose", permutation, &shape)?;
+            if dims.len() != shape.len() {
+                let dims = permutation.to_vec();
+                return Err(ErrorKind::Dimensions { op: "transpose", dims, shape });
+            }
+            transpose(m, values[0], &dims)
+        })
+    }
+
+    /// The tensor with its last two dimensions swapped: the transposed matrix.
+    ///
+    /// Reported: it has fewer than two dimensions.
+    #[must_use]
+    #[track_caller]
+    pub fn t(self) -> Tensor<'g> {
+        self.swap_axes(-1, -2)
+    }
+
+    /// The tensor with two dimensions swapped.
+    ///
+    /// Reported: it lacks one of them.
+    #[must_use]
+    #[track_caller]
+    pub fn swap_axes(self, a: i64, b: i64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let (a, b) = (axes::one("swap_axes", a, &shape)?, axes::one("swap_axes", b, &shape)?);
+            let mut permutation: Vec<usize> = (0..shape.len()).collect();
+            permutation.swap(a, b);
+            transpose(m, values[0], &permutation)
+        })
+    }
+
+    /// The tensor with one dimension moved to another place; the others keep their order.
+    ///
+    /// Reported: it lacks one of them.
+    #[must_use]
+    #[track_caller]
+    pub fn move_axis(self, from: i64, to: i64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let (from, to) = (axes::one("move_axis", from, &shape)?, axes::one("move_axis", to, &shape)?);
+            let mut permutation: Vec<usize> = (0..shape.len()).filter(|&d| d != from).collect();
+            permutation.insert(to, from);
+            transpose(m, values[0], &permutation)
+        })
+    }
+
+    /// Dimension `i` of this tensor becomes dimension `places[i]` of the result; the others, and dimensions of size one,
+    /// repeat.
+    ///
+    /// Reported: `places` does not name a dimension of the result for each of this tensor's, or a size is neither equal nor one.
+    #[must_use]
+    #[track_caller]
+    pub fn broadcast_in_dim(self, shape: impl IntoShape, places: &[i64]) -> Tensor<'g> {
+        let shape = shape.into_shape();
+        self.graph().make(&[self], |m, values| {
+            check_shape(&shape)?;
+            let (from, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            let op = "broadcast_in_dim";
+            if places.len() != from.len() {
+                return Err(ErrorKind::Dimensions { op, dims: places.to_vec(), shape: from });
+            }
+            let placed = axes::all(op, places, &shape)?;
+            if from.iter().zip(&placed).any(|(&n, &d)| n != 1 && n != shape[d]) {
+                return Err(ErrorKind::Shapes { op, left: from, right: shape.clone() });
+            }
+            let dims = placed.iter().map(|&d| d as u32).collect();
+            m.typed(OpKind::BroadcastInDim { dims }, values, &shape, dtype)
+        })
+    }
+
+    /// The tensor with one more dimension, of size one, which is dimension `axis` of the result.
+    ///
+    /// Reported: the result has no such dimension.
+    #[must_use]
+    #[track_caller]
+    pub fn expand_dims(self, axis: i64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let mut shape = m.shape_of(values[0]);
+            shape.push(1);
+            let dim = axes::one("expand_dims", axis, &shape)?;
+            shape.pop();
+            shape.insert(dim, 1);
+            reshape(m, values[0], &shape)
+        })
+    }
+
+    /// The tensor without dimensions that have size one.
+    ///
+    /// Reported: it lacks one, or one has another size.
+    #[must_use]
+    #[track_caller]
+    pub fn squeeze(self, axes: impl Into<Axes>) -> Tensor<'g> {
+        let axes = axes.into();
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let mut dims = axes.sorted("squeeze", &shape)?;
+            match axes {
+                Axes::All => dims.retain(|d| shape[*d] == 1),
+                Axes::Some(_) => {
+                    if let Some(&d) = dims.iter().find(|d| shape[**d] != 1) {
+                        return Err(ErrorKind::Dimensions { op: "squeeze", dims: vec![d as i64], shape });
+                    }
+                }
+            }
+            let kept: Vec<i64> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
+            reshape(m, values[0], &kept)
+        })
+    }
+
+    /// The elements with these numbers along dimension `axis`: `x.slice(0, 2..)`. Both ends may be counted from the last, as
+    /// negative numbers.
+    ///
+    /// Reported: the tensor lacks the dimension or those elements.
+    #[must_use]
+    #[track_caller]
+    pub fn slice(self, axis: i64, range: impl RangeBounds<i64>) -> Tensor<'g> {
+        self.slice_by(axis, range, 1)
+    }
+
+    /// Every `step`-th of the elements with these numbers along dimension `axis`.
+    ///
+    /// Reported: the tensor lacks the dimension or those elements, or the step is not positive.
+    #[must_use]
+    #[track_caller]
+    pub fn slice_by(self, axis: i64, range: impl RangeBounds<i64>, step: i64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let dim = axes::one("slice", axis, &shape)?;
+            let (from, to) = bounds(&range, shape[dim]);
+            let mut spec = whole(&shape);
+            (spec.start[dim], spec.limit[dim], spec.stride[dim]) = (from, to, step);
+            m.infer(OpKind::Slice(Box::new(spec)), values, &[])
+        })
+    }
+
+    /// The elements from `start` to `limit`, exclusive, every `stride`-th, along each dimension.
+    ///
+    /// Reported: there is not one bound per dimension, or the bounds do not lie in the tensor.
+    #[must_use]
+    #[track_caller]
+    pub fn slice_box(self, start: &[i64], limit: &[i64], stride: &[i64]) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let spec = SliceSpec {
+                start: SizeList::from_slice(start),
+                limit: SizeList::from_slice(limit),
+                stride: SizeList::from_slice(stride),
+            };
+            m.infer(OpKind::Slice(Box::new(spec)), values, &[])
+        })
+    }
+
+    /// Element `index` along dimension `axis`, which vanishes. Both are counted from the last where negative.
+    ///
+    /// Reported: the tensor lacks the dimension or the element.
+    #[must_use]
+    #[track_caller]
+    pub fn at(self, axis: i64, index: i64) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let shape = m.shape_of(values[0]);
+            let dim = axes::one("at", axis, &shape)?;
+            let at = if index < 0 { index + shape[dim] } else { index };
+            let mut spec = whole(&shape);
+            (spec.start[dim], spec.limit[dim]) = (at, at.saturating_add(1));
+            let one = m.infer(OpKind::Slice(Box::new(spec)), values, &[])?;
+            let rest: Vec<i64> = (0..shape.len()).filter(|&d| d != dim).map(|d| shape[d]).collect();
+            reshape(m, one, &rest)
+        })
+    }
+
+    /// Equal parts along dimension `axis`, in order.
+    ///
+    /// Reported: the tensor lacks the dimension, or that is not a multiple of `parts`.
+    #[must_use]
+    #[track_caller]
+    pub fn split(self, axis: i64, parts: usize) -> Vec<Tensor<'g>> {
+        self.graph().make_many(&[self], parts, |m, values| {
+            let shape = m.shape_of(values[0]);
+            let dim = axes::one("split", axis, &shape)?;
+            let n = parts as i64;
+            if n == 0 || shape[dim] % n != 0 {
+                let text =
+                    format!("dimension {dim} of a tensor of shape {shape:?} is not {parts} equal parts");
+                return Err(ErrorKind::Operands(text));
+            }
+            let size = shape[dim] / n;
+            (0..n)
+                .map(|i| {
+                    let mut spec = whole(&shape);
+                    (spec.start[dim], spec.limit[dim]) = (i * size, (i + 1) * size);
+                    m.infer(OpKind::Slice(Box::new(spec)), values, &[])
+                })
+                .collect()
+        })
+    }
+
+    /// The tensor with `low` elements before and `high` after each dimension, all equal to `value`; negative numbers take
+    /// elements away.
+    ///
+    /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
+    #[must_use]
+    #[track_caller]
+    pub fn pad(self, value: impl Into<Operand<'g>>, low: &[i64], high: &[i64]) -> Tensor<'g> {
+        let interior = vec![0; low.len()];
+        self.pad_with(value, low, high, &interior)
+    }
+
+    /// The tensor with elements before, after and between those of each dimension, all equal to `value`.
+    ///
+    /// Reported: there is not one number per dimension, or `value` is not a scalar of the element type.
+    #[must_use]
+    #[track_caller]
+    pub fn pad_with(
+        self,
+        value: impl Into<Operand<'g>>,
+        low: &[i64],
+        high: &[i64],
+        interior: &[i64],
+    ) -> Tensor<'g> {
+        let value = value.into();
+        let mut operands = vec![self];
+        if let Operand::Tensor(tensor) = value {
+            operands.push(tensor);
+        }
+        self.graph().make(&operands, |m, values| {
+            let dtype = m.dtype_of(values[0]);
+            let fill = match values.get(1) {
+                Some(&fill) => fill,
+                None => super::broadcast::number_of(m, &value, &[], dtype)?,
+            };
+            let spec = PadSpec {
+                low: SizeList::from_slice(low),
+                high: SizeList::from_slice(high),
+                interior: SizeList::from_slice(interior),
+            };
+            m.infer(OpKind::Pad(Box::new(spec)), &[values[0], fill], &[])
+        })
+    }
+
+    /// The elements in the opposite order along dimensions.
+    ///
+    /// Reported: the tensor lacks one, or one is named twice.
+    #[must_use]
+    #[track_caller]
+    pub fn flip(self, axes: impl Into<Axes>) -> Tensor<'g> {
+        let axes = axes.into();
+        self.graph().make(&[self], |m, values| {
+            let dims = axes.sorted("flip", &m.shape_of(values[0]))?;
+            m.infer(OpKind::Reverse { dims: dims.iter().map(|&d| d as u32).collect() }, values, &[])
+        })
+    }
+
+    /// The elements moved by `shift` along dimension `axis`, those at the end to the start: `numpy.roll`.
+    ///
+    /// Reported: the tensor lacks the dimension.
+    #[must_use]
+    #[track_caller]
+    pub fn roll(self, shift: i64, axis: i64) -> Tensor<'g> {
+        let n = self.size(axis);
+        if self.is_poisoned() || n == 0 || shift.rem_euclid(n) == 0 {
+            return self;
+        }
+        let at = n - shift.rem_euclid(n);
+        self.graph().concatenate(&[self.slice(axis, at..), self.slice(axis, ..at)], axis)
+    }
+
+    /// The whole tensor again and again along each dimension: `numpy.tile`.
+    ///
+    /// Reported: there is not one number per dimension.
+    #[must_use]
+    #[track_caller]
+    pub fn tile(self, times: &[i64]) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            if times.len() != shape.len() {
+                return Err(ErrorKind::Rank { want: times.len(), shape });
+            }
+            let spread: Vec<i64> = times.iter().zip(&shape).flat_map(|(&n, &size)| [n, size]).collect();
+            let whole: Vec<i64> =
+                times.iter().zip(&shape).map(|(&n, &size)| n.saturating_mul(size)).collect();
+            check_shape(&whole)?;
+            let dims = (0..shape.len()).map(|d| 2 * d as u32 + 1).collect();
+            let repeated = m.typed(OpKind::BroadcastInDim { dims }, values, &spread, dtype)?;
+            reshape(m, repeated, &whole)
+        })
+    }
+}
+
+impl Graph {
+    /// Tensors side by side along dimension `axis`.
+    ///
+    /// Reported: there is none, they lack the dimension, or they differ in element type or in another dimension.
+    #[track_caller]
+    pub fn concatenate<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
+        self.make(parts, |m, values| concatenate(m, values, axis))
+    }
+
+    /// Tensors of one shape side by side along a new dimension, which is dimension `axis` of the result.
+    ///
+    /// Reported: there is none, or they differ in shape or element type.
+    #[track_caller]
+    pub fn stack<'g>(&'g self, parts: &[Tensor<'g>], axis: i64) -> Tensor<'g> {
+        let parts: Vec<Tensor<'g>> = parts.iter().map(|part| part.expand_dims(axis)).collect();
+        self.concatenate(&parts, axis)
+    }
+}
+
+fn concatenate(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<ValueId> {
+    let op = "concatenate";
+    let Some(&first) = values.first() else {
+        return Err(ErrorKind::Operands("concatenate of no tensors".to_owned()));
+    };
+    let (shape, dtype) = (m.shape_of(first), m.dtype_of(first));
+    let dim = axes::one(op, axis, &shape)?;
+    for &value in values {
+        let (other, right) = (m.shape_of(value), m.dtype_of(value));
+        if right != dtype {
+            return Err(ErrorKind::DTypes { op, left: dtype, right });
+        }
+        let same = shape.len() == other.len()
+            && shape.iter().zip(&other).enumerate().all(|(d, (a, b))| d == dim || a == b);
+        if !same {
+            return Err(ErrorKind::Shapes { op, left: shape, right: other });
+        }
+    }
+    m.infer(OpKind::Concatenate { dim: dim as u32 }, values, &[])
+}
+
+/// A shape in which -1 stands for what is left.
+fn completed(from: &[i64], mut shape: Vec<i64>) -> KindResult<Vec<i64>> {
+    let have: i64 = from.iter().product();
+    if let Some(free) = shape.iter().position(|&n| n == -1) {
+        let others: i64 = shape.iter().enumerate().filter(|(i, _)| *i != free).map(|(_, &n)| n).product();
+        if others <= 0 || have % others != 0 {
+            let text = format!("{have} elements do not fill the shape {shape:?}");
+            return Err(ErrorKind::Operands(text));
+        }
+        shape[free] = have / others;
+    }
+    check_shape(&shape)?;
+    let want = shape.iter().product();
+    if have == want { Ok(shape) } else { Err(ErrorKind::ElementCount { have, want, shape }) }
+}
+
+/// A value in a shape of as many elements.
+pub(crate) fn reshape(m: &mut Maker<'_>, value: ValueId, shape: &[i64]) -> KindResult<ValueId> {
+    if m.shape_of(value) == shape {
+        return Ok(value);
+    }
+    let dtype = m.dtype_of(value);
+    m.typed(OpKind::Reshape, &[value], shape, dtype)
+}
+
+pub(crate) fn transpose(m: &mut Maker<'_>, value: ValueId, permutation: &[usize]) -> KindResult<ValueId> {
+    if permutation.iter().enumerate().all(|(i, &d)| i == d) {
+        return Ok(value);
+    }
+    let permutation = permutation.iter().map(|&d| d as u32).collect();
+    m.infer(OpKind::Transpose { permutation }, &[value], &[])
+}
+
+/// The slice that is everything.
+fn whole(shape: &[i64]) -> SliceSpec {
+    SliceSpec {
+        start: SizeList::from_elem(0, shape.len()),
+        limit: SizeList::from_slice(shape),
+        stride: SizeList::from_elem(1, shape.len()),
+    }
+}
+
+/// First element and the one behind the last, of a range along a dimension of size `n`.
+fn bounds(range: &impl RangeBounds<i64>, n: i64) -> (i64, i64) {
+    let counted = |at: i64| if at < 0 { at + n } else { at };
+    let from = match range.start_bound() {
+        Bound::Included(&at) => counted(at),
+        Bound::Excluded(&at) => counted(at) + 1,
+        Bound::Unbounded => 0,
+    };
+    let to = match range.end_bound() {
+        Bound::Included(&at) => counted(at) + 1,
+        Bound::Excluded(&at) => counted(at),
+        Bound::Unbounded => n,
+    };
+    (from, to)
+}

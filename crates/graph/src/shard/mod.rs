@@ -1,0 +1,3 @@
+//! How tensors of a graph are split over its mesh.
+
+mod mark;

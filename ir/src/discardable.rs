@@ -73,6 +73,12 @@ impl AttrDict {
         self.remove(BUFFER_DONOR);
     }
 
+    /// Lets the result of this number take the memory of an argument with these attributes.
+    pub fn donate_to(&mut self, result: usize) {
+        self.remove(BUFFER_DONOR);
+        self.set(ALIASING_OUTPUT, Attr::Int(result as i64, "i32".into()));
+    }
+
     /// Lets any result that fits take the memory of an argument with these attributes, rather than a certain one.
     pub fn donate_to_any(&mut self) {
         self.remove(ALIASING_OUTPUT);

@@ -100,6 +100,12 @@ pub mod graph {
     };
 }
 
+/// Models and training steps, for graphs.
+pub mod nn {
+    #[doc(inline)]
+    pub use shardc_nn::*;
+}
+
 /// Plugins, devices, arrays, and compilation for devices that are not there. [`exec`] runs programs on them.
 #[cfg(feature = "runtime")]
 pub mod runtime {

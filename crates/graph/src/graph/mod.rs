@@ -306,6 +306,13 @@ impl Graph {
         }
     }
 
+    /// Reports an error of a library that is built on graphs, about these tensors; [`Graph::finish`] returns it. The tensor stands
+    /// for nothing.
+    #[track_caller]
+    pub fn refuse<'g>(&'g self, operands: &[Tensor<'g>], message: impl Into<String>) -> Tensor<'g> {
+        self.report(operands, ErrorKind::Operands(message.into()))
+    }
+
     /// Reports an error that is about no operation.
     #[track_caller]
     pub(crate) fn report<'g>(&'g self, operands: &[Tensor<'g>], kind: ErrorKind) -> Tensor<'g> {

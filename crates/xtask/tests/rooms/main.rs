@@ -23,6 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["shardc-ir"],
     &["shardc-stablehlo", "shardc-passes", "shardc-autodiff"],
     &["shardc-mlir", "shardc-graph", "shardc-shardy"],
+    &["shardc-nn"],
     &["shardc-runtime"],
     &["shardc"],
     &["shardc-cli", "shardc-filetest"],

@@ -1,0 +1,44 @@
+//! # shardc-nn: models and training steps
+//!
+//! Internal: this crate may change in any release. Front ends use `shardc::nn`, which names the same.
+//!
+//! A model is a function of Rust that is given a [`Scope`], which makes its variables by name, and tensors. What it makes is a
+//! [`StepProgram`]: a program whose variables (parameters, what an optimiser keeps, running statistics, counters) go in and
+//! come out, beside inputs and metrics.
+//!
+//! ```
+//! use shardc_graph::{DType::{F32, I32}, Graph, Mesh, spec};
+//! use shardc_nn::{Init, Kind, Scope};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
+//! let g = Graph::new("step", &mesh);
+//! let p = Scope::new(&g);
+//! let x = g.parameter("x", [32, 64], F32).mark_sharding(spec!["data", None]);
+//! let w = p.at("dense").parameter("kernel", [64, 16], Init::zeros());
+//! let steps = p.variable("steps", Kind::Counter, (), I32, Init::zeros());
+//! let loss = x.dot(w).square().mean(..);
+//! for (param, gradient) in p.trainable().into_iter().zip(p.gradients(loss)) {
+//!     p.set(&param.name, param.tensor - 0.1 * gradient);
+//! }
+//! p.set("steps", steps + 1);
+//! let step = p.finish(&[("loss", loss)])?;
+//! assert_eq!(step.variables.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(), ["dense.kernel", "steps"]);
+//! assert_eq!(step.inputs[0].name, "x");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! This crate does no input or output.
+
+mod init;
+mod policy;
+mod program;
+mod scope;
+mod variable;
+
+pub use init::Init;
+pub use policy::Policy;
+pub use program::{Port, StepProgram};
+pub use scope::Scope;
+pub use variable::{Kind, Param, Variable};

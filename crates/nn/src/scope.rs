@@ -1,0 +1,247 @@
+//! Scopes: names of variables, and what holds for all of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use shardc_graph::{DType, Graph, GraphErrors, IntoShape, Mesh, PartitionSpec, ScanOptions, Tensor};
+
+use crate::program::{self, StepProgram};
+use crate::{Init, Kind, Param, Policy, Variable};
+
+/// A variable with its tensors.
+#[derive(Debug)]
+pub(crate) struct Entry<'g> {
+    pub(crate) variable: Variable,
+    /// The tensor as it is kept.
+    pub(crate) tensor: Tensor<'g>,
+    /// What it becomes.
+    pub(crate) next: Option<Tensor<'g>>,
+}
+
+/// The variables of one graph, by name, in the order in which they were asked for.
+type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;
+
+/// Where a model takes its variables from: a name, which those of variables begin with, and a [`Policy`]. Cheap to clone; clones
+/// and scopes below share their variables.
+#[derive(Clone, Debug)]
+pub struct Scope<'g> {
+    graph: &'g Graph,
+    entries: Entries<'g>,
+    prefix: String,
+    policy: Policy,
+    is_frozen: bool,
+    /// In a stack of layers, how many there are, and which one it is.
+    layer: Option<(i64, Tensor<'g>)>,
+}
+
+impl<'g> Scope<'g> {
+    /// The outermost scope of a graph; there is one for each graph.
+    #[must_use]
+    pub fn new(graph: &'g Graph) -> Self {
+        Scope {
+            graph,
+            entries: Rc::default(),
+            prefix: String::new(),
+            policy: Policy::default(),
+            is_frozen: false,
+            layer: None,
+        }
+    }
+
+    /// The graph.
+    #[must_use]
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    /// The scope of this name below this one. A number is a name, too: `p.at(format!("h.{i}"))`.
+    #[must_use]
+    pub fn at(&self, name: impl AsRef<str>) -> Self {
+        Scope { prefix: self.full_name(name.as_ref()), ..self.clone() }
+    }
+
+    /// The same scope with other element types.
+    #[must_use]
+    pub fn with_policy(&self, policy: Policy) -> Self {
+        Scope { policy, ..self.clone() }
+    }
+
+    /// The same scope, whose parameters are not trained.
+    #[must_use]
+    pub fn frozen(&self) -> Self {
+        Scope { is_frozen: true, ..self.clone() }
+    }
+
+    /// Element types by role.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The name that variables of this scope begin with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The name of something in this scope.
+    #[must_use]
+    pub fn full_name(&self, name: &str) -> String {
+        if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
+    }
+
+    /// A parameter, in the element type that is computed with. Asked for again it is the same one: so layers share it.
+    ///
+    /// Reported: a size is negative; there is one of this name with another shape.
+    #[track_caller]
+    pub fn parameter(&self, name: &str, shape: impl IntoShape, init: Init) -> Tensor<'g> {
+        let kind = if self.is_frozen { Kind::Frozen } else { Kind::Parameter };
+        self.variable(name, kind, shape, self.policy.params, init).to(self.policy.compute)
+    }
+
+    /// A variable, as it is kept. Asked for again it is the same one.
+    ///
+    /// Reported: a size is negative; there is one of this name with another shape or element type.
+    #[track_caller]
+    pub fn variable(
+        &self,
+        name: &str,
+        kind: Kind,
+        shape: impl IntoShape,
+        dtype: DType,
+        init: Init,
+    ) -> Tensor<'g> {
+        let name = self.full_name(name);
+        let mut shape = shape.into_shape();
+        if let Some((layers, _)) = self.layer {
+            shape.insert(0, layers);
+        }
+        let known = self.entries.borrow().get(&name).map(|entry| entry.tensor);
+        let whole = match known {
+            Some(tensor) if tensor.shape() == shape && tensor.dtype() == dtype => tensor,
+            // The graph says what is wrong with a second one.
+            _ => self.graph.parameter(&name, &shape, dtype),
+        };
+        if known.is_none() {
+            let is_stacked = self.layer.is_some();
+            let variable = Variable { name: name.clone(), kind, shape, dtype, init, is_stacked, of: None };
+            self.entries.borrow_mut().insert(name, Entry { variable, tensor: whole, next: None });
+        }
+        match self.layer {
+            Some((_, index)) => whole.dynamic_index(0, index),
+            None => whole,
+        }
+    }
+
+    /// What an optimiser keeps for a parameter, of its shape, and split as it is; `what` says what it is: `adam.m`.
+    ///
+    /// Reported: there is one of this name with another shape or element type.
+    #[track_caller]
+    pub fn variable_of(&self, param: &Param<'g>, what: &str, dtype: DType, init: Init) -> Tensor<'g> {
+        let name = format!("{what}.{}", param.name);
+        let tensor = self.variable(&name, Kind::Optimizer, param.tensor.shape(), dtype, init);
+        if let Some(entry) = self.entries.borrow_mut().get_mut(&self.full_name(&name)) {
+            entry.variable.of = Some(param.name.clone());
+        }
+        tensor
+    }
+
+    /// Says what a variable, by its full name, becomes in this step; the last word holds.
+    ///
+    /// Reported: there is no such variable, or the shape or element type is another one.
+    #[track_caller]
+    pub fn set(&self, name: &str, next: impl Into<Tensor<'g>>) {
+        let next = next.into();
+        let mut entries = self.entries.borrow_mut();
+        let text = match entries.get_mut(name) {
+            _ if next.is_poisoned() => return,
+            None => format!("there is no variable named {name:?}"),
+            Some(entry) => {
+                let want = (entry.tensor.shape(), entry.tensor.dtype());
+                if entry.tensor.is_poisoned() || want == (next.shape(), next.dtype()) {
+                    entry.next = Some(next);
+                    return;
+                }
+                format!("the variable {name:?} is {}{:?} and becomes {next:?}", want.1, want.0)
+            }
+        };
+        self.graph.refuse(&[next], text);
+    }
+
+    /// The parameters that are trained, of this scope and those below, as they are kept, in the order in which they were asked for.
+    #[must_use]
+    pub fn trainable(&self) -> Vec<Param<'g>> {
+        let within = |name: &str| {
+            let rest = name.strip_prefix(&self.prefix);
+            self.prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let entries = self.entries.borrow();
+        let trained = entries.values().filter(|e| e.variable.kind == Kind::Parameter);
+        let trained = trained.filter(|entry| within(&entry.variable.name));
+        trained.map(|e| Param { name: e.variable.name.clone(), tensor: e.tensor }).collect()
+    }
+
+    /// The gradient of a loss by each of [`Scope::trainable`].
+    ///
+    /// Reported: as for [`Graph::grad`].
+    #[track_caller]
+    pub fn gradients(&self, loss: impl Into<Tensor<'g>>) -> Vec<Tensor<'g>> {
+        let by: Vec<Tensor<'g>> = self.trainable().iter().map(|param| param.tensor).collect();
+        self.graph.grad(loss, &by)
+    }
+
+    /// Marks variables: `spec` says, by name and shape, how one is split, where it is to be.
+    ///
+    /// Reported: a specification does not fit.
+    #[track_caller]
+    pub fn mark_sharding(&self, mut spec: impl FnMut(&Variable) -> Option<PartitionSpec>) {
+        for entry in self.entries.borrow().values() {
+            if let Some(spec) = spec(&entry.variable) {
+                entry.tensor.mark_sharding(spec);
+            }
+        }
+    }
+
+    /// A stack of layers that are alike: `layer` is written once, and done `layers` times in a loop, each time with other
+    /// variables. Those that it asks for have one more dimension, the layers, in front.
+    ///
+    /// Reported: the layer changes shape or element type of what goes through it.
+    #[track_caller]
+    pub fn stack<T: shardc_graph::Tree<'g>>(
+        &self,
+        name: &str,
+        layers: i64,
+        through: T,
+        layer: impl FnOnce(&Scope<'g>, T) -> T,
+    ) -> T {
+        let numbers = self.graph.arange(layers, DType::I32);
+        let (out, ()) = self.graph.scan_with(ScanOptions::default(), through, numbers, |through, index| {
+            let scope = Scope { layer: Some((layers, index)), ..self.at(name) };
+            (layer(&scope, through), ())
+        });
+        out
+    }
+
+    /// All variables, in the order in which they were asked for.
+    #[must_use]
+    pub fn variables(&self) -> Vec<Variable> {
+        self.entries.borrow().values().map(|entry| entry.variable.clone()).collect()
+    }
+
+    /// Ends the graph: variables go in and come out, parameters of the graph that are none are inputs, and `metrics` come out
+    /// under their names.
+    ///
+    /// # Errors
+    /// All that was reported since the graph began.
+    #[track_caller]
+    pub fn finish(&self, metrics: &[(&str, Tensor<'g>)]) -> Result<StepProgram, GraphErrors> {
+        program::finish(self.graph, &self.entries.borrow(), metrics)
+    }
+
+    /// The mesh of the graph.
+    #[must_use]
+    pub fn mesh(&self) -> Mesh {
+        self.graph.mesh()
+    }
+}

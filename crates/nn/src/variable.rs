@@ -1,0 +1,50 @@
+//! Variables: what a training step keeps from one step to the next.
+
+use shardc_graph::{DType, Tensor};
+
+use crate::Init;
+
+/// What a variable is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A parameter that is trained.
+    Parameter,
+    /// A parameter that stays as it is.
+    Frozen,
+    /// What an optimiser keeps.
+    Optimizer,
+    /// What a layer keeps: running means and variances.
+    Statistics,
+    /// A count of steps.
+    Counter,
+    /// A key of random numbers.
+    Key,
+}
+
+/// A variable of a training step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its name, with those of the scopes around it, separated by dots.
+    pub name: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// Its shape; of a stack of layers the number of layers comes first.
+    pub shape: Vec<i64>,
+    /// Its element type.
+    pub dtype: DType,
+    /// How it begins.
+    pub init: Init,
+    /// Whether each slice along the first dimension begins by itself: it is a stack of variables.
+    pub is_stacked: bool,
+    /// The name of the parameter that it is of, for what an optimiser keeps: it is split as that is.
+    pub of: Option<String>,
+}
+
+/// A parameter as the optimiser sees it.
+#[derive(Clone, Debug)]
+pub struct Param<'g> {
+    /// Its name.
+    pub name: String,
+    /// The tensor, as it is kept.
+    pub tensor: Tensor<'g>,
+}

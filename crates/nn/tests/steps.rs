@@ -1,0 +1,85 @@
+//! Training steps as programs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use shardc_graph::{
+    DType::{BF16, F32, I32},
+    Graph, Mesh, spec,
+};
+use shardc_nn::{Init, Kind, Policy, Scope};
+
+fn mesh() -> Mesh {
+    Mesh::new(&[("data", 4), ("model", 2)]).unwrap()
+}
+
+#[test]
+fn a_stack_has_one_variable_for_all_layers() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g).with_policy(Policy::mixed_bf16());
+    let x = g.parameter("x", [16, 8], BF16);
+    let y = p.stack("layers", 3, x, |p, x| {
+        let w = p.at("dense").parameter("kernel", [8, 8], Init::ones());
+        (x.dot(w) + p.parameter("bias", [8], Init::zeros())).tanh()
+    });
+    let params = p.trainable();
+    let shown: Vec<String> = params.iter().map(|p| format!("{} {:?}", p.name, p.tensor)).collect();
+    assert_eq!(shown, ["layers.dense.kernel f32[3, 8, 8]", "layers.bias f32[3, 8]"]);
+    for (param, gradient) in params.iter().zip(p.gradients(y.to(F32).mean(..))) {
+        assert_eq!((gradient.shape(), gradient.dtype()), (param.tensor.shape(), F32));
+        p.set(&param.name, param.tensor - gradient);
+    }
+    let step = p.finish(&[]).unwrap();
+    assert!(step.variables.iter().all(|v| v.is_stacked));
+    assert_eq!(step.results, [Some(0), Some(1)]);
+}
+
+#[test]
+fn what_an_optimiser_keeps_is_split_as_its_parameter() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let w = p.parameter("w", [8, 8], Init::zeros());
+    let param = &p.trainable()[0];
+    let m = p.variable_of(param, "momentum", F32, Init::zeros());
+    p.mark_sharding(|v| (v.name == "w").then(|| spec!["data", None]));
+    p.set("momentum.w", m * 0.9 + w);
+    let step = p.finish(&[]).unwrap();
+    let func = &step.module.funcs[step.module.entry().unwrap()];
+    let args = &step.module.regions[func.body.unwrap()].args;
+    let split = |i: usize| step.module.shardings.of(args[step.arguments[i]]);
+    assert!(split(0).is_some() && split(0) == split(1));
+    assert_eq!(func.res_shardings[0].expand(), split(1));
+    assert_eq!(func.arg_attrs[step.arguments[1]].donated_to(), Some(0));
+}
+
+#[test]
+fn a_variable_is_one_however_often_it_is_asked_for() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    let embedding = p.at("wte").parameter("embedding", [10, 4], Init::zeros());
+    let again = p.at("wte").parameter("embedding", [10, 4], Init::zeros());
+    let frozen = p.frozen().parameter("scale", [4], Init::ones());
+    assert_eq!((p.variables().len(), p.trainable().len()), (2, 1));
+    assert_eq!(p.variables()[1].kind, Kind::Frozen);
+    p.finish(&[("sum", (embedding + again * frozen).sum(..))]).unwrap();
+}
+
+#[test]
+fn mistakes_are_reported() {
+    let g = Graph::new("step", &mesh());
+    let p = Scope::new(&g);
+    p.parameter("w", [4], Init::zeros());
+    p.parameter("w", [5], Init::zeros());
+    p.variable("n", Kind::Counter, (), I32, Init::Constant(0.5));
+    p.set("v", g.scalar(0.0, F32));
+    p.set("w", g.scalar(0.0, F32));
+    let errors = p.finish(&[]).unwrap_err();
+    let messages: Vec<String> = errors.0.iter().map(|error| error.kind.to_string()).collect();
+    assert_eq!(
+        messages,
+        [
+            "there are two parameters named \"w\"",
+            "there is no variable named \"v\"",
+            "the variable \"w\" is f32[4] and becomes f32[]",
+        ]
+    );
+}

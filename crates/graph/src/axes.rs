@@ -4,8 +4,7 @@ use std::ops::RangeFull;
 
 use smallvec::SmallVec;
 
-use crate::error::ErrorKind;
-use crate::graph::KindResult;
+use crate::error::{ErrorKind, KindResult};
 
 /// Dimensions of a tensor: one (`-1`), several (`[0, 1]`), or all (`..`). Negative ones are counted from the last.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -88,6 +88,8 @@ impl From<GraphError> for GraphErrors {
     }
 }
 
+pub(crate) type KindResult<T> = Result<T, ErrorKind>;
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

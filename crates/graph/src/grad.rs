@@ -8,9 +8,9 @@ use shardc_ir::{
 use shardc_passes::transforms::decompose::decompose;
 
 use crate::Tensor;
+use crate::Tree;
 use crate::error::ErrorKind;
 use crate::graph::{Graph, KindResult, Maker, State};
-use crate::tree::Tree;
 
 impl Graph {
     /// The gradient of `loss`, a scalar, by tensors that it was made of: parameters, arguments of the closure that is running, or

@@ -72,12 +72,11 @@ mod picture;
 mod placement;
 mod shard;
 mod spec;
-mod tree;
 
 pub use axes::Axes;
 pub use control::ScanOptions;
 pub use error::{ErrorKind, GraphError, GraphErrors, OperandNote};
-pub use graph::{Graph, IntoShape, RegionBody, Tensor};
+pub use graph::{Graph, IntoShape, RegionBody, Tensor, Tree};
 pub use mesh::Mesh;
 pub use number::Element;
 pub use operand::Operand;
@@ -85,4 +84,3 @@ pub use ops::DotDims;
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
 pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
 pub use spec::{DimSpec, PartitionSpec};
-pub use tree::Tree;

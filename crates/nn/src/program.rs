@@ -7,7 +7,7 @@ use shardc_graph::{DType, Graph, GraphErrors, Tensor};
 use shardc_ir::Module;
 
 use crate::Variable;
-use crate::scope::Entry;
+use crate::variable::Entry;
 
 /// Something that goes into a program, or comes out, beside variables.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,17 +7,8 @@ use indexmap::IndexMap;
 use shardc_graph::{DType, Graph, GraphErrors, IntoShape, Mesh, PartitionSpec, ScanOptions, Tensor};
 
 use crate::program::{self, StepProgram};
+use crate::variable::Entry;
 use crate::{Init, Kind, Param, Policy, Variable};
-
-/// A variable with its tensors.
-#[derive(Debug)]
-pub(crate) struct Entry<'g> {
-    pub(crate) variable: Variable,
-    /// The tensor as it is kept.
-    pub(crate) tensor: Tensor<'g>,
-    /// What it becomes.
-    pub(crate) next: Option<Tensor<'g>>,
-}
 
 /// The variables of one graph, by name, in the order in which they were asked for.
 type Entries<'g> = Rc<RefCell<IndexMap<String, Entry<'g>>>>;

@@ -48,3 +48,13 @@ pub struct Param<'g> {
     /// The tensor, as it is kept.
     pub tensor: Tensor<'g>,
 }
+
+/// A variable with its tensors.
+#[derive(Debug)]
+pub(crate) struct Entry<'g> {
+    pub(crate) variable: Variable,
+    /// The tensor as it is kept.
+    pub(crate) tensor: Tensor<'g>,
+    /// What it becomes.
+    pub(crate) next: Option<Tensor<'g>>,
+}

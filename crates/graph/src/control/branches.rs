@@ -3,9 +3,9 @@
 use shardc_ir::{DType, OpKind};
 
 use crate::Tensor;
+use crate::Tree;
 use crate::error::ErrorKind;
 use crate::graph::{Built, Graph, same_types};
-use crate::tree::Tree;
 
 impl Graph {
     /// What `on_true` returns where the truth value, a scalar, holds, else what `on_false` does. One of them is done.

@@ -3,8 +3,8 @@
 use shardc_ir::{DType, OpKind, TypeId};
 
 use crate::Tensor;
+use crate::Tree;
 use crate::graph::{Built, Graph, carry_captured, same_types, types_of};
-use crate::tree::Tree;
 
 impl Graph {
     /// Does `body` as long as `cond`, which gives a scalar of type `i1`, holds. Both are given what is carried; `body` returns it

@@ -1,8 +1,8 @@
 //! `scan`: a loop over the slices of tensors along their first dimension.
 
+use crate::Tree;
 use crate::error::ErrorKind;
 use crate::graph::Graph;
-use crate::tree::Tree;
 use crate::{Operand, Tensor};
 
 /// How a scan goes.

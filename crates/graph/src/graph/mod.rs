@@ -13,6 +13,7 @@ mod maker;
 mod region;
 mod state;
 mod tensor;
+mod tree;
 
 use std::cell::RefCell;
 use std::panic::Location;
@@ -20,6 +21,7 @@ use std::panic::Location;
 use shardc_ir::{DType, Dense, Loc, Module, OpKind, ValueId};
 
 use crate::error::ErrorKind;
+pub(crate) use crate::error::KindResult;
 use crate::{Element, Mesh, number};
 
 pub(crate) use maker::Maker;
@@ -27,8 +29,7 @@ pub use region::RegionBody;
 pub(crate) use region::{Built, carry_captured, same_types, types_of};
 pub(crate) use state::State;
 pub use tensor::Tensor;
-
-pub(crate) type KindResult<T> = std::result::Result<T, ErrorKind>;
+pub use tree::Tree;
 
 /// A program that is being built, operation by operation.
 ///

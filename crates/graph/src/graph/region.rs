@@ -4,9 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shardc_ir::{DType, Module, OpKind, RegionId, TypeId, ValueId};
 
 use super::state::Open;
-use super::{Graph, KindResult, State, Tensor};
+use super::{Graph, KindResult, State, Tensor, Tree};
 use crate::error::ErrorKind;
-use crate::tree::Tree;
 
 /// What is done with the arguments of a region.
 type Body<'f, 'g> = Box<dyn FnOnce(&[Tensor<'g>]) -> Vec<Tensor<'g>> + 'f>;

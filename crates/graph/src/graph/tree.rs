@@ -1,6 +1,6 @@
 //! Several tensors as one value: tuples, arrays and vectors of tensors, and of such.
 
-use crate::Tensor;
+use super::Tensor;
 
 /// A value made of tensors, which control flow carries and gradients are taken by: a [`Tensor`], `()`, and tuples, arrays and
 /// vectors of such values.

@@ -74,7 +74,7 @@ pub use client::{Client, ClientOptions, MAX_CPU_DEVICES};
 pub use device::{Buffer, Device};
 pub use error::{ErrorClass, PjrtCode, Result, RuntimeError};
 pub use executable::{Cost, ExecuteOptions, LoadedExecutable, MemoryStats};
-pub use host::{Difference, HostArray};
+pub use host::{Difference, HostArray, HostElement};
 pub use layout::{LOUD_PADDING, ReplicaDisagreement, ShardLayout};
 pub use memory::{MemoryLimit, MemoryNeed};
 pub use options::{CompileOptions, OptionValue};

@@ -32,6 +32,7 @@
 //! This crate does no input or output.
 
 mod init;
+mod initializer;
 mod policy;
 mod program;
 mod scope;

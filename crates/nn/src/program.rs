@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
-use shardc_graph::{DType, Graph, GraphErrors, Tensor};
+use shardc_graph::{DType, Graph, GraphErrors, Mesh, Tensor};
 use shardc_ir::Module;
 
 use crate::Variable;
@@ -27,6 +27,8 @@ pub struct Port {
 pub struct StepProgram {
     /// The program. An argument that holds a variable which changes is donated to the result that it becomes.
     pub module: Module,
+    /// The devices that it was written for.
+    pub mesh: Mesh,
     /// The variables, in the order in which they were asked for.
     pub variables: Vec<Variable>,
     /// For each variable, the argument that it is.
@@ -61,6 +63,7 @@ pub(crate) fn finish<'g>(
     };
     let ports: Vec<Port> = metrics.iter().enumerate().map(metric).collect();
     returned.extend(metrics);
+    let mesh = graph.mesh();
     let mut module = graph.finish(&returned)?;
     let Some((func, body)) = module.entry().and_then(|f| Some((f, module.funcs[f].body?))) else {
         return Err(GraphErrors(Vec::new()));
@@ -101,5 +104,5 @@ pub(crate) fn finish<'g>(
     };
     let inputs = (0..args.len()).filter(|i| !held.contains(i)).map(input).collect();
     let variables = entries.values().map(|entry| entry.variable.clone()).collect();
-    Ok(StepProgram { module, variables, arguments, results, inputs, metrics: ports })
+    Ok(StepProgram { module, mesh, variables, arguments, results, inputs, metrics: ports })
 }

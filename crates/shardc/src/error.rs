@@ -56,6 +56,18 @@ impl From<Vec<Diagnostic>> for Error {
     }
 }
 
+impl From<shardc_graph::GraphError> for Error {
+    fn from(error: shardc_graph::GraphError) -> Self {
+        error.to_diagnostic().into()
+    }
+}
+
+impl From<shardc_graph::GraphErrors> for Error {
+    fn from(errors: shardc_graph::GraphErrors) -> Self {
+        errors.to_diagnostics().into()
+    }
+}
+
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Self {
         Error::Diagnostics(vec![diagnostic])

@@ -47,6 +47,8 @@ pub mod exec;
 pub mod explain;
 mod manifest;
 #[cfg(feature = "runtime")]
+pub mod train;
+#[cfg(feature = "runtime")]
 mod widen;
 
 pub use compiler::{Compiler, Output, Propagated, Stage};
@@ -112,9 +114,9 @@ pub mod runtime {
     #[doc(inline)]
     pub use shardc_runtime::{
         ArrayType, Buffer, Client, ClientOptions, CompileOptions, Cost, Device, Difference, Environment,
-        ErrorClass, ExecuteOptions, HostArray, LoadedExecutable, MAX_CPU_DEVICES, MemoryLimit, MemoryNeed,
-        MemoryStats, OptionValue, PjrtCode, Plugin, PluginKind, ReplicaDisagreement, RuntimeError,
-        ShardLayout, ShardedArray,
+        ErrorClass, ExecuteOptions, HostArray, HostElement, LoadedExecutable, MAX_CPU_DEVICES, MemoryLimit,
+        MemoryNeed, MemoryStats, OptionValue, PjrtCode, Plugin, PluginKind, ReplicaDisagreement,
+        RuntimeError, ShardLayout, ShardedArray,
     };
     #[doc(inline)]
     pub use shardc_runtime::{aot, doctor, mismatch, plugin};

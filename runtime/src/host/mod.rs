@@ -2,11 +2,13 @@
 
 mod combine;
 mod compare;
+mod element;
 mod number;
 
 use shardc_ir::DType;
 
 pub use self::compare::Difference;
+pub use self::element::HostElement;
 use crate::array_type::ArrayType;
 use crate::error::{Result, RuntimeError};
 
@@ -35,6 +37,23 @@ impl HostArray {
         let array = HostArray { dtype, shape: shape.to_vec(), data };
         array.check()?;
         Ok(array)
+    }
+
+    /// An array of these elements, row-major.
+    ///
+    /// # Errors
+    ///
+    /// Their number is not the one that the shape asks for.
+    pub fn from_slice<T: HostElement>(elements: &[T], shape: &[usize]) -> Result<HostArray> {
+        let mut data = Vec::with_capacity(std::mem::size_of_val(elements));
+        elements.iter().for_each(|&element| element.write(&mut data));
+        HostArray::new(T::DTYPE, shape, data)
+    }
+
+    /// The elements, row-major; `None` where they are of another type.
+    #[must_use]
+    pub fn to_vec<T: HostElement>(&self) -> Option<Vec<T>> {
+        (self.dtype == T::DTYPE).then(|| self.data.chunks_exact(size_of::<T>()).map(T::read).collect())
     }
 
     /// An array of zeros.

@@ -1,0 +1,97 @@
+//! How fast training goes.
+
+use std::time::{Duration, Instant};
+
+/// Counts steps and what they work on.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    started: Instant,
+    steps: u64,
+    tokens: u64,
+    /// Floating-point operations of one step, on all devices.
+    flops: f64,
+    /// Floating-point operations that all devices can do in a second.
+    peak: Option<f64>,
+}
+
+/// How fast training went, on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speed {
+    /// Steps in a second.
+    pub steps: f64,
+    /// Tokens, or whatever was counted, in a second.
+    pub tokens: f64,
+    /// The part of what the devices can do that the model's arithmetic makes use of (model FLOPs utilization, Chowdhery et al.,
+    /// "PaLM", 2022, appendix B); `None` where it is not known what they can do.
+    pub mfu: Option<f64>,
+}
+
+impl Meter {
+    /// Begins to count: the first steps, which warm up, are better left out.
+    #[must_use]
+    pub fn start() -> Meter {
+        Meter { started: Instant::now(), steps: 0, tokens: 0, flops: 0.0, peak: None }
+    }
+
+    /// Says what one step computes and what the devices can do in a second, in floating-point operations: `flops` of the model,
+    /// without what is computed again, and `peak` of all devices together.
+    #[must_use]
+    pub fn with_flops(mut self, flops: f64, peak: Option<f64>) -> Meter {
+        (self.flops, self.peak) = (flops, peak);
+        self
+    }
+
+    /// One more step, on this many tokens, or whatever is counted.
+    pub fn step(&mut self, tokens: u64) {
+        self.steps += 1;
+        self.tokens += tokens;
+    }
+
+    /// How many steps were counted.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// How fast it went so far.
+    #[must_use]
+    pub fn speed(&self) -> Speed {
+        self.speed_after(self.started.elapsed())
+    }
+
+    fn speed_after(&self, elapsed: Duration) -> Speed {
+        let seconds = elapsed.as_secs_f64().max(1e-9);
+        let steps = self.steps as f64 / seconds;
+        let mfu = self.peak.filter(|peak| *peak > 0.0).map(|peak| steps * self.flops / peak);
+        Speed { steps, tokens: self.tokens as f64 / seconds, mfu }
+    }
+}
+
+/// `12.5 steps/s, 51.2k tokens/s, 38.0 % MFU`.
+impl std::fmt::Display for Speed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (tokens, unit) = match self.tokens {
+            n if n >= 1e6 => (n / 1e6, "M"),
+            n if n >= 1e3 => (n / 1e3, "k"),
+            n => (n, ""),
+        };
+        write!(f, "{:.1} steps/s, {tokens:.1}{unit} tokens/s", self.steps)?;
+        match self.mfu {
+            Some(mfu) => write!(f, ", {:.1} % MFU", 100.0 * mfu),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_averages() {
+        let mut meter = Meter::start().with_flops(2e12, Some(1e13));
+        (0..10).for_each(|_| meter.step(4096));
+        let speed = meter.speed_after(Duration::from_secs(4));
+        assert_eq!(speed.to_string(), "2.5 steps/s, 10.2k tokens/s, 50.0 % MFU");
+    }
+}

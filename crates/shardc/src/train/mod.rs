@@ -1,0 +1,46 @@
+//! Training: a [`Step`] is compiled once, its [`State`] stays on the devices.
+//!
+//! ```
+//! use shardc::graph::{DType::F32, Graph, Mesh, spec};
+//! use shardc::nn::{Init, Scope};
+//! use shardc::train::{HostArray, Step};
+//! use shardc::{Compiler, Error};
+//! # use shardc::runtime::{Client, ClientOptions, Environment, Plugin, PluginKind, plugin};
+//!
+//! # fn main() -> Result<(), Error> {
+//! // A step of gradient descent towards w = 3, split over four devices.
+//! let mesh = Mesh::new(&[("data", 4)])?;
+//! let g = Graph::new("step", &mesh);
+//! let p = Scope::new(&g);
+//! let x = g.parameter("x", [8], F32).mark_sharding(spec!["data"]);
+//! let w = p.parameter("w", [8], Init::zeros()).mark_sharding(spec!["data"]);
+//! let loss = (w - 3 * x).square().sum(..);
+//! p.set("w", w - 0.25 * p.gradients(loss)[0]);
+//! let program = p.finish(&[("loss", loss)])?;
+//!
+//! # let Ok(found) = plugin::find(PluginKind::Cpu, &Environment::from_process()) else { return Ok(()) };
+//! # let plugin = Plugin::load(&found.path)?;
+//! let client = Client::new(&plugin, ClientOptions { cpu_device_count: Some(4) })?;
+//! let step = Step::compile(&client, &Compiler::new(), program)?;
+//! let mut state = step.init(0)?;
+//! let x = HostArray::from_slice(&[1.0f32; 8], &[8])?;
+//! let mut last = f64::MAX;
+//! for _ in 0..30 {
+//!     last = step.run(&mut state, &[("x", &x)])?.scalar("loss")?;
+//! }
+//! assert!(last < 1e-12);
+//! assert_eq!(state.get("w")?.to_f64_vec(), [3.0; 8]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod meter;
+mod metrics;
+mod state;
+mod step;
+
+pub use meter::{Meter, Speed};
+pub use metrics::Metrics;
+pub use shardc_runtime::HostArray;
+pub use state::State;
+pub use step::{Feed, Step};

@@ -1,0 +1,66 @@
+//! What a step keeps from one run to the next, on the devices.
+
+use indexmap::IndexMap;
+use shardc_ir::Diagnostic;
+use shardc_runtime::{HostArray, ShardedArray};
+
+use crate::Error;
+
+/// The variables of a [`Step`](super::Step), on its devices, by name.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// In the order of the step's variables; empty where a run failed that had taken their memory.
+    pub(super) arrays: IndexMap<String, ShardedArray>,
+}
+
+impl State {
+    /// The variables by name, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ShardedArray)> {
+        self.arrays.iter().map(|(name, array)| (name.as_str(), array))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.arrays.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.arrays.is_empty()
+    }
+
+    /// A variable as it lies on the devices.
+    #[must_use]
+    pub fn sharded(&self, name: &str) -> Option<&ShardedArray> {
+        self.arrays.get(name)
+    }
+
+    /// A variable, put together on the host.
+    ///
+    /// # Errors
+    /// There is none of this name (SH0720), or a copy fails.
+    pub fn get(&self, name: &str) -> Result<HostArray, Error> {
+        match self.arrays.get(name) {
+            Some(array) => Ok(array.to_host()?),
+            None => Err(unknown("variable", name, self.arrays.keys())),
+        }
+    }
+}
+
+/// There is nothing of this name; what there is.
+pub(super) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = impl AsRef<str> + 'a>,
+) -> Error {
+    /// Names that are listed.
+    const SHOWN: usize = 8;
+    let known: Vec<String> = known.map(|name| format!("{:?}", name.as_ref())).collect();
+    let more = if known.len() > SHOWN { ", ..." } else { "" };
+    let list = known[..known.len().min(SHOWN)].join(", ");
+    Diagnostic::invalid("SH0720", format!("there is no {what} named {name:?}"))
+        .hint(if known.is_empty() { "there are none".to_owned() } else { format!("there are {list}{more}") })
+        .into()
+}

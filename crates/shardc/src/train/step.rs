@@ -1,0 +1,215 @@
+//! A training step, compiled for devices.
+
+use indexmap::IndexMap;
+use shardc_ir::{Diagnostic, PackedOption, TensorSharding};
+use shardc_nn::{StepProgram, Variable};
+use shardc_runtime::{Client, HostArray, ShardedArray};
+
+use super::state::unknown;
+use super::{Metrics, State};
+use crate::exec::{Port, Program};
+use crate::{Compiler, Error, Interface};
+
+/// A training step that is compiled and ready on its devices.
+#[derive(Debug)]
+pub struct Step {
+    client: Client,
+    step: StepProgram,
+    program: Program,
+    /// How the program was partitioned; `None` on one device.
+    partitioned: Option<(Compiler, Interface)>,
+}
+
+/// What a run is fed with: whole arrays of the host, or arrays that lie on the devices as the step takes them.
+#[derive(Clone, Copy, Debug)]
+pub enum Feed<'a> {
+    /// On the host.
+    Host(&'a HostArray),
+    /// On the devices.
+    Devices(&'a ShardedArray),
+}
+
+impl<'a> From<&'a HostArray> for Feed<'a> {
+    fn from(array: &'a HostArray) -> Self {
+        Feed::Host(array)
+    }
+}
+
+impl<'a> From<&'a ShardedArray> for Feed<'a> {
+    fn from(array: &'a ShardedArray) -> Self {
+        Feed::Devices(array)
+    }
+}
+
+impl Step {
+    /// Partitions a step over its mesh, and compiles it.
+    ///
+    /// # Errors
+    /// The program cannot be partitioned, the back end refuses it, or the client has too few devices.
+    pub fn compile(client: &Client, compiler: &Compiler, step: StepProgram) -> Result<Step, Error> {
+        let output = compiler.partition_module(step.module.clone())?;
+        let program = Program::partitioned(client, &output)?;
+        let partitioned = Some((compiler.clone(), output.interface));
+        Ok(Step { client: client.clone(), step, program, partitioned })
+    }
+
+    /// Compiles a step for one device: marks say nothing.
+    ///
+    /// # Errors
+    /// The back end refuses it.
+    pub fn single(client: &Client, step: StepProgram) -> Result<Step, Error> {
+        let program = Program::single(client, &step.module)?;
+        Ok(Step { client: client.clone(), step, program, partitioned: None })
+    }
+
+    /// The first values of all variables, computed on the devices that hold them: the same for every mesh.
+    ///
+    /// # Errors
+    /// Initial values do not fit, or a run fails.
+    pub fn init(&self, seed: u64) -> Result<State, Error> {
+        let mut module = self.step.initializer()?;
+        let key = HostArray::from_slice(&[(seed >> 32) as u32, seed as u32], &[2])?;
+        let program = match &self.partitioned {
+            None => Program::single(&self.client, &module)?,
+            Some((compiler, interface)) => {
+                let mesh = module.mesh_names.first().map(|(_, &mesh)| mesh);
+                let func = module.entry();
+                if let (Some(mesh), Some(func)) = (mesh, func) {
+                    for (i, &argument) in self.step.arguments.iter().enumerate() {
+                        let sharding = TensorSharding { mesh, ..interface.inputs[argument].sharding.clone() };
+                        let sharding = module.shardings.intern(sharding);
+                        module.funcs[func].res_shardings[i] = PackedOption::from(sharding);
+                    }
+                }
+                Program::partitioned(&self.client, &compiler.partition_module(module)?)?
+            }
+        };
+        let key = program.put(&self.client, &[key])?;
+        self.state_of(program.step(&key)?)
+    }
+
+    /// A state of arrays by name, which come from elsewhere: all variables and nothing else.
+    ///
+    /// # Errors
+    /// A variable is missing or unknown (SH0720), or an array has another shape or element type.
+    pub fn put(&self, arrays: &IndexMap<String, HostArray>) -> Result<State, Error> {
+        let names = || self.step.variables.iter().map(|v| v.name.as_str());
+        let mut wrong = Vec::new();
+        for name in arrays.keys().filter(|name| !names().any(|known| known == *name)) {
+            wrong.push(format!("{name:?} is no variable"));
+        }
+        for name in names().filter(|name| !arrays.contains_key(*name)) {
+            wrong.push(format!("{name:?} is missing"));
+        }
+        for variable in &self.step.variables {
+            let want: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
+            if let Some(array) = arrays.get(&variable.name)
+                && (array.shape != want || array.dtype != variable.dtype)
+            {
+                let (have, name) = (array.ty(), &variable.name);
+                wrong.push(format!("{name:?} is {}{want:?}, not {have}", variable.dtype));
+            }
+        }
+        if !wrong.is_empty() {
+            let text = format!("these arrays are not the variables of the step: {}", wrong.join("; "));
+            return Err(Diagnostic::invalid("SH0721", text).into());
+        }
+        let spread = |i: usize| {
+            let layout = self.program.inputs()[self.step.arguments[i]].layout.clone();
+            let array = &arrays[&self.step.variables[i].name];
+            let devices = self.program.executable().devices();
+            Ok(ShardedArray::from_host(&self.client, devices, layout, array)?)
+        };
+        self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
+    }
+
+    /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
+    ///
+    /// # Errors
+    /// An input is missing or unknown (SH0720), or does not fit; the run fails, and then the state is gone (SH0722).
+    pub fn run<'a, F: Into<Feed<'a>> + Copy>(
+        &self,
+        state: &mut State,
+        inputs: &[(&str, F)],
+    ) -> Result<Metrics, Error> {
+        if state.arrays.len() != self.step.variables.len() {
+            let text = "the state is gone: a run failed that had taken its memory";
+            return Err(Diagnostic::invalid("SH0722", text).hint("begin from a checkpoint, or anew").into());
+        }
+        let fed = self.feed(inputs)?;
+        let mut arguments: Vec<Option<ShardedArray>> = vec![None; self.program.inputs().len()];
+        for (port, array) in self.step.inputs.iter().zip(fed) {
+            arguments[port.index] = Some(array);
+        }
+        let held = std::mem::take(&mut state.arrays);
+        let names: Vec<String> = held.keys().cloned().collect();
+        let mut kept = Vec::with_capacity(names.len());
+        for ((array, &argument), result) in
+            held.into_values().zip(&self.step.arguments).zip(&self.step.results)
+        {
+            // What the step leaves as it is stays ours; the rest is taken.
+            kept.push(if result.is_none() { Some(array.clone()) } else { None });
+            arguments[argument] = Some(array);
+        }
+        let mut results = self.program.step_donating(arguments.into_iter().flatten().collect())?;
+        let metrics = results.split_off(results.len() - self.step.metrics.len());
+        let mut results: Vec<Option<ShardedArray>> = results.into_iter().map(Some).collect();
+        for ((name, kept), result) in names.into_iter().zip(kept).zip(&self.step.results) {
+            let next = kept.or_else(|| results.get_mut((*result)?)?.take());
+            state.arrays.extend(next.map(|next| (name, next)));
+        }
+        let metric = self.step.metrics.iter().map(|port| port.name.clone());
+        Ok(Metrics { arrays: metric.zip(metrics).collect() })
+    }
+
+    /// The inputs in the order of the program, on the devices.
+    fn feed<'a, F: Into<Feed<'a>> + Copy>(&self, inputs: &[(&str, F)]) -> Result<Vec<ShardedArray>, Error> {
+        let names = || self.step.inputs.iter().map(|port| port.name.as_str());
+        if let Some((name, _)) = inputs.iter().find(|(name, _)| !names().any(|known| known == *name)) {
+            return Err(unknown("input", name, names()));
+        }
+        let mut fed = Vec::with_capacity(self.step.inputs.len());
+        for port in &self.step.inputs {
+            let Some((_, given)) = inputs.iter().find(|(name, _)| *name == port.name) else {
+                let text = format!("the input {:?} is missing", port.name);
+                return Err(Diagnostic::invalid("SH0720", text).into());
+            };
+            let array = match (*given).into() {
+                Feed::Devices(array) => array.clone(),
+                Feed::Host(array) => self.spread(&self.program.inputs()[port.index], array)?,
+            };
+            fed.push(array);
+        }
+        Ok(fed)
+    }
+
+    fn spread(&self, port: &Port, array: &HostArray) -> Result<ShardedArray, Error> {
+        let devices = self.program.executable().devices();
+        Ok(ShardedArray::from_host(&self.client, devices, port.layout.clone(), array)?)
+    }
+
+    fn state_of(&self, arrays: Vec<ShardedArray>) -> Result<State, Error> {
+        let names = self.step.variables.iter().map(|v| v.name.clone());
+        Ok(State { arrays: names.zip(arrays).collect() })
+    }
+
+    /// The variables, in order.
+    #[must_use]
+    pub fn variables(&self) -> &[Variable] {
+        &self.step.variables
+    }
+
+    /// The program on its devices.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// How many floating-point operations a run takes on all devices together, by the back end's estimate; `None` where it gives
+    /// none. What is computed again is counted, bodies of loops once.
+    #[must_use]
+    pub fn flops(&self) -> Option<f64> {
+        let devices = self.program.executable().devices().len() as f64;
+        self.program.executable().cost().ok().map(|cost| cost.flops * devices)
+    }
+}

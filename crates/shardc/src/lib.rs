@@ -102,6 +102,12 @@ pub mod graph {
     };
 }
 
+/// Data sets for training.
+pub mod data {
+    #[doc(inline)]
+    pub use shardc_data::*;
+}
+
 /// Models and training steps, for graphs.
 pub mod nn {
     #[doc(inline)]

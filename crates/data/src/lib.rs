@@ -1,0 +1,13 @@
+//! # shardc-data: data sets for training
+//!
+//! Internal: this crate may change in any release. Front ends use `shardc::data`, which names the same.
+//!
+//! * [`idx`]: files of images and labels, as MNIST has them;
+//! * [`text`]: texts as numbers, one for each character that occurs;
+//! * [`Shuffle`]: the order of an epoch, the same for every number of processes.
+
+pub mod idx;
+mod shuffle;
+pub mod text;
+
+pub use shuffle::{Batch, Batches, Shuffle};

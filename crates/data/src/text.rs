@@ -1,0 +1,61 @@
+//! Texts as numbers.
+
+use std::collections::BTreeMap;
+
+/// The characters that a text has, in their order: each is a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Characters {
+    characters: Vec<char>,
+    tokens: BTreeMap<char, i32>,
+}
+
+impl Characters {
+    /// Those that a text has.
+    #[must_use]
+    pub fn of(text: &str) -> Characters {
+        let tokens: BTreeMap<char, i32> = text.chars().map(|c| (c, 0)).collect();
+        let characters: Vec<char> = tokens.into_keys().collect();
+        let tokens = characters.iter().enumerate().map(|(i, &c)| (c, i as i32)).collect();
+        Characters { characters, tokens }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.characters.len()
+    }
+
+    /// Whether the text was empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.characters.is_empty()
+    }
+
+    /// A text as tokens; characters that are not known are left out.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<i32> {
+        text.chars().filter_map(|c| self.tokens.get(&c).copied()).collect()
+    }
+
+    /// Tokens as a text; numbers that are no tokens are left out.
+    #[must_use]
+    pub fn decode(&self, tokens: &[i32]) -> String {
+        let character = |&token: &i32| self.characters.get(usize::try_from(token).ok()?);
+        tokens.iter().filter_map(character).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_comes_back() {
+        let text = "the cat sat";
+        let characters = Characters::of(text);
+        assert_eq!(characters.len(), 7);
+        assert_eq!(characters.decode(&characters.encode(text)), text);
+        assert_eq!(characters.encode("zz"), []);
+        assert_eq!(characters.decode(&[-1, 99]), "");
+    }
+}

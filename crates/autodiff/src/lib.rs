@@ -31,6 +31,7 @@ mod function;
 mod linearize;
 mod locations;
 mod places;
+mod ranges;
 mod replace;
 mod request;
 mod transpose;

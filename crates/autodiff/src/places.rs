@@ -1,11 +1,13 @@
 //! Places that integers say: what `gather` and `scatter` read and write.
 
+use shardc_ir::reducer::reduction_of;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, DimList, GatherSpec, Module, OpKind, ScatterSpec, SizeList,
-    SliceSpec, TensorBuild, ValueId,
+    BinaryOp, Build, CompareDirection, DType, DTypeClass, Dense, DimList, GatherSpec, Module, OpKind,
+    ReductionKind, ScatterSpec, SizeList, SliceSpec, TensorBuild, ValueId,
 };
 
 use crate::emit::{Arithmetic, Emit};
+use crate::ranges::{Range, range, ranges_along};
 
 /// The gather that reads what a scatter writes to; `None` where the dimensions do not fit.
 pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<GatherSpec> {
@@ -47,45 +49,16 @@ pub(crate) fn last_places(spec: &GatherSpec, operand: &[i64]) -> Vec<i64> {
     spec.start_index_map.iter().map(|&d| operand[d as usize] - spec.slice_sizes[d as usize]).collect()
 }
 
-/// Whether each component of the indices is surely from zero to `last`.
-pub(crate) fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -> bool {
-    let Some((low, high)) = range(module, indices, 8) else { return false };
-    let shape = module.shape(indices);
-    let count = shape.get(vector_dim as usize).copied().unwrap_or(1);
-    debug_assert!(count as usize <= last.len().max(1));
-    low >= 0 && last.iter().all(|&last| high <= last)
-}
-
-/// The least and the greatest number that a tensor of integers may hold, if the program says so within `depth` operations.
-fn range(module: &Module, value: ValueId, depth: u32) -> Option<(i64, i64)> {
-    let depth = depth.checked_sub(1)?;
-    let op = module.def_op(value)?;
-    let data = &module.ops[op];
-    let of = |i: usize| range(module, *data.operands.get(i)?, depth);
-    match &data.kind {
-        OpKind::Constant(_) => {
-            let all = module.constant_integers(value)?;
-            Some((*all.iter().min()?, *all.iter().max()?))
-        }
-        OpKind::Iota { dim } => Some((0, module.shape(value).get(*dim as usize)? - 1)),
-        OpKind::Reshape | OpKind::BroadcastInDim { .. } | OpKind::Transpose { .. } | OpKind::Slice(_) => {
-            of(0)
-        }
-        OpKind::Convert => {
-            let from = module.tensor(*data.operands.first()?)?.dtype;
-            let to = module.tensor(value)?.dtype;
-            (from.is_integer() && to.is_integer() && to.bits() >= 32).then(|| of(0)).flatten()
-        }
-        OpKind::Clamp => {
-            let ((low, _), (_, high)) = (of(0)?, of(2)?);
-            (low <= high).then_some((low, high))
-        }
-        OpKind::Concatenate { .. } => {
-            let all: Option<Vec<_>> = (0..data.operands.len()).map(of).collect();
-            let all = all?;
-            Some((all.iter().map(|r| r.0).min()?, all.iter().map(|r| r.1).max()?))
-        }
-        _ => None,
+/// Whether each component of the indices is surely from zero to its last place.
+fn is_within(module: &Module, indices: ValueId, vector_dim: u32, last: &[i64]) -> bool {
+    match (vector_dim as usize) < module.rank(indices) {
+        true => ranges_along(module, indices, vector_dim as usize)
+            .is_some_and(|all| all.iter().zip(last).all(|(range, &last)| range.is_within(last))),
+        // There is one component, and no dimension of them.
+        false => match (range(module, indices), last.first()) {
+            (Some(range), Some(&last)) => range.is_within(last),
+            (range, last) => range.is_some() && last.is_none(),
+        },
     }
 }
 
@@ -94,15 +67,123 @@ pub(crate) fn clamped(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last:
     if is_within(e.module(), indices, vector_dim, last) {
         return indices;
     }
+    if let Some(moved) = clamped_before(e, indices, vector_dim, last) {
+        return moved;
+    }
     let low = e.number(0.0, indices);
     let high = limits(e, indices, vector_dim, last);
     e.alike_to(OpKind::Clamp, &[low, indices, high], indices)
+}
+
+/// The same, where fewer numbers are to be moved: those that the indices are put together of, or that they repeat.
+fn clamped_before(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, last: &[i64]) -> Option<ValueId> {
+    let op = e.module().def_op(indices)?;
+    let (kind, operands) = (e.module().ops[op].kind.clone(), e.module().ops[op].operands.clone());
+    match kind {
+        OpKind::Concatenate { dim } if dim == vector_dim => {
+            let (mut parts, mut first) = (Vec::with_capacity(operands.len()), 0);
+            for &part in &operands {
+                let count = *e.module().shape(part).get(dim as usize)? as usize;
+                parts.push(clamped(e, part, vector_dim, last.get(first..first + count)?));
+                first += count;
+            }
+            Some(e.alike_to(kind, &parts, indices))
+        }
+        // One component: all numbers have one limit, wherever they stand.
+        OpKind::BroadcastInDim { .. } | OpKind::Reshape if last.len() == 1 => {
+            let from = *operands.first()?;
+            let vector_dim = e.module().rank(from) as u32;
+            let moved = clamped(e, from, vector_dim, last);
+            Some(e.alike_to(kind, &[moved], indices))
+        }
+        _ => None,
+    }
+}
+
+/// What is asked of the windows at `indices` before zeros were taken for those that do not lie within the operand; `None` where
+/// that is not how it was made.
+pub(crate) fn without_mask(
+    module: &Module,
+    ct: ValueId,
+    indices: ValueId,
+    spec: &GatherSpec,
+    last: &[i64],
+) -> Option<ValueId> {
+    let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);
+    let select = made(ct).filter(|data| data.kind == OpKind::Select)?;
+    let &[mask, unmasked, zeros] = select.operands.as_slice() else { return None };
+    let OpKind::Constant(Dense::Splat(zero)) = &made(zeros)?.kind else { return None };
+    if zero.iter().any(|&byte| byte != 0) {
+        return None;
+    }
+    // For each window, whether all components are within.
+    let mask_made = made(mask)?;
+    let of_windows = match &mask_made.kind {
+        OpKind::BroadcastInDim { dims } => {
+            let rank = module.rank(ct) as u32;
+            let windows = (0..rank).filter(|d| !spec.offset_dims.contains(d));
+            windows.eq(dims.iter().copied()).then(|| mask_made.operands[0])?
+        }
+        _ if spec.offset_dims.is_empty() => mask,
+        _ => return None,
+    };
+    let vector_dim = spec.index_vector_dim as usize;
+    let of_components = if vector_dim < module.rank(indices) {
+        let all = made(of_windows)?;
+        let OpKind::Reduce { dims } = &all.kind else { return None };
+        let is_all = reduction_of(module, *all.regions.first()?, 1) == Some(ReductionKind::And)
+            && range(module, *all.operands.get(1)?)? == Range { low: 1, high: 1 };
+        (is_all && dims.as_slice() == [spec.index_vector_dim]).then(|| all.operands[0])?
+    } else {
+        of_windows
+    };
+    let both = made(of_components).filter(|data| data.kind == OpKind::Binary(BinaryOp::And))?;
+    let bounded = |value: ValueId, direction: CompareDirection, is_bound: &dyn Fn(ValueId) -> bool| {
+        made(value).is_some_and(|data| {
+            matches!(data.kind, OpKind::Compare(is, _) if is == direction)
+                && data.operands[0] == indices
+                && is_bound(data.operands[1])
+        })
+    };
+    let is_zero = |bound: ValueId| range(module, bound) == Some(Range { low: 0, high: 0 });
+    let is_last = |bound: ValueId| is_exactly(module, bound, vector_dim, last);
+    let is_within = bounded(both.operands[0], CompareDirection::GE, &is_zero)
+        && bounded(both.operands[1], CompareDirection::LE, &is_last);
+    is_within.then_some(unmasked)
+}
+
+/// Whether each component of a tensor like indices is one number, the same for all.
+fn is_exactly(module: &Module, mut value: ValueId, mut vector_dim: usize, numbers: &[i64]) -> bool {
+    let is = |range: &Range, n: i64| (range.low, range.high) == (n.into(), n.into());
+    loop {
+        if vector_dim < module.rank(value) {
+            let found = ranges_along(module, value, vector_dim);
+            if found.is_some_and(|all| {
+                all.len() == numbers.len() && all.iter().zip(numbers).all(|(r, &n)| is(r, n))
+            }) {
+                return true;
+            }
+        } else if let [n] = numbers {
+            return range(module, value).is_some_and(|range| is(&range, *n));
+        }
+        // A row that is repeated.
+        let Some(op) = module.def_op(value).map(|op| &module.ops[op]) else { return false };
+        let OpKind::BroadcastInDim { dims } = &op.kind else { return false };
+        let Some(from) = dims.iter().position(|&d| d as usize == vector_dim) else { return false };
+        (value, vector_dim) = (op.operands[0], from);
+    }
 }
 
 /// Numbers of which component `i` of each index has `of[i]`, like `indices`.
 fn limits(e: &mut Emit<'_>, indices: ValueId, vector_dim: u32, of: &[i64]) -> ValueId {
     let ty = e.type_of(indices);
     let bytes = ty.dtype.bytes();
+    // What a narrow type cannot say, it does not reach.
+    let most = |n: &i64| match ty.dtype.class() {
+        DTypeClass::Signed => (*n).min(i64::MAX >> (64 - ty.dtype.bits().min(64))),
+        _ => (*n).min(i64::MAX >> 63u32.saturating_sub(ty.dtype.bits())),
+    };
+    let of: Vec<i64> = of.iter().map(most).collect();
     let list: Vec<u8> = of.iter().flat_map(|n| n.to_le_bytes()[..bytes].to_vec()).collect();
     if (vector_dim as usize) < ty.shape.len() {
         let row = e.elements(list, &[of.len() as i64], ty.dtype);

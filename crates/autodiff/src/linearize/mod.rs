@@ -18,6 +18,7 @@ mod loops;
 pub(crate) mod manual;
 mod offsets;
 mod once;
+mod powers;
 mod rules;
 pub(crate) mod window;
 
@@ -169,6 +170,12 @@ impl<'m> Linear<'m> {
     pub(crate) fn is_result_read(&mut self, op: OpId) -> bool {
         let module = &*self.module;
         self.readers.get_or_insert_with(|| Readers::of(module)).reads(module, op)
+    }
+
+    /// Whether a value is read by these operations alone.
+    pub(crate) fn is_read_only_by(&mut self, value: ValueId, by: &[OpId]) -> bool {
+        let module = &*self.module;
+        self.readers.get_or_insert_with(|| Readers::of(module)).reads_only(value, by)
     }
 
     /// Whether what is returned does not depend on a value that it is computed with, other than by rounding.

@@ -42,6 +42,11 @@ impl Readers {
         read.peek().is_none() || read.any(|&value| can_change(module, value))
     }
 
+    /// Whether a value is read by these operations alone.
+    pub(super) fn reads_only(&self, value: ValueId, by: &[OpId]) -> bool {
+        self.uses.of(value).iter().all(|(op, _)| by.contains(op))
+    }
+
     /// Whether no result changes where `root` is moved by a little. What is not understood counts as a change.
     pub(super) fn cancels(&self, module: &Module, root: ValueId) -> bool {
         let mut root = root;

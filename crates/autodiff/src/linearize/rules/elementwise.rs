@@ -10,7 +10,8 @@ use shardc_ir::{
 
 use super::{on_tape, sum, unsupported, written_out};
 use crate::emit::Arithmetic;
-use crate::linearize::{At, bessel};
+use crate::linearize::{At, bessel, powers};
+use crate::ranges::{Range, range};
 
 /// One operand: the derivative times its tangent.
 pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>, Box<Diagnostic>> {
@@ -265,7 +266,13 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
         }
         BinaryOp::Multiply => {
             if let (true, Some(tangent)) = (a == b, da) {
+                if let Some(tangent) = powers::of_product(at) {
+                    return Ok(Some(tangent));
+                }
                 return Ok(Some(doubled(at, tangent, a)));
+            }
+            if let Some(tangent) = (da.is_some() && db.is_some()).then(|| powers::of_product(at)).flatten() {
+                return Ok(Some(tangent));
             }
             let left = da.map(|da| at.tape().mul(da, b));
             let right = db.map(|db| at.tape().mul(a, db));
@@ -493,9 +500,14 @@ fn slope(
     }))
 }
 
-/// Either of two, each with its tangent.
+/// Either of two, each with its tangent; where it is known which, as of a mask of indices that lie within, that one's.
 pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     let which = at.operand(0);
+    match range(at.linear.module, which) {
+        Some(Range { low: 1, .. }) => return at.tangent(1),
+        Some(Range { high: 0, .. }) => return at.tangent(2),
+        _ => {}
+    }
     let (yes, no) = (written_out(at, 1), written_out(at, 2));
     Some(on_tape(at, &[which, yes, no]))
 }

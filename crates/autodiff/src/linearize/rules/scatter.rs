@@ -213,14 +213,10 @@ fn multiply(
     is_unique: bool,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
-    let of_operand = lane.dx.map(|dx| {
-        let factor = {
-            let mut e = at.primal();
-            let ones = e.number(1.0, x);
-            scattered(&mut e, spec, [ones, indices, updates], ReductionKind::Mul)
-        };
-        at.tape().mul(dx, factor)
-    });
+    let of_operand = match lane.dx {
+        Some(dx) => Some(on_tape(at, spec, lane, [dx, updates], ReductionKind::Mul)?),
+        None => None,
+    };
     let of_updates = match lane.du {
         Some(du) => {
             let others = match is_unique {

@@ -6,7 +6,7 @@ use shardc_ir::{
 };
 
 use crate::emit::Arithmetic;
-use crate::places::{clamped, gather_of, last_places, only_within, scatter_of};
+use crate::places::{clamped, gather_of, last_places, only_within, scatter_of, without_mask};
 use crate::transpose::Transposed;
 
 /// Zeros, with what is asked of the box in its place.
@@ -50,7 +50,12 @@ pub(super) fn gather(
     let mut e = t.emit(op);
     let zeros = e.zeros_like(operands[0]);
     let ty = e.type_of(operands[0]);
-    let indices = clamped(&mut e, operands[1], spec.index_vector_dim, &last_places(spec, &ty.shape));
+    let last = last_places(spec, &ty.shape);
+    let (indices, ct) = match without_mask(e.module(), ct, operands[1], spec, &last) {
+        // What is masked is what a scatter leaves out.
+        Some(unmasked) => (operands[1], unmasked),
+        None => (clamped(&mut e, operands[1], spec.index_vector_dim, &last), ct),
+    };
     let region = reducer(e.module(), ReductionKind::Add, ty.dtype);
     let id = e.module().values[operands[0]].ty;
     let made = e.op(OpKind::Scatter(Box::new(scatter_of(spec))), &[zeros, indices, ct], &[id], &[region]);
@@ -58,7 +63,8 @@ pub(super) fn gather(
 }
 
 /// Of a scatter that adds: what is added to is asked as the sum is; of what is added the places where it went. Of one that
-/// writes, to places of which none is written twice: what is written over is not asked.
+/// writes, to places of which none is written twice: what is written over is not asked. Of one that multiplies by numbers: what
+/// is asked is multiplied, too.
 pub(super) fn scatter(
     t: &mut Transposed<'_, '_>,
     op: OpId,
@@ -68,15 +74,20 @@ pub(super) fn scatter(
 ) -> Option<ValueId> {
     let operands = t.linear.module.ops[op].operands.clone();
     let region = *t.linear.module.ops[op].regions.first()?;
-    let adds = reduction_of(t.linear.module, region, 1) == Some(ReductionKind::Add);
+    let kind = reduction_of(t.linear.module, region, 1);
+    let adds = kind == Some(ReductionKind::Add);
     let mut e = t.emit(op);
     if i == 0 && adds {
         return Some(ct);
     }
     if i == 0 {
-        let zeros = e.zeros_like(operands[2]);
+        let updates = match kind {
+            Some(ReductionKind::Mul) => operands[2],
+            _ => e.zeros_like(operands[2]),
+        };
         let id = e.module().values[ct].ty;
-        let made = e.op(OpKind::Scatter(Box::new(spec.clone())), &[ct, operands[1], zeros], &[id], &[region]);
+        let made =
+            e.op(OpKind::Scatter(Box::new(spec.clone())), &[ct, operands[1], updates], &[id], &[region]);
         return e.module().ops[made].results.first().copied();
     }
     let (input, updates) = (e.type_of(operands[0]), e.type_of(operands[2]));

@@ -1,0 +1,92 @@
+//! Products of one value with itself: `x x x` is `x^3`, and changes by `3 x^2 dx`.
+
+use shardc_ir::{BinaryOp, Build, Module, OpKind, ValueId};
+
+use super::At;
+use crate::emit::{Arithmetic, Emit};
+
+/// Factors of a product that are looked at.
+const MANY: usize = 64;
+
+/// The tangent of a product whose factors are all one value, of which there are more than two; `None` where it is none such, or
+/// a part of the product that has a derivative of its own is read elsewhere too, so that this is made anyway.
+pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
+    let product = at.result();
+    let (base, exponent) = factors(at.linear.module, product)?;
+    let [a, b] = [at.operand(0), at.operand(1)];
+    if exponent <= 2 {
+        return None;
+    }
+    let tangent = at.linear.tangent(base)?;
+    // `x^(n-1) x` needs no more than `x^(n-1)`, which is there.
+    let is_step = a == base || b == base;
+    if !is_step && !is_read_by_itself(at, product, base) {
+        return None;
+    }
+    let (count, less) = {
+        let mut e = at.primal();
+        (e.number(exponent as f64, base), one_less(&mut e, product, base)?)
+    };
+    let mut tape = at.tape();
+    let change = tape.mul(tangent, less);
+    Some(tape.mul(change, count))
+}
+
+/// The value that a product multiplies with itself, and how often it is a factor; of two such values the one further back.
+fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
+    let mut base = product;
+    while let Some((a, b)) = parts(module, base) {
+        let is_power = |&part: &ValueId| count(module, product, part, &mut MANY.clone()).is_some();
+        match [a, b].into_iter().find(is_power) {
+            Some(part) => base = part,
+            None => break,
+        }
+    }
+    let exponent = count(module, product, base, &mut MANY.clone())?;
+    Some((base, exponent))
+}
+
+/// How often `base` is a factor of `value`, if nothing else is.
+fn count(module: &Module, value: ValueId, base: ValueId, left: &mut usize) -> Option<usize> {
+    if value == base {
+        return Some(1);
+    }
+    *left = left.checked_sub(1)?;
+    let (a, b) = parts(module, value)?;
+    let of_a = count(module, a, base, left)?;
+    Some(of_a + if a == b { of_a } else { count(module, b, base, left)? })
+}
+
+/// Whether the parts of a product, down to `base`, are read by it and its parts alone.
+fn is_read_by_itself(at: &mut At<'_, '_>, product: ValueId, base: ValueId) -> bool {
+    let (mut todo, mut inner, mut by) = (vec![product], Vec::new(), Vec::new());
+    while let Some(part) = todo.pop() {
+        let Some((a, b)) = parts(at.linear.module, part) else { return false };
+        by.extend(at.linear.module.def_op(part));
+        for part in [a, b] {
+            if part != base && !inner.contains(&part) {
+                inner.push(part);
+                todo.push(part);
+            }
+        }
+    }
+    inner.into_iter().all(|part| at.linear.is_read_only_by(part, &by))
+}
+
+fn parts(module: &Module, value: ValueId) -> Option<(ValueId, ValueId)> {
+    let op = &module.ops[module.def_op(value)?];
+    (op.kind == OpKind::Binary(BinaryOp::Multiply)).then(|| (op.operands[0], op.operands[1]))
+}
+
+/// The product with one factor less.
+fn one_less(e: &mut Emit<'_>, product: ValueId, base: ValueId) -> Option<ValueId> {
+    let (a, b) = parts(e.module(), product)?;
+    if a == base {
+        return Some(b);
+    }
+    if b == base {
+        return Some(a);
+    }
+    let less = one_less(e, a, base)?;
+    Some(e.mul(less, b))
+}

@@ -1,0 +1,319 @@
+//! Between which numbers the elements of a tensor of integers lie, as far as the program says.
+
+use shardc_ir::{
+    BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, UnaryOp, ValueDef, ValueId,
+};
+
+/// Values that are looked at before it is given up.
+const MANY: u32 = 96;
+
+/// The least and the greatest number that a tensor may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) low: i128,
+    pub(crate) high: i128,
+}
+
+impl Range {
+    fn new(low: i128, high: i128) -> Range {
+        Range { low, high }
+    }
+
+    /// Whether all lies from zero to `last`.
+    pub(crate) fn is_within(self, last: i64) -> bool {
+        self.low >= 0 && self.high <= i128::from(last)
+    }
+
+    fn union(self, other: Range) -> Range {
+        Range::new(self.low.min(other.low), self.high.max(other.high))
+    }
+
+    /// What lies in both; `None` where nothing does.
+    fn meet(self, other: Range) -> Option<Range> {
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        (low <= high).then_some(Range { low, high })
+    }
+
+    /// The range of what an operation makes of all pairs, if it has its extremes where they have theirs.
+    fn of_corners(a: Range, b: Range, of: impl Fn(i128, i128) -> i128) -> Range {
+        let all = [of(a.low, b.low), of(a.low, b.high), of(a.high, b.low), of(a.high, b.high)];
+        all.into_iter().map(|n| Range::new(n, n)).reduce(Range::union).unwrap_or(a)
+    }
+}
+
+/// Between which numbers the elements of `value` lie; `None` where they are no integers.
+pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
+    Ranges { module, left: MANY, known: Vec::new() }.of(value)
+}
+
+/// The same for each place along `dim`, where a concatenation or a constant says more of some.
+pub(crate) fn ranges_along(module: &Module, value: ValueId, dim: usize) -> Option<Vec<Range>> {
+    let size = usize::try_from(*module.shape(value).get(dim)?).ok()?;
+    let data = module.def_op(value).map(|op| &module.ops[op]);
+    match data.map(|data| &data.kind) {
+        Some(OpKind::Concatenate { dim: along }) if *along as usize == dim => {
+            let mut all = Vec::with_capacity(size);
+            for &operand in &data?.operands {
+                all.extend(ranges_along(module, operand, dim)?);
+            }
+            Some(all)
+        }
+        Some(OpKind::Constant(_)) => {
+            let elements = module.constant_integers(value)?;
+            let inner: usize = module.shape(value)[dim + 1..].iter().product::<i64>().max(1) as usize;
+            let mut all: Vec<Option<Range>> = vec![None; size];
+            for (i, &n) in elements.iter().enumerate() {
+                let n = Range::new(n.into(), n.into());
+                let place = &mut all[i / inner % size];
+                *place = Some(place.map_or(n, |found| found.union(n)));
+            }
+            all.into_iter().collect()
+        }
+        _ => Some(vec![range(module, value)?; size]),
+    }
+}
+
+struct Ranges<'a> {
+    module: &'a Module,
+    /// How many values may still be looked at.
+    left: u32,
+    /// What a condition says of elements of values where it holds of those at their place.
+    known: Vec<(ValueId, Range)>,
+}
+
+impl Ranges<'_> {
+    fn of(&mut self, value: ValueId) -> Option<Range> {
+        let limits = self.limits(value)?;
+        let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
+        self.left = left;
+        // What is outside wrapped around.
+        let found = self.made(value).filter(|r| limits.low <= r.low && r.high <= limits.high);
+        let mut found = found.unwrap_or(limits);
+        for &(known, range) in &self.known {
+            if known == value {
+                found = found.meet(range).unwrap_or(range);
+            }
+        }
+        Some(found)
+    }
+
+    /// What the type says.
+    fn limits(&self, value: ValueId) -> Option<Range> {
+        let dtype = self.module.tensor(value)?.dtype;
+        let bits = dtype.bits().min(64);
+        match dtype.class() {
+            DTypeClass::Bool => Some(Range::new(0, 1)),
+            DTypeClass::Unsigned => Some(Range::new(0, (1 << bits) - 1)),
+            DTypeClass::Signed => Some(Range::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+            DTypeClass::Float | DTypeClass::Complex => None,
+        }
+    }
+
+    /// What the operation that makes it says.
+    fn made(&mut self, value: ValueId) -> Option<Range> {
+        let module = self.module;
+        let ValueDef::Result(op, place) = module.values[value].def() else { return None };
+        let (data, place) = (&module.ops[op], place as usize);
+        let operand = |i: usize| data.operands.get(i).copied();
+        match &data.kind {
+            OpKind::Constant(_) => constant(module, value),
+            OpKind::Iota { dim } => {
+                Some(Range::new(0, i128::from(*module.shape(value).get(*dim as usize)?) - 1))
+            }
+            // Elements of an operand; a gather and a dynamic slice take none from outside.
+            OpKind::Reshape
+            | OpKind::BroadcastInDim { .. }
+            | OpKind::Transpose { .. }
+            | OpKind::Reverse { .. }
+            | OpKind::Slice(_)
+            | OpKind::DynamicSlice { .. }
+            | OpKind::Gather(_) => self.elsewhere(&[operand(0)?]),
+            OpKind::Convert | OpKind::ShardingConstraint(_) => self.of(operand(0)?),
+            OpKind::OptimizationBarrier => self.of(operand(place)?),
+            OpKind::Sort { .. } => self.elsewhere(&[operand(place)?]),
+            OpKind::Concatenate { .. } => self.elsewhere(&data.operands),
+            OpKind::Pad(_) | OpKind::DynamicUpdateSlice => self.elsewhere(&[operand(0)?, operand(1)?]),
+            OpKind::TopK { .. } if place == 1 => {
+                Some(Range::new(0, i128::from(*module.shape(operand(0)?).last()?) - 1))
+            }
+            OpKind::Reduce { .. } => {
+                let n = data.results.len();
+                let picks = picks(module, *data.regions.first()?, place, n);
+                if picks { self.elsewhere(&[operand(place)?, operand(n + place)?]) } else { None }
+            }
+            OpKind::Clamp => {
+                let (low, x, high) = (self.of(operand(0)?)?, self.of(operand(1)?)?, self.of(operand(2)?)?);
+                let at = |x: i128, low: i128, high: i128| x.max(low).min(high);
+                Some(Range::new(at(x.low, low.low, high.low), at(x.high, low.high, high.high)))
+            }
+            OpKind::Select => self.select(op),
+            OpKind::Compare(direction, _) => {
+                let (a, b) = (self.of(operand(0)?)?, self.of(operand(1)?)?);
+                compare(*direction, a, b)
+            }
+            OpKind::Unary(UnaryOp::Negate) => {
+                let x = self.of(operand(0)?)?;
+                Some(Range::new(-x.high, -x.low))
+            }
+            OpKind::Unary(UnaryOp::Abs) => {
+                let x = self.of(operand(0)?)?;
+                let low = if x.low <= 0 && x.high >= 0 { 0 } else { x.low.abs().min(x.high.abs()) };
+                Some(Range::new(low, x.low.abs().max(x.high.abs())))
+            }
+            OpKind::Binary(kind) => {
+                let (a, b) = (self.of(operand(0)?)?, self.of(operand(1)?)?);
+                match kind {
+                    BinaryOp::And if is_bool(module, value) => binary(BinaryOp::Minimum, a, b),
+                    BinaryOp::Or if is_bool(module, value) => binary(BinaryOp::Maximum, a, b),
+                    _ => binary(*kind, a, b),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Of elements of these values from other places, of which a condition says nothing.
+    fn elsewhere(&mut self, values: &[ValueId]) -> Option<Range> {
+        let known = std::mem::take(&mut self.known);
+        let ranges: Option<Vec<Range>> = values.iter().map(|&value| self.of(value)).collect();
+        self.known = known;
+        ranges?.into_iter().reduce(Range::union)
+    }
+
+    /// Either side where it is taken: `i < 0 ? i + n : i` is not negative, whatever `i` is from `-n` on.
+    fn select(&mut self, op: OpId) -> Option<Range> {
+        let module = self.module;
+        let &[condition, yes, no] = module.ops[op].operands.as_slice() else { return None };
+        let mut all: Option<Range> = None;
+        for (side, holds) in [(yes, true), (no, false)] {
+            let before = self.known.len();
+            if self.assume(condition, holds) {
+                let range = self.of(side);
+                all = Some(all.map_or(range?, |all| range.map_or(all, |range| all.union(range))));
+            }
+            self.known.truncate(before);
+        }
+        all
+    }
+
+    /// Notes what is known where a condition holds, or does not; whether it may be so.
+    fn assume(&mut self, condition: ValueId, holds: bool) -> bool {
+        let of_it = self.of(condition).unwrap_or(Range::new(0, 1));
+        if of_it.meet(Range::new(holds.into(), holds.into())).is_none() {
+            return false;
+        }
+        let Some(op) = self.module.def_op(condition).map(|op| &self.module.ops[op]) else { return true };
+        let (&OpKind::Compare(direction, _), &[a, b]) = (&op.kind, op.operands.as_slice()) else {
+            return true;
+        };
+        let (Some(of_a), Some(of_b)) = (self.of(a), self.of(b)) else { return true };
+        use CompareDirection as D;
+        let (low, high) = (of_a.low, of_a.high);
+        let met = match (direction, holds) {
+            (D::LT, true) | (D::GE, false) => Range { low, high: of_b.high - 1 },
+            (D::LE, true) | (D::GT, false) => Range { low, high: of_b.high },
+            (D::GT, true) | (D::LE, false) => Range { low: of_b.low + 1, high },
+            (D::GE, true) | (D::LT, false) => Range { low: of_b.low, high },
+            (D::EQ, true) | (D::NE, false) => of_b,
+            (D::EQ, false) | (D::NE, true) => return true,
+        };
+        let Some(met) = of_a.meet(met) else { return false };
+        self.known.push((a, met));
+        true
+    }
+}
+
+/// Whether a comparison holds, if that is known: one, or zero.
+fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
+    use CompareDirection as D;
+    let less = a.high < b.low;
+    let not_less = a.low >= b.high;
+    let (more, not_more) = (a.low > b.high, a.high <= b.low);
+    let (always, never) = match direction {
+        D::LT => (less, not_less),
+        D::GE => (not_less, less),
+        D::GT => (more, not_more),
+        D::LE => (not_more, more),
+        D::EQ => (not_less && not_more, less || more),
+        D::NE => (less || more, not_less && not_more),
+    };
+    (always || never).then(|| Range::new(always.into(), always.into()))
+}
+
+fn is_bool(module: &Module, value: ValueId) -> bool {
+    module.tensor(value).is_some_and(|ty| ty.dtype.class() == DTypeClass::Bool)
+}
+
+/// The range of `op(a, b)`; where it does not fit its type, that is not known.
+fn binary(op: BinaryOp, a: Range, b: Range) -> Option<Range> {
+    Some(match op {
+        BinaryOp::Add => Range::new(a.low + b.low, a.high + b.high),
+        BinaryOp::Subtract => Range::new(a.low - b.high, a.high - b.low),
+        BinaryOp::Multiply if [a.low, a.high, b.low, b.high].iter().all(|n| n.abs() < 1 << 62) => {
+            Range::of_corners(a, b, |a, b| a * b)
+        }
+        BinaryOp::Maximum => Range::new(a.low.max(b.low), a.high.max(b.high)),
+        BinaryOp::Minimum => Range::new(a.low.min(b.low), a.high.min(b.high)),
+        BinaryOp::Divide if b.low > 0 => Range::of_corners(a, b, |a, b| a / b),
+        // It has the sign of what is divided.
+        BinaryOp::Remainder if b.low > 0 => {
+            let most = b.high - 1;
+            Range::new(a.low.clamp(-most, 0), a.high.clamp(0, most))
+        }
+        BinaryOp::And if b.low >= 0 => Range::new(0, b.high),
+        BinaryOp::And if a.low >= 0 => Range::new(0, a.high),
+        _ => return None,
+    })
+}
+
+/// The range of a constant of integers or truth values.
+fn constant(module: &Module, value: ValueId) -> Option<Range> {
+    let ty = module.tensor(value)?;
+    let OpKind::Constant(dense) = &module.ops[module.def_op(value)?].kind else { return None };
+    let signed = ty.dtype.class() == DTypeClass::Signed;
+    let number = |bytes: &[u8]| {
+        let negative = signed && bytes.last().is_some_and(|&b| b >= 0x80);
+        let start: i128 = if negative { -1 } else { 0 };
+        let n = bytes.iter().rev().fold(start, |n, &b| n << 8 | i128::from(b));
+        // Truth values may be stored as any bits.
+        if ty.dtype.class() == DTypeClass::Bool { i128::from(n != 0) } else { n }
+    };
+    let numbers: Vec<i128> = match dense {
+        Dense::Splat(bytes) => vec![number(bytes)],
+        Dense::Elements(bytes) if ty.dtype.bits() >= 8 || ty.dtype.class() == DTypeClass::Bool => {
+            bytes.chunks_exact(ty.dtype.bytes()).map(number).collect()
+        }
+        Dense::Elements(_) | Dense::Resource(_) | Dense::Raw(_) => return None,
+    };
+    Some(Range::new(*numbers.iter().min()?, *numbers.iter().max()?))
+}
+
+/// Whether a combiner returns in place `i` one of the two elements that it takes there, whichever.
+fn picks(module: &Module, region: RegionId, i: usize, n: usize) -> bool {
+    let args = &module.regions[region].args;
+    let (Some(&old), Some(&new)) = (args.get(i), args.get(n + i)) else { return false };
+    let mut todo: Vec<ValueId> = module
+        .terminator(region)
+        .and_then(|end| module.ops[end].operands.get(i))
+        .copied()
+        .into_iter()
+        .collect();
+    let (mut looked_at, found) = (0, !todo.is_empty());
+    while let Some(value) = todo.pop() {
+        looked_at += 1;
+        if value == old || value == new {
+            continue;
+        }
+        let data = module.def_op(value).map(|op| &module.ops[op]);
+        match data.map(|data| (&data.kind, data.operands.as_slice())) {
+            _ if looked_at > MANY => return false,
+            Some((OpKind::Select, &[_, yes, no])) => todo.extend([yes, no]),
+            Some((OpKind::Binary(BinaryOp::Maximum | BinaryOp::Minimum), &[a, b])) => todo.extend([a, b]),
+            Some((OpKind::Binary(BinaryOp::And | BinaryOp::Or), &[a, b])) if is_bool(module, value) => {
+                todo.extend([a, b]);
+            }
+            _ => return false,
+        }
+    }
+    found
+}

@@ -11,6 +11,7 @@ use shardc_ir::{
 };
 
 use super::residuals::{Plan, free_values, plan};
+use super::slots::{self, Body, Carried};
 use super::{Transposed, recompute};
 use crate::checkpoint::Keep;
 use crate::emit::{Arithmetic, Emit};
@@ -50,6 +51,11 @@ pub(super) fn transpose(
         });
     }
     let mut ops = inner.ops;
+    let of_carried: Vec<Carried> = (carried.iter().zip(&args[1..]))
+        .map(|(&i, &arg)| Carried { arg, from_zero: asked[i].is_none(), is_read: looped.inits[i].is_some() })
+        .collect();
+    let (module, op) = (&mut *t.linear.module, looped.op);
+    let gone = slots::simplify(Body { module, op, trips, ops: &mut ops, next: &mut next }, &of_carried);
 
     // What it reads of the forward body.
     // What it hands to the trip before may be a value of the forward body itself.
@@ -101,8 +107,8 @@ pub(super) fn transpose(
     inits.extend(&outer.inits);
     let back = t.emit(whole).op(OpKind::While, &inits, &all_types, &[cond, region]);
     let results = t.linear.module.ops[back].results.clone();
-    for (&i, &ct) in carried.iter().zip(&results[1..]) {
-        if let Some(tangent) = looped.inits[i] {
+    for ((&i, &ct), gone) in carried.iter().zip(&results[1..]).zip(gone) {
+        if let Some(tangent) = looped.inits[i].filter(|_| !gone) {
             t.ask(tangent, ct);
         }
     }
@@ -294,9 +300,18 @@ fn bring(
                 let mut e = Emit::new(t.linear.module, ops, whole);
                 let Some(dtype) = e.dtype(arg) else { continue };
                 let number = e.convert(k, dtype);
-                let (start, step) = (e.number(start as f64, number), e.number(step as f64, number));
-                let steps = e.mul(number, step);
-                e.binary(BinaryOp::Add, start, steps)
+                let steps = if step == 1 {
+                    number
+                } else {
+                    let step = e.number(step as f64, number);
+                    e.mul(number, step)
+                };
+                if start == 0 {
+                    steps
+                } else {
+                    let start = e.number(start as f64, number);
+                    e.binary(BinaryOp::Add, start, steps)
+                }
             }
             None => continue,
         };

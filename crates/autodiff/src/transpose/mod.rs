@@ -11,9 +11,10 @@ mod once;
 mod recompute;
 mod residuals;
 mod rules;
+mod slots;
 
 use rustc_hash::FxHashMap;
-use shardc_ir::{BinaryOp, Diagnostic, OpId, RegionId, SecondaryMap, TensorBuild, ValueId};
+use shardc_ir::{BinaryOp, Diagnostic, OpId, RegionId, SecondaryMap, TensorBuild, UnaryOp, ValueId};
 use smallvec::SmallVec;
 
 use crate::checkpoint::Keep;
@@ -24,10 +25,26 @@ use crate::linearize::{Linear, Nested, Tape};
 #[derive(Debug)]
 pub(crate) struct Transposed<'l, 'm> {
     pub(crate) linear: &'l mut Linear<'m>,
-    /// What readers of a tangent ask for, to be added.
-    asked: SecondaryMap<ValueId, SmallVec<[ValueId; 1]>>,
+    /// What readers of a tangent ask for, to be added or taken off.
+    asked: SecondaryMap<ValueId, SmallVec<[(Sign, ValueId); 1]>>,
     /// The operations that make cotangents, in order.
     pub(crate) ops: Vec<OpId>,
+}
+
+/// Whether what is asked for is added, or taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Plus,
+    Minus,
+}
+
+impl Sign {
+    fn negated(self) -> Sign {
+        match self {
+            Sign::Plus => Sign::Minus,
+            Sign::Minus => Sign::Plus,
+        }
+    }
 }
 
 impl<'l, 'm> Transposed<'l, 'm> {
@@ -37,16 +54,41 @@ impl<'l, 'm> Transposed<'l, 'm> {
 
     /// A reader of `tangent` asks for this much of its change.
     pub(crate) fn ask(&mut self, tangent: ValueId, cotangent: ValueId) {
-        self.asked[tangent].push(cotangent);
+        self.ask_signed(tangent, Sign::Plus, cotangent);
+    }
+
+    /// A reader of `tangent` asks for this much of its change, or for as much less.
+    fn ask_signed(&mut self, tangent: ValueId, sign: Sign, cotangent: ValueId) {
+        self.asked[tangent].push((sign, cotangent));
     }
 
     /// What all readers of `tangent` ask for together, made for `like`.
     pub(crate) fn take(&mut self, tangent: ValueId, like: OpId) -> Option<ValueId> {
-        let asked = std::mem::take(&mut self.asked[tangent]);
-        let mut asked = asked.into_iter();
-        let first = asked.next()?;
+        let (sign, sum) = self.take_signed(tangent, like)?;
+        Some(self.signed(sign, sum, like))
+    }
+
+    /// The same, without its sign: a sum is taken off rather than negated, if it can be.
+    fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
+        let mut asked = std::mem::take(&mut self.asked[tangent]);
+        let first = asked.iter().position(|&(sign, _)| sign == Sign::Plus).unwrap_or(0);
+        if asked.is_empty() {
+            return None;
+        }
+        let (sign, first) = asked.remove(first);
         let mut emit = Emit::new(self.linear.module, &mut self.ops, like);
-        Some(asked.fold(first, |sum, next| emit.binary(BinaryOp::Add, sum, next)))
+        let sum = asked.into_iter().fold(first, |sum, (of_next, next)| {
+            emit.binary(if of_next == sign { BinaryOp::Add } else { BinaryOp::Subtract }, sum, next)
+        });
+        Some((sign, sum))
+    }
+
+    /// A value, or what it lacks to zero.
+    fn signed(&mut self, sign: Sign, value: ValueId, like: OpId) -> ValueId {
+        match sign {
+            Sign::Plus => value,
+            Sign::Minus => Emit::new(self.linear.module, &mut self.ops, like).unary(UnaryOp::Negate, value),
+        }
     }
 
     /// Reads the tape of a region backward; the cotangents of what it returns have been asked for. What the region is to do for
@@ -58,6 +100,16 @@ impl<'l, 'm> Transposed<'l, 'm> {
         let around = std::mem::take(&mut self.linear.insertions);
         for &op in tape.ops.iter().rev() {
             let results = self.linear.module.ops[op].results.clone();
+            // What is linear in one result asks for less where less is asked of it.
+            if let (&[result], false) = (results.as_slice(), self.linear.nested.contains_key(&op)) {
+                if let Some((mut sign, mut ct)) = self.take_signed(result, op) {
+                    if sign == Sign::Minus && self.grows(op) {
+                        (sign, ct) = (Sign::Plus, self.signed(sign, ct, op));
+                    }
+                    rules::transpose(self, op, &[Some(ct)], sign)?;
+                }
+                continue;
+            }
             let asked: SmallVec<[Option<ValueId>; 1]> = results.iter().map(|&v| self.take(v, op)).collect();
             if asked.iter().all(Option::is_none) {
                 continue;
@@ -70,12 +122,21 @@ impl<'l, 'm> Transposed<'l, 'm> {
                 Some(Nested::Manual(tape)) => manual::transpose(self, op, &tape, &asked)?,
                 Some(Nested::Given(given)) => given::transpose(self, op, &given, &asked),
                 Some(Nested::Loop(looped)) => loops::transpose(self, op, &looped, &asked)?,
-                None => rules::transpose(self, op, &asked)?,
+                None => rules::transpose(self, op, &asked, Sign::Plus)?,
             }
         }
         self.linear.finish(region);
         self.linear.insertions = around;
         Ok(())
+    }
+
+    /// Whether more elements change among the operands of an operation than it makes, so that less is to be negated before it.
+    fn grows(&self, op: OpId) -> bool {
+        let module = &*self.linear.module;
+        let elements = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_elements()).unwrap_or(i64::MAX);
+        let data = &module.ops[op];
+        let most = self.linear_operands(op).into_iter().map(|i| elements(data.operands[i])).max();
+        data.results.first().is_some_and(|&result| most > Some(elements(result)))
     }
 
     /// Lets what comes after a region compute again what the policy of checkpointing does not keep of it.

@@ -305,13 +305,41 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(exponent) = is_one.then(|| exponent_beside_one(at.linear.module, b)).flatten() {
         return logistic(at, exponent);
     }
+    // One division for each element that is repeated, and none for those that it is repeated to.
+    let inverse = spread_inverse(at, b);
     let scaled = db.map(|db| at.tape().mul(db, y));
     let change = match (da, scaled) {
         (Some(da), Some(scaled)) => at.tape().sub(da, scaled),
         (None, Some(scaled)) => at.tape().neg(scaled),
         _ => da?,
     };
-    Some(if is_one { at.tape().mul(change, y) } else { at.tape().div(change, b) })
+    Some(match (is_one, inverse) {
+        (true, _) => at.tape().mul(change, y),
+        (false, Some(inverse)) => at.tape().mul(change, inverse),
+        (false, None) => at.tape().div(change, b),
+    })
+}
+
+/// `1 / value` of floats, where the value repeats one with fewer elements.
+fn spread_inverse(at: &mut At<'_, '_>, value: ValueId) -> Option<ValueId> {
+    let module = &*at.linear.module;
+    if at.is_complex(value) {
+        return None;
+    }
+    let (mut from, mut spread) = (value, Vec::new());
+    while let Some(op) = module.def_op(from).map(|op| &module.ops[op]) {
+        let (OpKind::BroadcastInDim { .. } | OpKind::Reshape) = op.kind else { break };
+        spread.push((op.kind.clone(), module.values[from].ty));
+        from = op.operands[0];
+    }
+    let elements = |value: ValueId| module.tensor(value).and_then(|ty| ty.num_elements());
+    if elements(from) >= elements(value) {
+        return None;
+    }
+    let mut e = at.primal();
+    let one = e.number(1.0, from);
+    let inverse = e.div(one, from);
+    Some(spread.into_iter().rev().fold(inverse, |value, (kind, ty)| e.op1(kind, &[value], ty)))
 }
 
 /// `u`, where a value is `1 + exp(u)`.
@@ -413,15 +441,21 @@ fn log_add_exp(at: &mut At<'_, '_>) -> Option<ValueId> {
     }
     let tangents = [at.linear.tangent(a), at.linear.tangent(b)];
     let mut changes = [None, None];
-    for (i, direction) in [CompareDirection::GE, CompareDirection::LT].into_iter().enumerate() {
-        let Some(tangent) = tangents[i] else { continue };
+    // Two that are infinite alike are not apart by a number; what is written for them then must not be infinite.
+    let known = [a, b].into_iter().any(|v| is_constant(at.linear.module, v));
+    for (i, tangent) in tangents.into_iter().enumerate() {
+        let Some(tangent) = tangent else { continue };
         let share = {
             let mut e = at.primal();
-            let (zero, one) = (e.number(0.0, distance), e.number(1.0, distance));
-            let is_larger = compare(&mut e, direction, distance, zero);
-            let part = e.alike_to(OpKind::Select, &[is_larger, one, power], distance);
-            let both = e.add(power, one);
-            e.div(part, both)
+            let more = if i == 0 { distance } else { e.neg(distance) };
+            let share = e.unary(UnaryOp::Logistic, more);
+            if known {
+                share
+            } else {
+                let zero = e.number(0.0, distance);
+                let is_none = compare(&mut e, CompareDirection::NE, distance, distance);
+                e.alike_to(OpKind::Select, &[is_none, zero, share], distance)
+            }
         };
         changes[i] = Some(at.tape().mul(tangent, share));
     }

@@ -49,13 +49,14 @@ pub(super) fn dot(
         this_batch.iter().chain(&this_free).copied().chain(sorted.iter().map(|&(_, d)| d)).collect();
     let shape: Vec<i64> = order.iter().map(|&d| this_ty.shape[d as usize]).collect();
     let made = e.tensor(OpKind::DotGeneral(Box::new(product)), &[ct, other], &shape, result.dtype);
-    let made = e.convert(made, this_ty.dtype);
     let permutation: DimList = (0..order.len() as u32)
         .filter_map(|d| order.iter().position(|&o| o == d))
         .map(|p| p as u32)
         .collect();
     if permutation.iter().enumerate().all(|(i, &p)| i == p as usize) {
-        return Some(made);
+        return Some(e.convert(made, this_ty.dtype));
     }
-    Some(e.alike_to(OpKind::Transpose { permutation }, &[made], this))
+    // Before it is narrowed: a product can be made in another order, but not what is behind it.
+    let ordered = e.tensor(OpKind::Transpose { permutation }, &[made], &this_ty.shape, result.dtype);
+    Some(e.convert(ordered, this_ty.dtype))
 }

@@ -5,14 +5,13 @@ use shardc_ir::{BinaryOp, DTypeClass, OpId, OpKind, TensorBuild, UnaryOp, ValueI
 use crate::emit::Arithmetic;
 use crate::transpose::Transposed;
 
-/// What is asked of operand `i` where `ct` is asked of the result.
+/// What is asked of operand `i` where `ct` is asked of the result; but for the sign, of operations that take off.
 pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, i: usize, ct: ValueId) -> Option<ValueId> {
     let data = &t.linear.module.ops[op];
     let (kind, operands) = (data.kind.clone(), data.operands.clone());
     let operand = operands[i];
     let mut e = t.emit(op);
     Some(match kind {
-        OpKind::Unary(UnaryOp::Negate) => e.neg(ct),
         OpKind::Unary(UnaryOp::Conj) => e.unary(UnaryOp::Conj, ct),
         // `Re(c Re(z)) = Re(c z)`, and `Re(c Im(z)) = Re(-i c z)`.
         OpKind::Unary(UnaryOp::Real) => {
@@ -30,14 +29,8 @@ pub(super) fn of_operand(t: &mut Transposed<'_, '_>, op: OpId, i: usize, ct: Val
             let imag = e.alike_to(OpKind::Unary(UnaryOp::Imag), &[ct], operand);
             e.neg(imag)
         }
-        OpKind::Binary(BinaryOp::Add) => ct,
-        OpKind::Binary(BinaryOp::Subtract) => {
-            if i == 0 {
-                ct
-            } else {
-                e.neg(ct)
-            }
-        }
+        // The caller knows what is taken off.
+        OpKind::Unary(UnaryOp::Negate) | OpKind::Binary(BinaryOp::Add | BinaryOp::Subtract) => ct,
         OpKind::Binary(BinaryOp::Multiply) => e.mul(ct, operands[1 - i]),
         OpKind::Binary(BinaryOp::Divide) if i == 0 => e.div(ct, operands[1]),
         OpKind::Select => {

@@ -12,9 +12,9 @@ mod window;
 
 use shardc_ir::{BinaryOp, Diagnostic, OpId, OpKind, TensorBuild, UnaryOp, ValueId};
 
-use super::Transposed;
+use super::{Sign, Transposed};
 
-/// Hands what is asked for the results of an operation on to its operands.
+/// Hands what is asked for the results of an operation, or as much less, on to its operands.
 ///
 /// # Errors
 /// The operation is not linear in what are tangents among its operands, or has no rule.
@@ -22,9 +22,15 @@ pub(super) fn transpose(
     t: &mut Transposed<'_, '_>,
     op: OpId,
     asked: &[Option<ValueId>],
+    sign: Sign,
 ) -> Result<(), Box<Diagnostic>> {
     for i in t.linear_operands(op) {
         let operand = t.linear.module.ops[op].operands[i];
+        let takes_off = match t.linear.module.ops[op].kind {
+            OpKind::Unary(UnaryOp::Negate) => true,
+            OpKind::Binary(BinaryOp::Subtract) => i == 1,
+            _ => false,
+        };
         let part = match t.linear.module.ops[op].kind.clone() {
             OpKind::ReduceWindow(spec) => window::reduce_window(t, op, &spec, i, asked),
             _ => match asked.first() {
@@ -33,7 +39,7 @@ pub(super) fn transpose(
             },
         };
         if let Some(part) = part {
-            t.ask(operand, part);
+            t.ask_signed(operand, if takes_off { sign.negated() } else { sign }, part);
         }
     }
     Ok(())

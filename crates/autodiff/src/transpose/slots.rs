@@ -1,0 +1,240 @@
+//! Stacks of which each trip of a loop reads or writes a slot of its own.
+//!
+//! What is asked of a stack that the loop wrote is read slot by slot, and nobody reads a slot again: it need not be emptied. What
+//! is asked of a stack that the loop read is written slot by slot: it need not be added to zeros.
+
+use rustc_hash::FxHashMap;
+use shardc_ir::trip_count::counter;
+use shardc_ir::{BinaryOp, CompareDirection, Dense, Module, OpId, OpKind, UnaryOp, ValueDef, ValueId};
+
+use crate::emit::{Arithmetic, Emit};
+use crate::replace::for_each_under;
+
+/// The transposed body of the loop `op`, and what it hands to the trip before.
+pub(super) struct Body<'a> {
+    pub(super) module: &'a mut Module,
+    /// The forward loop.
+    pub(super) op: OpId,
+    /// How often it runs.
+    pub(super) trips: i64,
+    /// The transposed body.
+    pub(super) ops: &'a mut Vec<OpId>,
+    /// What it returns.
+    pub(super) next: &'a mut Vec<ValueId>,
+}
+
+/// What is known around the loop of a cotangent that it carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    /// The argument of the transposed body.
+    pub(super) arg: ValueId,
+    /// Whether it is zero before the first trip backward.
+    pub(super) from_zero: bool,
+    /// Whether somebody reads what is left of it after the last.
+    pub(super) is_read: bool,
+}
+
+/// Lets slots be read without emptying them, and be written without adding. Returns for each carried cotangent whether nothing
+/// is left of it after the loop, whatever the loop returns.
+pub(super) fn simplify(mut body: Body<'_>, carried: &[Carried]) -> Vec<bool> {
+    let mut users: FxHashMap<ValueId, Vec<OpId>> = FxHashMap::default();
+    for_each_under(body.module, body.ops, |op| {
+        for &value in &body.module.ops[op].operands {
+            users.entry(value).or_default().push(op);
+        }
+    });
+    let mut gone = vec![false; carried.len()];
+    for (i, of) in carried.iter().enumerate() {
+        let is_returned_once =
+            body.next.iter().filter(|&&v| v == body.next[i]).count() == 1 && !body.next.contains(&of.arg);
+        if is_returned_once {
+            gone[i] = body.read_only(i, *of, &users);
+            body.written_only(i, *of, &users);
+        }
+    }
+    gone
+}
+
+impl Body<'_> {
+    fn made(&self, value: ValueId) -> Option<(OpId, &OpKind, &[ValueId])> {
+        let op = self.module.def_op(value)?;
+        let data = &self.module.ops[op];
+        Some((op, &data.kind, &data.operands))
+    }
+
+    /// `next = arg` with zeros where this trip reads `arg`, and nowhere else.
+    fn read_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) -> bool {
+        let Some((op, OpKind::DynamicUpdateSlice, operands)) = self.made(self.next[i]) else { return false };
+        let is_emptied = operands[0] == of.arg && is_zero(self.module, operands[1]);
+        if !is_emptied || users.contains_key(&self.next[i]) {
+            return false;
+        }
+        let sizes = self.module.shape(operands[1]);
+        let is_slot = |&user: &OpId| {
+            let data = &self.module.ops[user];
+            user == op
+                || matches!(&data.kind, OpKind::DynamicSlice { sizes: of } if of.as_slice() == sizes)
+                    && data.operands[1..] == operands[2..]
+        };
+        if !users.get(&of.arg).is_some_and(|all| all.iter().all(is_slot)) {
+            return false;
+        }
+        match self.slots(of.arg, sizes, &operands[2..]) {
+            Some(Slots { are_all }) if are_all || !of.is_read => {}
+            _ => return false,
+        }
+        self.ops.retain(|&other| other != op);
+        self.next[i] = of.arg;
+        true
+    }
+
+    /// `next = arg + zeros` with a value where no other trip writes one; or less that.
+    fn written_only(&mut self, i: usize, of: Carried, users: &FxHashMap<ValueId, Vec<OpId>>) {
+        let next = self.next[i];
+        let Some((sum, &OpKind::Binary(kind), &[a, b])) = self.made(next) else { return };
+        let written = match kind {
+            BinaryOp::Add if b == of.arg => a,
+            BinaryOp::Add | BinaryOp::Subtract if a == of.arg => b,
+            _ => return,
+        };
+        let is_read_once = |value: ValueId| users.get(&value).is_some_and(|all| all.as_slice() == [sum]);
+        if !of.from_zero || !is_read_once(of.arg) || !is_read_once(written) {
+            return;
+        }
+        if users.contains_key(&next) || self.next.contains(&written) {
+            return;
+        }
+        let Some((write, OpKind::DynamicUpdateSlice, operands)) = self.made(written) else { return };
+        let Some(place) = self.ops.iter().position(|&op| op == write) else { return };
+        let is_own = is_zero(self.module, operands[0]);
+        if !is_own || self.slots(of.arg, self.module.shape(operands[1]), &operands[2..]).is_none() {
+            return;
+        }
+        let mut row = operands[1];
+        if kind == BinaryOp::Subtract {
+            let mut negate = Vec::new();
+            row = Emit::new(self.module, &mut negate, write).neg(row);
+            self.ops.splice(place..place, negate);
+        }
+        self.module.ops[write].operands[0] = of.arg;
+        self.module.ops[write].operands[1] = row;
+        self.ops.retain(|&other| other != sum);
+        self.next[i] = written;
+    }
+
+    /// The slots at these places, if no two trips have elements in common.
+    fn slots(&self, stack: ValueId, sizes: &[i64], places: &[ValueId]) -> Option<Slots> {
+        let shape = self.module.shape(stack);
+        for (d, &place) in places.iter().enumerate() {
+            let Some(counts) = self.counts(place, 16) else { continue };
+            let (first, last) = (counts.start, counts.at(self.trips - 1)?);
+            let is_inside = first.min(last) >= 0 && first.max(last) + sizes[d] <= shape[d];
+            if is_inside && counts.step.abs() >= sizes[d] {
+                let others_whole = (0..shape.len()).all(|other| other == d || sizes[other] == shape[other]);
+                return Some(Slots {
+                    are_all: others_whole && self.trips.checked_mul(sizes[d])? == shape[d],
+                });
+            }
+        }
+        None
+    }
+
+    /// How an integer of the forward body counts with the trips.
+    fn counts(&self, value: ValueId, depth: u32) -> Option<Counts> {
+        let depth = depth.checked_sub(1)?;
+        let ty = self.module.tensor(value)?;
+        if !ty.dtype.is_integer() || ty.num_elements() != Some(1) {
+            return None;
+        }
+        let counts = match self.module.values[value].def() {
+            ValueDef::Arg(region, i) => self.carried(region, i as usize, depth)?,
+            ValueDef::Result(..) => self.computed(value, depth)?,
+        };
+        // No number wraps around.
+        let bits = ty.dtype.bits().min(32) - 1;
+        let fits = |n: i64| (-(1i64 << bits)..1i64 << bits).contains(&n);
+        (fits(counts.start) && fits(counts.at(self.trips - 1)?)).then_some(counts)
+    }
+
+    fn carried(&self, region: shardc_ir::RegionId, i: usize, depth: u32) -> Option<Counts> {
+        let data = &self.module.ops[self.op];
+        if data.regions.get(1) != Some(&region) {
+            return None;
+        }
+        let returned = *self.module.ops[self.module.terminator(region)?].operands.get(i)?;
+        if returned == self.module.regions[region].args[i] {
+            return self.counts(data.operands[i], depth).filter(|counts| counts.step == 0);
+        }
+        counter(self.module, self.op, i).map(|(start, step)| Counts { start, step })
+    }
+
+    fn computed(&self, value: ValueId, depth: u32) -> Option<Counts> {
+        let (_, kind, operands) = self.made(value)?;
+        let of = |i: usize| self.counts(*operands.get(i)?, depth);
+        match kind {
+            OpKind::Constant(_) => {
+                let &[n] = self.module.constant_integers(value)?.as_slice() else { return None };
+                Some(Counts { start: n, step: 0 })
+            }
+            OpKind::Convert | OpKind::Reshape | OpKind::BroadcastInDim { .. } => of(0),
+            OpKind::Unary(UnaryOp::Negate) => of(0)?.times(-1),
+            OpKind::Binary(BinaryOp::Add) => of(0)?.plus(of(1)?),
+            OpKind::Binary(BinaryOp::Subtract) => of(0)?.plus(of(1)?.times(-1)?),
+            OpKind::Binary(BinaryOp::Multiply) => match (of(0)?, of(1)?) {
+                (a, Counts { start, step: 0 }) | (Counts { start, step: 0 }, a) => a.times(start),
+                _ => None,
+            },
+            OpKind::Select => of(if self.holds(*operands.first()?, depth)? { 1 } else { 2 }),
+            _ => None,
+        }
+    }
+
+    /// Whether a comparison holds in all trips, or in none.
+    fn holds(&self, condition: ValueId, depth: u32) -> Option<bool> {
+        let (_, &OpKind::Compare(direction, _), &[a, b]) = self.made(condition)? else { return None };
+        let apart = self.counts(a, depth)?.plus(self.counts(b, depth)?.times(-1)?)?;
+        let holds = |n: i64| match direction {
+            CompareDirection::LT => Some(n < 0),
+            CompareDirection::LE => Some(n <= 0),
+            CompareDirection::GT => Some(n > 0),
+            CompareDirection::GE => Some(n >= 0),
+            // It may hold in between.
+            CompareDirection::EQ | CompareDirection::NE => None,
+        };
+        let first = holds(apart.start)?;
+        (first == holds(apart.at(self.trips - 1)?)?).then_some(first)
+    }
+}
+
+/// Slots of which no two have elements in common.
+struct Slots {
+    /// Whether all elements are in one.
+    are_all: bool,
+}
+
+/// `start + step * trip`.
+#[derive(Clone, Copy)]
+struct Counts {
+    start: i64,
+    step: i64,
+}
+
+impl Counts {
+    fn at(self, trip: i64) -> Option<i64> {
+        self.step.checked_mul(trip)?.checked_add(self.start)
+    }
+
+    fn plus(self, other: Counts) -> Option<Counts> {
+        Some(Counts { start: self.start.checked_add(other.start)?, step: self.step.checked_add(other.step)? })
+    }
+
+    fn times(self, factor: i64) -> Option<Counts> {
+        Some(Counts { start: self.start.checked_mul(factor)?, step: self.step.checked_mul(factor)? })
+    }
+}
+
+/// Whether a value is a constant of zeros, of which all bits are zero.
+fn is_zero(module: &Module, value: ValueId) -> bool {
+    let op = module.def_op(value).map(|op| &module.ops[op].kind);
+    matches!(op, Some(OpKind::Constant(Dense::Splat(bytes))) if bytes.iter().all(|&byte| byte == 0))
+}

@@ -8,6 +8,7 @@ mod given;
 mod loops;
 mod manual;
 mod once;
+mod parts;
 mod recompute;
 mod residuals;
 mod rules;
@@ -71,6 +72,7 @@ impl<'l, 'm> Transposed<'l, 'm> {
     /// The same, without its sign: a sum is taken off rather than negated, if it can be.
     fn take_signed(&mut self, tangent: ValueId, like: OpId) -> Option<(Sign, ValueId)> {
         let mut asked = std::mem::take(&mut self.asked[tangent]);
+        self.put_together(&mut asked, like);
         let first = asked.iter().position(|&(sign, _)| sign == Sign::Plus).unwrap_or(0);
         if asked.is_empty() {
             return None;

@@ -32,16 +32,33 @@ pub(super) fn of_product(at: &mut At<'_, '_>) -> Option<ValueId> {
     Some(tape.mul(change, count))
 }
 
+/// The tangent of `1 / product` of more than one factor, all one value: `1 / x^n` changes by `-n dx / x^(n+1)`.
+pub(super) fn of_inverse(at: &mut At<'_, '_>, product: ValueId) -> Option<ValueId> {
+    let (base, exponent) = factors(at.linear.module, product)?;
+    let tangent = at.linear.tangent(base)?;
+    if exponent < 2 || !is_read_by_itself(at, product, base) || !at.linear.is_read_only_by(product, &[at.op])
+    {
+        return None;
+    }
+    let (count, more) = {
+        let mut e = at.primal();
+        (e.number(-(exponent as f64), base), e.mul(product, base))
+    };
+    let mut tape = at.tape();
+    let change = tape.div(tangent, more);
+    Some(tape.mul(change, count))
+}
+
 /// The value that a product multiplies with itself, and how often it is a factor; of two such values the one further back.
 fn factors(module: &Module, product: ValueId) -> Option<(ValueId, usize)> {
-    let mut base = product;
-    while let Some((a, b)) = parts(module, base) {
-        let is_power = |&part: &ValueId| count(module, product, part, &mut MANY.clone()).is_some();
-        match [a, b].into_iter().find(is_power) {
-            Some(part) => base = part,
-            None => break,
-        }
+    // From what is furthest back on.
+    let mut chain = vec![product];
+    while let Some((a, _)) = chain.last().and_then(|&last| parts(module, last)).filter(|_| chain.len() < MANY)
+    {
+        chain.push(a);
     }
+    let is_power = |&&base: &&ValueId| count(module, product, base, &mut MANY.clone()).is_some();
+    let base = *chain.iter().rev().find(is_power)?;
     let exponent = count(module, product, base, &mut MANY.clone())?;
     Some((base, exponent))
 }

@@ -8,7 +8,7 @@ use shardc_ir::{
     UnaryOp, ValueId,
 };
 
-use super::{on_tape, sum, unsupported, written_out};
+use super::{log_add_exp, on_tape, sum, unsupported, written_out};
 use crate::emit::Arithmetic;
 use crate::linearize::{At, bessel, powers};
 use crate::ranges::{Range, range};
@@ -49,6 +49,22 @@ pub(super) fn unary(at: &mut At<'_, '_>, op: UnaryOp) -> Result<Option<ValueId>,
             return Ok(Some(tape.div(halved, y)));
         }
         UnaryOp::Square => return Ok(Some(doubled(at, tangent, x))),
+        UnaryOp::Atan => {
+            let under = {
+                let mut e = at.primal();
+                let (one, square) = (e.number(1.0, x), e.mul(x, x));
+                e.add(one, square)
+            };
+            return Ok(Some(at.tape().div(tangent, under)));
+        }
+        UnaryOp::Cbrt => {
+            let under = {
+                let mut e = at.primal();
+                let (three, square) = (e.number(3.0, x), e.mul(y, y));
+                e.mul(square, three)
+            };
+            return Ok(Some(at.tape().div(tangent, under)));
+        }
         UnaryOp::LogPlusOne => {
             let one_more = {
                 let mut e = at.primal();
@@ -98,11 +114,6 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
     };
     Ok(match op {
         UnaryOp::Abs => e.unary(UnaryOp::Sign, x),
-        UnaryOp::Cbrt => {
-            let third = e.number(1.0 / 3.0, x);
-            let ratio = e.div(y, x);
-            e.mul(third, ratio)
-        }
         UnaryOp::Cosine => {
             let sine = e.unary(UnaryOp::Sine, x);
             e.neg(sine)
@@ -146,12 +157,8 @@ fn derivative(at: &mut At<'_, '_>, op: UnaryOp, x: ValueId, y: ValueId) -> Resul
             // Of a product of two, since `x^2 - 1` cancels near one.
             let one = e.number(1.0, x);
             let (below, above) = (e.sub(x, one), e.add(x, one));
-            let (a, b) = (e.unary(UnaryOp::Rsqrt, below), e.unary(UnaryOp::Rsqrt, above));
-            e.mul(a, b)
-        }
-        UnaryOp::Atan => {
-            let (one, under) = (e.number(1.0, x), squared(e, 1.0, 1.0));
-            e.div(one, under)
+            let under = e.mul(below, above);
+            e.unary(UnaryOp::Rsqrt, under)
         }
         UnaryOp::Atanh => {
             let one = e.number(1.0, x);
@@ -237,7 +244,12 @@ fn complex_abs(at: &mut At<'_, '_>, tangent: ValueId) -> ValueId {
 }
 
 /// Compares two tensors of one shape.
-fn compare(e: &mut impl TensorBuild, direction: CompareDirection, a: ValueId, b: ValueId) -> ValueId {
+pub(super) fn compare(
+    e: &mut impl TensorBuild,
+    direction: CompareDirection,
+    a: ValueId,
+    b: ValueId,
+) -> ValueId {
     let shape = e.module().shape(a).to_vec();
     e.tensor(OpKind::Compare(direction, None), &[a, b], &shape, DType::I1)
 }
@@ -248,7 +260,7 @@ pub(super) fn binary(at: &mut At<'_, '_>, op: BinaryOp) -> Result<Option<ValueId
     let (da, db) = (at.tangent(0), at.tangent(1));
     match op {
         BinaryOp::Add | BinaryOp::Subtract => {
-            if let Some(tangent) = (op == BinaryOp::Add).then(|| log_add_exp(at)).flatten() {
+            if let Some(tangent) = (op == BinaryOp::Add).then(|| log_add_exp::of_sum(at)).flatten() {
                 return Ok(Some(tangent));
             }
             let db = match op {
@@ -304,6 +316,9 @@ fn divide(at: &mut At<'_, '_>) -> Option<ValueId> {
     let is_one = is_identity(at.linear.module, a, ReductionKind::Mul);
     if let Some(exponent) = is_one.then(|| exponent_beside_one(at.linear.module, b)).flatten() {
         return logistic(at, exponent);
+    }
+    if let Some(tangent) = is_one.then(|| powers::of_inverse(at, b)).flatten() {
+        return Some(tangent);
     }
     // One division for each element that is repeated, and none for those that it is repeated to.
     let inverse = spread_inverse(at, b);
@@ -406,7 +421,7 @@ fn extreme(at: &mut At<'_, '_>, op: BinaryOp) -> Option<ValueId> {
 }
 
 /// Whether a value is a constant, spread maybe.
-fn is_constant(module: &Module, mut value: ValueId) -> bool {
+pub(super) fn is_constant(module: &Module, mut value: ValueId) -> bool {
     while let Some(op) = module.def_op(value) {
         match &module.ops[op].kind {
             OpKind::Constant(_) => return true,
@@ -417,49 +432,6 @@ fn is_constant(module: &Module, mut value: ValueId) -> bool {
         }
     }
     false
-}
-
-/// `max(a, b) + log1p(exp(-|a - b|))`, which is `log(exp(a) + exp(b))`: each operand has the share of its exponential. `None`
-/// where the sum at hand is none of that kind.
-fn log_add_exp(at: &mut At<'_, '_>) -> Option<ValueId> {
-    let module = &*at.linear.module;
-    let made = |value: ValueId| module.def_op(value).map(|op| &module.ops[op]);
-    let unary = |value: ValueId, op: UnaryOp| {
-        made(value).filter(|data| data.kind == OpKind::Unary(op)).map(|data| data.operands[0])
-    };
-    let operands = [at.operand(0), at.operand(1)];
-    let (larger, power) = operands
-        .iter()
-        .enumerate()
-        .find_map(|(i, &v)| Some((operands[1 - i], unary(v, UnaryOp::LogPlusOne)?)))?;
-    let distance = unary(unary(unary(power, UnaryOp::Exponential)?, UnaryOp::Negate)?, UnaryOp::Abs)?;
-    let larger = made(larger).filter(|data| data.kind == OpKind::Binary(BinaryOp::Maximum))?;
-    let apart = made(distance).filter(|data| data.kind == OpKind::Binary(BinaryOp::Subtract))?;
-    let (a, b) = (apart.operands[0], apart.operands[1]);
-    if ![[a, b], [b, a]].contains(&[larger.operands[0], larger.operands[1]]) {
-        return None;
-    }
-    let tangents = [at.linear.tangent(a), at.linear.tangent(b)];
-    let mut changes = [None, None];
-    // Two that are infinite alike are not apart by a number; what is written for them then must not be infinite.
-    let known = [a, b].into_iter().any(|v| is_constant(at.linear.module, v));
-    for (i, tangent) in tangents.into_iter().enumerate() {
-        let Some(tangent) = tangent else { continue };
-        let share = {
-            let mut e = at.primal();
-            let more = if i == 0 { distance } else { e.neg(distance) };
-            let share = e.unary(UnaryOp::Logistic, more);
-            if known {
-                share
-            } else {
-                let zero = e.number(0.0, distance);
-                let is_none = compare(&mut e, CompareDirection::NE, distance, distance);
-                e.alike_to(OpKind::Select, &[is_none, zero, share], distance)
-            }
-        };
-        changes[i] = Some(at.tape().mul(tangent, share));
-    }
-    sum(at, &changes)
 }
 
 /// How a result changes with an operand.
@@ -541,6 +513,9 @@ pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
         Some(Range { low: 1, .. }) => return at.tangent(1),
         Some(Range { high: 0, .. }) => return at.tangent(2),
         _ => {}
+    }
+    if let Some(tangent) = log_add_exp::of_select(at) {
+        return Some(tangent);
     }
     let (yes, no) = (written_out(at, 1), written_out(at, 2));
     Some(on_tape(at, &[which, yes, no]))

@@ -10,6 +10,7 @@ mod elementwise;
 mod expanded;
 mod indexing;
 mod linear_algebra;
+mod log_add_exp;
 mod products;
 mod reductions;
 mod refused;

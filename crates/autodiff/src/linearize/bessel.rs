@@ -6,7 +6,7 @@
 //! 70 decimal digits from the power series of `I0`, for `x > 90` from its asymptotic expansion (DLMF 10.25.2, 10.40.1); terms
 //! below `1e-18` are left out.
 
-use shardc_ir::{CompareDirection, DType, OpKind, TensorBuild, UnaryOp, ValueId};
+use shardc_ir::{BinaryOp, CompareDirection, DType, Dense, Module, OpKind, TensorBuild, UnaryOp, ValueId};
 
 use crate::emit::{Arithmetic, Emit};
 
@@ -77,47 +77,126 @@ const FAR: [f64; 26] = [
 /// Where the second series takes over.
 const BORDER: f64 = 8.0;
 
-/// `i0e(x)` of floats, element by element.
+/// `i0e(x)` of floats, element by element: as JAX writes it, so that what a program has is not computed again.
 pub(super) fn i0e(e: &mut Emit<'_>, x: ValueId) -> ValueId {
     let dtype = e.type_of(x).dtype;
     // Sixteen bits are too few to add up a series.
     let wide = if dtype.bits() < 32 { DType::F32 } else { dtype };
     let x = e.convert(x, wide);
     let size = e.unary(UnaryOp::Abs, x);
-    let (border, one) = (e.number(BORDER, size), e.number(1.0, size));
-    let (quarter, sixteen) = (e.number(0.25, size), e.number(16.0, size));
-    let scaled = e.mul(size, quarter);
-    let near = e.sub(scaled, one);
+    let (border, two) = (e.number(BORDER, size), e.number(2.0, size));
+    let (half, far) = (e.number(0.5, size), e.number(32.0, size));
+    let scaled = e.mul(half, size);
+    let near = e.sub(scaled, two);
     let near = series(e, &NEAR, near);
-    // What is not taken must not be infinite: its derivative would be no number.
-    let at_least = e.binary(shardc_ir::BinaryOp::Maximum, size, border);
-    let ratio = e.div(sixteen, at_least);
-    let far = e.sub(ratio, one);
+    let ratio = e.div(far, size);
+    let far = e.sub(ratio, two);
     let far = series(e, &FAR, far);
-    let root = e.unary(UnaryOp::Rsqrt, at_least);
-    let far = e.mul(far, root);
+    let root = e.unary(UnaryOp::Sqrt, size);
+    let far = e.div(far, root);
     let shape = e.type_of(size).shape;
     let is_near = e.tensor(OpKind::Compare(CompareDirection::LE, None), &[size, border], &shape, DType::I1);
     let value = e.alike_to(OpKind::Select, &[is_near, near, far], size);
     e.convert(value, dtype)
 }
 
-/// A Chebyshev series by Clenshaw's recurrence, as many terms as the element type tells apart.
-fn series(e: &mut Emit<'_>, coefficients: &[f64], t: ValueId) -> ValueId {
-    let least = if e.type_of(t).dtype == DType::F64 { 0.0 } else { 1e-9 };
+/// A Chebyshev series of half of `twice`, by Clenshaw's recurrence, as many terms as the element type tells apart.
+fn series(e: &mut Emit<'_>, coefficients: &[f64], twice: ValueId) -> ValueId {
+    let least = if e.type_of(twice).dtype == DType::F64 { 0.0 } else { 3e-9 };
     let count = coefficients.iter().rposition(|c| c.abs() > least).map_or(1, |last| last + 1);
-    let two = e.number(2.0, t);
-    let twice = e.mul(t, two);
-    let zero = e.number(0.0, t);
-    let (mut last, mut before) = (zero, zero);
-    for &c in coefficients[1..count].iter().rev() {
-        let c = e.number(c, t);
+    let zero = e.number(0.0, twice);
+    let (mut last, mut before, mut one_before) = (zero, zero, zero);
+    for (k, &c) in coefficients[..count].iter().enumerate().rev() {
+        let c = e.number(if k == 0 { 2.0 * c } else { c }, twice);
         let next = e.mul(twice, last);
         let next = e.sub(next, before);
-        (before, last) = (last, e.add(next, c));
+        (one_before, before, last) = (before, last, e.add(next, c));
     }
-    let c = e.number(coefficients[0], t);
-    let next = e.mul(t, last);
-    let next = e.sub(next, before);
-    e.add(next, c)
+    let (half, difference) = (e.number(0.5, twice), e.sub(last, one_before));
+    e.mul(half, difference)
+}
+
+/// `x`, where a value is `i0e(x)` as it is written above: its terms have no derivative at zero, but it has.
+pub(super) fn argument_of_i0e(module: &Module, value: ValueId) -> Option<ValueId> {
+    let &[is_near, near, far] = made(module, value, &OpKind::Select)? else { return None };
+    let compare = &module.ops[module.def_op(is_near)?];
+    let &[size, border] = compare.operands.as_slice() else { return None };
+    if !matches!(compare.kind, OpKind::Compare(CompareDirection::LE, _)) || number(module, border)? != BORDER
+    {
+        return None;
+    }
+    let [far, root] = pair(module, far, BinaryOp::Divide)?;
+    let &[of_root] = made(module, root, &OpKind::Unary(UnaryOp::Sqrt))? else {
+        return None;
+    };
+    let [half, of_near] =
+        pair(module, shifted(module, argument_of(module, near, &NEAR)?)?, BinaryOp::Multiply)?;
+    let [above, of_far] = pair(module, shifted(module, argument_of(module, far, &FAR)?)?, BinaryOp::Divide)?;
+    let is_it = [of_root, of_near, of_far] == [size; 3]
+        && number(module, half)? == 0.5
+        && number(module, above)? == 32.0;
+    let &[x] = made(module, size, &OpKind::Unary(UnaryOp::Abs))? else { return None };
+    is_it.then_some(x)
+}
+
+/// `v`, where a value is `v - 2`.
+fn shifted(module: &Module, value: ValueId) -> Option<ValueId> {
+    let [v, two] = pair(module, value, BinaryOp::Subtract)?;
+    (number(module, two)? == 2.0).then_some(v)
+}
+
+/// What a series with these coefficients is of, if a value is one.
+fn argument_of(module: &Module, value: ValueId, coefficients: &[f64]) -> Option<ValueId> {
+    let [half, difference] = pair(module, value, BinaryOp::Multiply)?;
+    let [mut last, one_before] = pair(module, difference, BinaryOp::Subtract)?;
+    let mut before = None;
+    let mut of = None;
+    let mut count = 0;
+    for (k, &coefficient) in coefficients.iter().enumerate() {
+        let [rest, c] = pair(module, last, BinaryOp::Add)?;
+        let [product, next_but_one] = pair(module, rest, BinaryOp::Subtract)?;
+        let [twice, next] = pair(module, product, BinaryOp::Multiply)?;
+        let coefficient = if k == 0 { 2.0 * coefficient } else { coefficient };
+        // The last terms of a double's are not told apart from their rounding.
+        let is_near = (number(module, c)? - coefficient).abs() <= 1e-6 * coefficient.abs() + 1e-18;
+        let goes_on = before.is_none_or(|before| before == next) && of.is_none_or(|of| of == twice);
+        if !is_near || !goes_on || k == 0 && next_but_one != one_before {
+            return None;
+        }
+        (of, before, last, count) = (Some(twice), Some(next_but_one), next, k + 1);
+        if number(module, next).is_some() {
+            break;
+        }
+    }
+    let ends = [Some(last), before].iter().all(|&v| v.and_then(|v| number(module, v)) == Some(0.0));
+    let is_all = coefficients[count..].iter().all(|c| c.abs() < 1e-8);
+    (ends && is_all && number(module, half)? == 0.5).then_some(of?)
+}
+
+/// The operands that an operation of this kind makes a value of.
+fn made<'a>(module: &'a Module, value: ValueId, kind: &OpKind) -> Option<&'a [ValueId]> {
+    let data = &module.ops[module.def_op(value)?];
+    (data.kind == *kind).then_some(data.operands.as_slice())
+}
+
+fn pair(module: &Module, value: ValueId, op: BinaryOp) -> Option<[ValueId; 2]> {
+    made(module, value, &OpKind::Binary(op))?.try_into().ok()
+}
+
+/// The number that all elements of a value are.
+fn number(module: &Module, mut value: ValueId) -> Option<f64> {
+    loop {
+        let data = &module.ops[module.def_op(value)?];
+        match &data.kind {
+            OpKind::BroadcastInDim { .. } | OpKind::Reshape => value = data.operands[0],
+            OpKind::Constant(Dense::Splat(bytes)) => {
+                return match module.tensor(value)?.dtype {
+                    DType::F32 => Some(f32::from_le_bytes(bytes.as_slice().try_into().ok()?).into()),
+                    DType::F64 => Some(f64::from_le_bytes(bytes.as_slice().try_into().ok()?)),
+                    _ => None,
+                };
+            }
+            _ => return None,
+        }
+    }
 }

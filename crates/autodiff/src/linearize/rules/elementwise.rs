@@ -517,8 +517,23 @@ pub(super) fn select(at: &mut At<'_, '_>) -> Option<ValueId> {
     if let Some(tangent) = log_add_exp::of_select(at) {
         return Some(tangent);
     }
+    if let Some(x) = bessel::argument_of_i0e(at.linear.module, at.result()) {
+        return i0e(at, x);
+    }
     let (yes, no) = (written_out(at, 1), written_out(at, 2));
     Some(on_tape(at, &[which, yes, no]))
+}
+
+/// `y = i0e(x)` changes by `(i1e(x) - sign(x) y) dx`.
+fn i0e(at: &mut At<'_, '_>, x: ValueId) -> Option<ValueId> {
+    let (y, tangent) = (at.result(), at.linear.tangent(x)?);
+    let slope = {
+        let mut e = at.primal();
+        let (i1e, sign) = (e.unary(UnaryOp::BesselI1e, x), e.unary(UnaryOp::Sign, x));
+        let signed = e.mul(sign, y);
+        e.sub(i1e, signed)
+    };
+    Some(at.tape().mul(tangent, slope))
 }
 
 /// The operand where it is between the bounds, which may be scalars, else the bound.

@@ -1,11 +1,12 @@
 //! Between which numbers the elements of a tensor of integers lie, as far as the program says.
 
+use rustc_hash::FxHashMap;
 use shardc_ir::{
     BinaryOp, CompareDirection, DTypeClass, Dense, Module, OpId, OpKind, RegionId, UnaryOp, ValueDef, ValueId,
 };
 
 /// Values that are looked at before it is given up.
-const MANY: u32 = 96;
+const MANY: u32 = 256;
 
 /// The least and the greatest number that a tensor may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Range {
 
 /// Between which numbers the elements of `value` lie; `None` where they are no integers.
 pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
-    Ranges { module, left: MANY, known: Vec::new() }.of(value)
+    Ranges { module, left: MANY, known: Vec::new(), found: FxHashMap::default() }.of(value)
 }
 
 /// The same for each place along `dim`, where a concatenation or a constant says more of some.
@@ -79,11 +80,16 @@ struct Ranges<'a> {
     left: u32,
     /// What a condition says of elements of values where it holds of those at their place.
     known: Vec<(ValueId, Range)>,
+    /// What was found where no condition says anything.
+    found: FxHashMap<ValueId, Range>,
 }
 
 impl Ranges<'_> {
     fn of(&mut self, value: ValueId) -> Option<Range> {
         let limits = self.limits(value)?;
+        if let Some(&found) = self.found.get(&value).filter(|_| self.known.is_empty()) {
+            return Some(found);
+        }
         let Some(left) = self.left.checked_sub(1) else { return Some(limits) };
         self.left = left;
         // What is outside wrapped around.
@@ -93,6 +99,9 @@ impl Ranges<'_> {
             if known == value {
                 found = found.meet(range).unwrap_or(range);
             }
+        }
+        if self.known.is_empty() {
+            self.found.insert(value, found);
         }
         Some(found)
     }
@@ -160,6 +169,10 @@ impl Ranges<'_> {
                 let low = if x.low <= 0 && x.high >= 0 { 0 } else { x.low.abs().min(x.high.abs()) };
                 Some(Range::new(low, x.low.abs().max(x.high.abs())))
             }
+            OpKind::Unary(UnaryOp::Sign) => {
+                let x = self.of(operand(0)?)?;
+                Some(Range::new(x.low.signum(), x.high.signum()))
+            }
             OpKind::Binary(kind) => {
                 let (a, b) = (self.of(operand(0)?)?, self.of(operand(1)?)?);
                 match kind {
@@ -198,15 +211,19 @@ impl Ranges<'_> {
 
     /// Notes what is known where a condition holds, or does not; whether it may be so.
     fn assume(&mut self, condition: ValueId, holds: bool) -> bool {
-        let of_it = self.of(condition).unwrap_or(Range::new(0, 1));
-        if of_it.meet(Range::new(holds.into(), holds.into())).is_none() {
-            return false;
-        }
-        let Some(op) = self.module.def_op(condition).map(|op| &self.module.ops[op]) else { return true };
-        let (&OpKind::Compare(direction, _), &[a, b]) = (&op.kind, op.operands.as_slice()) else {
-            return true;
+        let may_be = |found: Option<Range>| {
+            found.is_none_or(|found| found.meet(Range::new(holds.into(), holds.into())).is_some())
+        };
+        let op = self.module.def_op(condition).map(|op| &self.module.ops[op]);
+        let Some((&OpKind::Compare(direction, _), &[a, b])) = op.map(|op| (&op.kind, op.operands.as_slice()))
+        else {
+            let found = self.of(condition);
+            return may_be(found);
         };
         let (Some(of_a), Some(of_b)) = (self.of(a), self.of(b)) else { return true };
+        if !may_be(compare(direction, of_a, of_b)) {
+            return false;
+        }
         use CompareDirection as D;
         let (low, high) = (of_a.low, of_a.high);
         let met = match (direction, holds) {

@@ -38,8 +38,9 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     only: Option<Comparison>,
     /// Compile our partition and XLA's own for the same TPU slice and compare what they send, need and compute. Files may
-    /// be names of programs of the corpus; without any, those that are too large to run.
-    #[arg(long, conflicts_with = "only")]
+    /// be names of programs of the corpus; without any, those that are too large to run. With --only grad gradients instead:
+    /// those of models, and training steps with our gradient in place of their own.
+    #[arg(long)]
     tpu: bool,
     /// Write the table of --tpu, or of --only step, reshard, scale, devices or grad, into docs/QUALITY.md.
     #[arg(long)]
@@ -50,6 +51,17 @@ pub(crate) struct BenchArgs {
     /// A Python with jax; by default the active virtual environment's, or one made under `target/`.
     #[arg(long)]
     python: Option<PathBuf>,
+}
+
+impl BenchArgs {
+    /// Whether a program of this name is measured: where no files are named, if it is one of the usual ones.
+    fn wants(&self, name: &str, is_usual: impl FnOnce() -> bool) -> bool {
+        if self.files.is_empty() {
+            is_usual()
+        } else {
+            self.files.iter().any(|file| file.as_os_str() == name)
+        }
+    }
 }
 
 /// What is compared with what.
@@ -87,10 +99,14 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let is_reshard = args.only == Some(Comparison::Reshard);
     let is_devices = args.only == Some(Comparison::Devices);
     let is_grad = args.only == Some(Comparison::Grad);
+    ensure!(!args.tpu || is_grad || args.only.is_none(), "--tpu goes alone, or with --only grad");
     ensure!(
         !args.update || args.tpu || is_step || is_scale || is_reshard || is_devices || is_grad,
         "--update goes with --tpu, or with --only step, reshard, scale, devices or grad"
     );
+    if args.tpu && is_grad {
+        return grad::run_tpu(workspace, args);
+    }
     if args.tpu {
         return tpu::run(workspace, args);
     }

@@ -1,8 +1,11 @@
 //! What gradients cost: ours beside JAX's own of the same function, by the analysis of XLA's CPU compiler; and how long it takes
-//! to differentiate a large model.
+//! to differentiate a large model. With `--tpu` by that of the TPU compiler ([`tpu`]).
 //!
 //! The functions and JAX's gradients lie beside the checkout. `shardc grad` differentiates each; both programs are compiled by
 //! one client with the same options, and the compiler says what each does. What JAX rematerializes is computed again by ours, too.
+
+mod step;
+mod tpu;
 
 use std::{fmt::Write as _, fs, path::Path, process::Command, time::Instant};
 
@@ -15,6 +18,7 @@ use shardc_runtime::{
     plugin::{Environment, Plugin, PluginKind, find},
 };
 
+pub(super) use self::tpu::run as run_tpu;
 use super::{
     BenchArgs, generate, median,
     page::{self, Compared},
@@ -40,20 +44,22 @@ struct Row {
     outcome: Result<Costs, String>,
 }
 
+/// The quantities of both sides; what a compiler does not tell is no number.
 struct Costs {
-    ours: [f64; 3],
-    jax: [f64; 3],
+    ours: Vec<f64>,
+    jax: Vec<f64>,
 }
 
 impl Costs {
-    /// Ours over JAX's; `None` where JAX's is nothing and so is ours.
-    fn ratios(&self) -> [Option<f64>; 3] {
-        std::array::from_fn(|i| match (self.ours[i], self.jax[i]) {
+    /// Ours over JAX's; `None` where ours is nothing and JAX's is not, and where one is unknown.
+    fn ratios(&self) -> Vec<Option<f64>> {
+        let ratio = |(&ours, &jax): (&f64, &f64)| match (ours, jax) {
             (ours, jax) if ours == jax => Some(1.0),
             // There is no mean with nothing, which is no more than anything.
             (0.0, _) => None,
-            (ours, jax) => Some(ours / jax),
-        })
+            (ours, jax) => Some(ours / jax).filter(|ratio| !ratio.is_nan()),
+        };
+        self.ours.iter().zip(&self.jax).map(ratio).collect()
     }
 
     fn worst(&self) -> f64 {
@@ -63,29 +69,21 @@ impl Costs {
 
 pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     let data = shared(workspace).join("gradients");
-    let manifest = data.join("manifest.json");
-    let text = fs::read_to_string(&manifest)
-        .with_context(|| format!("reading {}: the functions lie beside the checkout", manifest.display()))?;
-    let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
     setup::run(false)?;
     let shardc = process::step("build shardc", program::shardc)?;
     let dir = workspace.scratch("grad")?;
     let plugin = find(PluginKind::Cpu, &Environment::from_process())?;
     let client = Client::new(&Plugin::load(&plugin.path)?, ClientOptions::default())?;
     let mut rows = Vec::new();
-    for function in manifest["programs"].as_array().context("the list has no functions")? {
-        let name = function["name"].as_str().context("a function has no name")?;
-        if !args.files.is_empty() && !args.files.iter().any(|wanted| wanted.as_os_str() == name) {
-            continue;
-        }
-        let outcome = compare(function, &data, &shardc, &dir, &client)
+    for (name, function) in functions(&data, args, |_| true)? {
+        let outcome = compare(&function, &data, &shardc, &dir, &|file: &Path| cost(&client, file))
             .with_context(|| format!("comparing the gradients of {name}"))?;
-        let row = Row { name: name.to_owned(), outcome };
-        println!("{}", line(&row));
+        let row = Row { name, outcome };
+        println!("{}", line(&row, &QUANTITIES));
         rows.push(row);
     }
     rows.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
-    let table = table(&rows, &speed(args.runs)?);
+    let table = table("function", &rows, &QUANTITIES, &[speed(args.runs)?]);
     println!("\n{table}");
     if args.update {
         page::update(workspace, "--only grad", &table)?;
@@ -93,13 +91,36 @@ pub(super) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
+/// The named functions, or those whose entry in the list satisfies `is_default`, each with that entry.
+fn functions(
+    data: &Path,
+    args: &BenchArgs,
+    is_default: impl Fn(&Value) -> bool,
+) -> Result<Vec<(String, Value)>> {
+    let manifest = data.join("manifest.json");
+    let text = fs::read_to_string(&manifest)
+        .with_context(|| format!("reading {}: the functions lie beside the checkout", manifest.display()))?;
+    let manifest: Value = serde_json::from_str(&text).context("reading the list of functions")?;
+    let mut out = Vec::new();
+    for function in manifest["programs"].as_array().context("the list has no functions")? {
+        let name = function["name"].as_str().context("a function has no name")?;
+        if args.wants(name, || is_default(function)) {
+            out.push((name.to_owned(), function.clone()));
+        }
+    }
+    Ok(out)
+}
+
+/// What a compiler says of a program, or why it does not compile it.
+type Cost = Result<Vec<f64>, String>;
+
 /// Differentiates a function, and has both gradients analysed.
 fn compare(
     function: &Value,
     data: &Path,
     shardc: &Path,
     dir: &Path,
-    client: &Client,
+    cost: &dyn Fn(&Path) -> Result<Cost>,
 ) -> Result<Result<Costs, String>> {
     let file =
         |key: &str| function[key].as_str().map(|name| data.join(name)).context("a function has no file");
@@ -121,13 +142,16 @@ fn compare(
         let said = String::from_utf8_lossy(&done.stderr).lines().next().unwrap_or_default().to_owned();
         return Ok(Err(format!("shardc does not differentiate it: {said}")));
     }
-    let ours = match cost(client, &output)? {
-        Ok(cost) => cost,
-        Err(why) => return Ok(Err(format!("ours does not compile: {why}"))),
-    };
-    Ok(match cost(client, &file("gradient")?)? {
-        Ok(jax) => Ok(Costs { ours, jax }),
-        Err(why) => Err(format!("JAX's does not compile: {why}")),
+    both(cost, &output, &file("gradient")?)
+}
+
+/// Has both programs analysed.
+fn both(cost: &dyn Fn(&Path) -> Result<Cost>, ours: &Path, jax: &Path) -> Result<Result<Costs, String>> {
+    Ok(match (cost(ours)?, cost(jax)?) {
+        (Ok(ours), Ok(jax)) => Ok(Costs { ours, jax }),
+        (Ok(_), Err(why)) => Err(format!("JAX's does not compile, ours does: {why}")),
+        (Err(why), Ok(_)) => Err(format!("ours does not compile, JAX's does: {why}")),
+        (Err(why), Err(_)) => Err(format!("neither compiles: {why}")),
     })
 }
 
@@ -148,15 +172,15 @@ fn policy(forward: &Path, gradient: &Path) -> Result<Vec<&'static str>> {
     Ok(policy)
 }
 
-/// What the compiler says of a program, or why it does not compile it.
-fn cost(client: &Client, file: &Path) -> Result<Result<[f64; 3], String>> {
+/// What XLA's CPU compiler says of a program.
+fn cost(client: &Client, file: &Path) -> Result<Cost> {
     let text = fs::read(file).with_context(|| format!("reading {}", file.display()))?;
     let compiled = match client.compile(&text, &CompileOptions::replicas(1)) {
         Ok(compiled) => compiled,
         Err(error) => return Ok(Err(error.to_string().lines().next().unwrap_or_default().to_owned())),
     };
     let (cost, memory) = (compiled.cost()?, compiled.memory_stats()?);
-    Ok(Ok([cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
+    Ok(Ok(vec![cost.flops, cost.bytes_accessed, memory.temp_bytes as f64]))
 }
 
 /// One line: how long it takes to differentiate a large model by all of its arguments.
@@ -195,16 +219,17 @@ fn worst(row: &Row) -> f64 {
 }
 
 /// The ratios of a function, as text.
-fn cells(costs: &Costs) -> [String; 3] {
-    costs.ratios().map(|ratio| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.3}")))
+fn cells(costs: &Costs) -> Vec<String> {
+    let cell = |ratio: Option<f64>| ratio.map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.3}"));
+    costs.ratios().into_iter().map(cell).collect()
 }
 
 /// One line for the terminal.
-fn line(Row { name, outcome }: &Row) -> String {
+fn line(Row { name, outcome }: &Row, quantities: &[&str]) -> String {
     match outcome {
         Ok(costs) => {
             let cells = cells(costs);
-            let told: Vec<String> = (QUANTITIES.iter().zip(&cells).zip(costs.ours.iter().zip(&costs.jax)))
+            let told: Vec<String> = (quantities.iter().zip(&cells).zip(costs.ours.iter().zip(&costs.jax)))
                 .map(|((quantity, ratio), (ours, jax))| format!("{quantity} {ratio} ({ours} / {jax})"))
                 .collect();
             format!("{name}: {}", told.join(", "))
@@ -213,9 +238,11 @@ fn line(Row { name, outcome }: &Row) -> String {
     }
 }
 
-fn table(rows: &[Row], speed: &str) -> String {
-    let mut out = format!("| function | {} |\n|---|---|---|---|\n", QUANTITIES.join(" | "));
-    let mut missing = vec![speed.to_owned()];
+/// A table of ratios in Markdown, and under it their means, what is over the bound, and `told`.
+fn table(what: &str, rows: &[Row], quantities: &[&str], told: &[String]) -> String {
+    let rule = "---|".repeat(quantities.len());
+    let mut out = format!("| {what} | {} |\n|---|{rule}\n", quantities.join(" | "));
+    let mut missing = told.to_vec();
     for row in rows {
         match &row.outcome {
             Ok(costs) => {
@@ -224,7 +251,7 @@ fn table(rows: &[Row], speed: &str) -> String {
             Err(why) => missing.push(format!("`{}`: {why}", row.name)),
         }
     }
-    let compared = QUANTITIES.iter().enumerate().map(|(i, quantity)| {
+    let compared = quantities.iter().enumerate().map(|(i, quantity)| {
         let ratio = |row: &'_ Row| row.outcome.as_ref().ok().and_then(|costs| costs.ratios()[i]);
         let ratios = rows.iter().filter_map(|row| Some((ratio(row)?, row.name.as_str()))).collect();
         Compared { quantity, ratios, bound: BOUND }
@@ -239,18 +266,21 @@ mod tests {
 
     #[test]
     fn nothing_is_no_more_than_anything() {
-        let costs = Costs { ours: [3.0, 0.0, 0.0], jax: [2.0, 0.0, 8.0] };
-        assert_eq!(costs.ratios(), [Some(1.5), Some(1.0), None]);
+        let costs = Costs { ours: vec![3.0, 0.0, 0.0, f64::NAN], jax: vec![2.0, 0.0, 8.0, f64::NAN] };
+        assert_eq!(costs.ratios(), [Some(1.5), Some(1.0), None, None]);
         assert_eq!(costs.worst(), 1.5);
     }
 
     #[test]
     fn what_was_not_compared_is_told_under_the_table() {
         let rows = [
-            Row { name: "a".to_owned(), outcome: Ok(Costs { ours: [2.0, 1.0, 1.0], jax: [1.0, 1.0, 1.0] }) },
+            Row {
+                name: "a".to_owned(),
+                outcome: Ok(Costs { ours: vec![2.0, 1.0, 1.0], jax: vec![1.0, 1.0, 1.0] }),
+            },
             Row { name: "b".to_owned(), outcome: Err("why".to_owned()) },
         ];
-        let table = table(&rows, "fast");
+        let table = table("function", &rows, &QUANTITIES, &["fast".to_owned()]);
         assert!(table.contains("| `a` | 2.000 | 1.000 | 1.000 |"), "{table}");
         assert!(table.contains("* `b`: why") && table.contains("* fast"), "{table}");
     }

@@ -111,6 +111,11 @@ impl AttrDict {
         }
     }
 
+    /// Sets what a front end says to back ends.
+    pub fn set_frontend(&mut self, attributes: AttrDict) {
+        self.set(FRONTEND_ATTRIBUTES, Attr::Dict(attributes));
+    }
+
     /// The text of the sharding rule of the operation with these attributes: `#sdy.op_sharding_rule<...>`.
     #[must_use]
     pub fn sharding_rule(&self) -> Option<&str> {

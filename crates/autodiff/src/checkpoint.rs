@@ -1,6 +1,6 @@
 //! Checkpointing: what the forward pass keeps for the backward pass, and what this computes again.
 
-use shardc_ir::{Attr, Effect, Module, OpId, OpKind};
+use shardc_ir::{Attr, Effect, Module, OpId, OpKind, ValueId};
 
 /// The name of the composite that hands a value on and gives it a name (its attribute `name`), for [`Keep::Named`].
 pub const CHECKPOINT_NAME: &str = "shardc.checkpoint_name";
@@ -19,11 +19,28 @@ pub enum Keep {
     Named(Vec<String>),
 }
 
+/// Which results of the forward pass wait for the backward pass in the host's memory. They are kept, whatever [`Keep`] says. What
+/// is kept inside of branches and manual computations stays on the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Offload {
+    /// None.
+    #[default]
+    Nothing,
+    /// All that are kept, but for scalars.
+    Everything,
+    /// Those of matrix products and convolutions.
+    Products,
+    /// Those that composites [`CHECKPOINT_NAME`] give one of these names.
+    Named(Vec<String>),
+}
+
 /// What is kept, of which parts of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
     /// What is kept.
     pub keep: Keep,
+    /// What of it is kept in the host's memory.
+    pub offload: Offload,
     /// Functions whose calls are done again one by one, each in the backward pass where its gradient is computed: all but
     /// their operands is as [`Checkpoint::keep`] says, and everything around them is kept. Without any, the whole program is
     /// one such part. Bodies of loops always are.
@@ -33,26 +50,49 @@ pub struct Checkpoint {
     pub blocks: bool,
 }
 
-impl Keep {
+impl Checkpoint {
     /// Whether results of an operation are kept rather than computed again.
     pub(crate) fn keeps(&self, module: &Module, op: OpId) -> bool {
-        let data = &module.ops[op];
-        match self {
+        let keeps = match &self.keep {
             Keep::Everything => true,
-            Keep::Nothing => !may_repeat(module, op),
-            Keep::Products => {
-                matches!(data.kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
-                    || !may_repeat(module, op)
-            }
-            Keep::Named(names) => match &data.kind {
-                OpKind::Composite(spec) if *spec.name == *CHECKPOINT_NAME => {
-                    let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
-                    matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
-                }
-                _ => !may_repeat(module, op),
-            },
+            Keep::Nothing => false,
+            Keep::Products => is_product(module, op),
+            Keep::Named(names) => is_named(module, op, names),
+        };
+        keeps || !may_repeat(module, op) || self.offload.names(module, op)
+    }
+}
+
+impl Offload {
+    /// Whether a value that is kept is kept in the host's memory.
+    pub(crate) fn takes(&self, module: &Module, value: ValueId) -> bool {
+        let is_scalar = || module.tensor(value).is_none_or(|ty| ty.rank() == 0);
+        let is_named = || module.def_op(value).is_some_and(|op| self.names(module, op));
+        !is_scalar() && (*self == Offload::Everything || is_named())
+    }
+
+    /// Whether it is about results of this operation in particular.
+    fn names(&self, module: &Module, op: OpId) -> bool {
+        match self {
+            Offload::Nothing | Offload::Everything => false,
+            Offload::Products => is_product(module, op),
+            Offload::Named(names) => is_named(module, op, names),
         }
     }
+}
+
+/// Whether an operation is a matrix product or a convolution.
+fn is_product(module: &Module, op: OpId) -> bool {
+    let kind = &module.ops[op].kind;
+    matches!(kind, OpKind::DotGeneral(_) | OpKind::Convolution(_) | OpKind::RaggedDot(_))
+}
+
+/// Whether an operation gives a value one of these names.
+fn is_named(module: &Module, op: OpId, names: &[String]) -> bool {
+    let OpKind::Composite(spec) = &module.ops[op].kind else { return false };
+    let name = spec.attributes.as_ref().and_then(|attrs| attrs.get("name"));
+    *spec.name == *CHECKPOINT_NAME
+        && matches!(name, Some(Attr::Str(name)) if names.iter().any(|n| **n == **name))
 }
 
 /// Whether an operation that was done gives the same results when it is done again, and does nothing else. A loop that ended once

@@ -376,6 +376,9 @@ pub(crate) struct DerivativeArgs {
     /// names:A,B (what shardc.checkpoint_name names); the rest is computed again
     #[arg(long, value_name = "POLICY", default_value = "everything")]
     pub(crate) checkpoint: String,
+    /// What of it waits in the host's memory: nothing, everything, dots, or names:A,B
+    #[arg(long, value_name = "POLICY", default_value = "nothing")]
+    pub(crate) offload: String,
     /// Functions whose calls are computed again one by one, each where its gradient is; the whole program if not given
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     pub(crate) layers: Vec<String>,

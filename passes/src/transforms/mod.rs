@@ -13,6 +13,7 @@ pub mod group_form;
 pub mod inline;
 pub mod legalize_backend;
 pub mod merge_reductions;
+mod one_memory;
 mod order_collectives;
 mod row_major_fft;
 pub mod unquantize;

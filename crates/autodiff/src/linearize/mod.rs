@@ -66,6 +66,8 @@ pub(crate) struct Linear<'m> {
     pub(crate) map: ValueMap,
     /// What operations on the tape stand for that have regions of the program.
     pub(crate) nested: FxHashMap<OpId, Nested>,
+    /// Stacks that lie in the host's memory.
+    pub(crate) at_host: FxHashSet<ValueId>,
     /// Loops over blocks of trips, of which nothing is kept but what a block begins from.
     pub(crate) blocks: FxHashSet<OpId>,
     /// The last number of a channel of the program, once it was asked for.
@@ -154,6 +156,7 @@ impl<'m> Linear<'m> {
             tangents: SecondaryMap::new(),
             is_tangent: SecondaryMap::new(),
             nested: FxHashMap::default(),
+            at_host: FxHashSet::default(),
             blocks: FxHashSet::default(),
             last_channel: None,
             insertions: Insertions::default(),

@@ -59,7 +59,7 @@ pub(super) fn transpose(
 
 /// Lets the branches of the program return what the backward ones read of them.
 fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId], bodies: &mut [Vec<OpId>]) {
-    let keep = t.linear.checkpoint.keep.clone();
+    let checkpoint = t.linear.checkpoint;
     // Branches share a result for values of one type: only one of them is done.
     let mut slots: Vec<TypeId> = Vec::new();
     let mut placed: Vec<Vec<(usize, ValueId)>> = Vec::new();
@@ -68,7 +68,7 @@ fn keep_for_backward(t: &mut Transposed<'_, '_>, op: OpId, regions: &[RegionId],
         let mut taken = vec![false; slots.len()];
         let mut of_branch = Vec::new();
         let module = &*t.linear.module;
-        let residuals = plan(module, region, &free_values(module, region, body), &|_| false, &keep);
+        let residuals = plan(module, region, &free_values(module, region, body), &|_| false, checkpoint);
         for &value in &residuals.kept {
             let ty = module.values[value].ty;
             let slot = (0..slots.len()).find(|&s| !taken[s] && slots[s] == ty).unwrap_or_else(|| {

@@ -10,6 +10,7 @@ use shardc_ir::{
     SizeList, TensorBuild, TypeId, ValueId,
 };
 
+use super::offload::{DEVICE, HOST, placed};
 use super::residuals::{Plan, free_values, plan};
 use super::slots::{self, Body, Carried};
 use super::{Transposed, recompute};
@@ -63,10 +64,10 @@ pub(super) fn transpose(
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
     let at_hand = AtHand::of(t.linear.module, looped.op);
-    let policy = match t.linear.blocks.contains(&looped.op) {
-        true => Keep::Nothing,
-        false => t.linear.checkpoint.keep.clone(),
-    };
+    let mut policy = t.linear.checkpoint.clone();
+    if t.linear.blocks.contains(&looped.op) {
+        policy.keep = Keep::Nothing;
+    }
     let residuals = plan(t.linear.module, body, &needed, &|arg| at_hand.of.contains_key(&arg), &policy);
     let mut outer = Outer { inits: Vec::new(), types: Vec::new(), args: Vec::new() };
     let mut before: Vec<OpId> = Vec::new();
@@ -210,8 +211,13 @@ fn keep(t: &mut Transposed<'_, '_>, op: OpId, trips: i64, values: &[ValueId]) ->
         stacks.push(result);
         let mut ops = t.linear.module.regions[body].ops.to_vec();
         ops.pop();
+        let is_away = t.linear.checkpoint.offload.takes(t.linear.module, value);
+        if is_away {
+            t.linear.at_host.insert(result);
+        }
         let mut e = Emit::new(t.linear.module, &mut ops, op);
-        let row = e.tensor(OpKind::Reshape, &[value], &slot, ty.dtype);
+        let kept = if is_away { placed(&mut e, value, HOST) } else { value };
+        let row = e.tensor(OpKind::Reshape, &[kept], &slot, ty.dtype);
         let mut operands = vec![arg, row, number];
         let zero = e.splat(&0i32.to_le_bytes(), &[], DType::I32);
         operands.extend(ty.shape.iter().map(|_| zero));
@@ -284,6 +290,7 @@ fn bring(
     for (&value, &stack) in residuals.kept.iter().zip(stacks) {
         let arg = outer.carry(t.linear.module, region, stack);
         let Some(ty) = t.linear.module.tensor(value).cloned() else { continue };
+        let is_away = t.linear.checkpoint.offload.takes(t.linear.module, value);
         let mut e = Emit::new(t.linear.module, ops, whole);
         let zero = e.splat(&0i32.to_le_bytes(), &[], DType::I32);
         let mut operands = vec![arg, k];
@@ -291,7 +298,7 @@ fn bring(
         let sizes: SizeList = std::iter::once(1).chain(ty.shape.iter().copied()).collect();
         let slot = e.tensor(OpKind::DynamicSlice { sizes: sizes.clone() }, &operands, &sizes, ty.dtype);
         let row = e.tensor(OpKind::Reshape, &[slot], &ty.shape, ty.dtype);
-        map.insert(value, row);
+        map.insert(value, if is_away { placed(&mut e, row, DEVICE) } else { row });
     }
     for &arg in &residuals.args {
         let value = match at_hand.of.get(&arg) {

@@ -85,8 +85,8 @@ pub(super) fn transpose(
     ops.push(end);
 
     let needed = free_values(t.linear.module, body, &ops);
-    let keep = t.linear.checkpoint.keep.clone();
-    let residuals = plan(t.linear.module, body, &needed, &|_| true, &keep);
+    let checkpoint = t.linear.checkpoint;
+    let residuals = plan(t.linear.module, body, &needed, &|_| true, checkpoint);
     let mut stand_ins: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let args = t.linear.module.regions[body].args.clone();
     for &arg in &residuals.args {

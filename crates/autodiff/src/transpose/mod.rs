@@ -7,6 +7,7 @@ mod branches;
 mod given;
 mod loops;
 mod manual;
+mod offload;
 mod once;
 mod parts;
 mod recompute;
@@ -143,13 +144,14 @@ impl<'l, 'm> Transposed<'l, 'm> {
 
     /// Lets what comes after a region compute again what the policy of checkpointing does not keep of it.
     pub(crate) fn recomputed(&mut self, region: RegionId, ops: Vec<OpId>) -> Vec<OpId> {
-        let keep = self.linear.checkpoint.keep.clone();
-        if keep == Keep::Everything {
-            return ops;
+        let checkpoint = self.linear.checkpoint;
+        if checkpoint.keep == Keep::Everything {
+            return offload::offload(self, region, ops);
         }
         let needed = residuals::free_values(self.linear.module, region, &ops);
-        let plan = residuals::plan(self.linear.module, region, &needed, &|_| true, &keep);
-        recompute::place(self, &plan, FxHashMap::default(), ops)
+        let plan = residuals::plan(self.linear.module, region, &needed, &|_| true, checkpoint);
+        let ops = recompute::place(self, &plan, FxHashMap::default(), ops);
+        offload::offload(self, region, ops)
     }
 
     /// Writes what comes from where `op` comes from.

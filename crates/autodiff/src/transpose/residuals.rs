@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use shardc_ir::{Access, DTypeClass, Effect, Module, OpId, OpKind, RegionId, ValueId, Work};
 
-use crate::checkpoint::Keep;
+use crate::checkpoint::{Checkpoint, Keep};
 use crate::replace::for_each_under;
 
 /// The values of `region` itself that operations which stand outside of it read, in regions of theirs too; each once, in order.
@@ -44,7 +44,7 @@ pub(super) fn plan(
     region: RegionId,
     needed: &[ValueId],
     is_at_hand: &dyn Fn(ValueId) -> bool,
-    keep: &Keep,
+    checkpoint: &Checkpoint,
 ) -> Plan {
     let mut inside: FxHashSet<ValueId> = FxHashSet::default();
     let mut derived: FxHashSet<ValueId> = FxHashSet::default();
@@ -65,15 +65,15 @@ pub(super) fn plan(
     }
     let bytes = |v: ValueId| module.tensor(v).and_then(|ty| ty.num_bytes()).unwrap_or(i64::MAX);
     let mut wanted: FxHashSet<ValueId> = needed.iter().copied().collect();
-    let mut out = Plan { held: *keep != Keep::Everything, ..Plan::default() };
+    let mut out = Plan { held: checkpoint.keep != Keep::Everything, ..Plan::default() };
     for &op in ops.iter().rev() {
         let data = &module.ops[op];
         if !data.results.iter().any(|v| wanted.contains(v)) {
             continue;
         }
         let is_new = |v: &&ValueId| inside.contains(v) && !derived.contains(v) && !wanted.contains(v);
-        if *keep != Keep::Everything {
-            if keep.keeps(module, op) {
+        if checkpoint.keep != Keep::Everything {
+            if checkpoint.keeps(module, op) {
                 out.kept.extend(data.results.iter().copied().filter(|v| wanted.contains(v)));
             } else {
                 out.again.push(op);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivative, Keep, Request};
+use shardc::autodiff::{self, Checkpoint, CustomDerivative, CustomRule, Derivative, Keep, Offload, Request};
 use shardc::{Compiler, Module};
 use shardc_stablehlo::{PrintForm, PrintOptions};
 
@@ -16,8 +16,12 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &DerivativeArgs, derivative: Derivative, ui: &Ui) -> Result<ExitCode> {
     let mut outputs = Outputs::plan(&[("--output", &args.output)], &[("the input", &args.input)])?;
     let rules = args.rule.iter().map(|text| rule(text)).collect::<Result<Vec<_>>>()?;
-    let checkpoint =
-        Checkpoint { keep: keep(&args.checkpoint)?, layers: args.layers.clone(), blocks: args.blocks };
+    let checkpoint = Checkpoint {
+        keep: keep(&args.checkpoint)?,
+        offload: offload(&args.offload)?,
+        layers: args.layers.clone(),
+        blocks: args.blocks,
+    };
     let source = Source::read(&args.input)?;
     let mut progress = ui.progress();
     progress.stage("read");
@@ -62,19 +66,43 @@ fn rule(text: &str) -> Result<CustomRule> {
     Ok(CustomRule { name: name.to_owned(), derivative })
 }
 
-/// `everything`, `nothing`, `dots` or `names:A,B`.
+/// What is kept: `everything`, `nothing`, `dots` or `names:A,B`.
 fn keep(text: &str) -> Result<Keep> {
-    match text {
-        "everything" => Ok(Keep::Everything),
-        "nothing" => Ok(Keep::Nothing),
-        "dots" => Ok(Keep::Products),
-        _ => match text.strip_prefix("names:") {
-            Some(names) => Ok(Keep::Named(names.split(',').map(str::to_owned).collect())),
-            None => {
-                Err(usage(format!("--checkpoint {text}: expected everything, nothing, dots or names:A,B")))
-            }
-        },
+    match policy(text) {
+        Some(Policy::Everything) => Ok(Keep::Everything),
+        Some(Policy::Nothing) => Ok(Keep::Nothing),
+        Some(Policy::Products) => Ok(Keep::Products),
+        Some(Policy::Named(names)) => Ok(Keep::Named(names)),
+        None => Err(usage(format!("--checkpoint {text}: expected everything, nothing, dots or names:A,B"))),
     }
+}
+
+/// What of it is kept in the host's memory: the same words.
+fn offload(text: &str) -> Result<Offload> {
+    match policy(text) {
+        Some(Policy::Everything) => Ok(Offload::Everything),
+        Some(Policy::Nothing) => Ok(Offload::Nothing),
+        Some(Policy::Products) => Ok(Offload::Products),
+        Some(Policy::Named(names)) => Ok(Offload::Named(names)),
+        None => Err(usage(format!("--offload {text}: expected nothing, everything, dots or names:A,B"))),
+    }
+}
+
+/// Which values an option means.
+enum Policy {
+    Everything,
+    Nothing,
+    Products,
+    Named(Vec<String>),
+}
+
+fn policy(text: &str) -> Option<Policy> {
+    Some(match text {
+        "everything" => Policy::Everything,
+        "nothing" => Policy::Nothing,
+        "dots" => Policy::Products,
+        _ => Policy::Named(text.strip_prefix("names:")?.split(',').map(str::to_owned).collect()),
+    })
 }
 
 fn printed(module: &Module, emit: Emit) -> Result<Vec<u8>, shardc::Error> {

@@ -85,7 +85,8 @@ impl Program {
         for body in module.bodies().filter(|&body| is_needed(module, body)).collect::<Vec<_>>() {
             decompose(plain.to_mut(), body);
         }
-        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), is_cpu: false };
+        let is_cpu = client.platform_name() == "cpu";
+        let options = BackendOptions { spmd_mode: SpmdMode::Replica, num_devices: Some(1), is_cpu };
         let code = backend::code(&plain, &options)?;
         let executable = client.compile(&code, &CompileOptions::replicas(1))?;
         let (inputs, outputs) = ports(&plain)?;

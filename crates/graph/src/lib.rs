@@ -80,7 +80,7 @@ pub use graph::{Graph, IntoShape, RegionBody, Tensor, Tree};
 pub use mesh::Mesh;
 pub use number::Element;
 pub use operand::Operand;
-pub use ops::DotDims;
+pub use ops::{Conv, DotDims, OutOfBounds, Padding};
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
 pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
 pub use spec::{DimSpec, PartitionSpec};

@@ -96,9 +96,10 @@ pub mod lint {
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
-        Axes, BinaryOp, CompareDirection, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind, Graph,
-        GraphError, GraphErrors, IntoShape, Mesh, OpKind, Operand, OperandNote, PartitionSpec, Placement,
-        RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement, placement_of, spec,
+        Axes, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind,
+        Graph, GraphError, GraphErrors, IntoShape, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding,
+        PartitionSpec, Placement, RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement, placement_of,
+        spec,
     };
 }
 

@@ -1,11 +1,16 @@
 //! Operations on tensors, one file per subject.
 
+mod activation;
 mod broadcast;
 mod contract;
+mod conv;
 mod dynamic;
 mod elementwise;
+mod index;
 mod movement;
 mod operators;
 mod reduction;
 
 pub use contract::DotDims;
+pub use conv::{Conv, Padding};
+pub use index::OutOfBounds;

@@ -162,6 +162,17 @@ impl Step {
         Ok(Metrics { arrays: metric.zip(metrics).collect() })
     }
 
+    /// Puts an input on the devices, as the step takes it, for [`Step::run`].
+    ///
+    /// # Errors
+    /// There is no input of this name (SH0720), or the array does not fit.
+    pub fn put_input(&self, name: &str, array: &HostArray) -> Result<ShardedArray, Error> {
+        match self.step.inputs.iter().find(|port| port.name == name) {
+            Some(port) => self.spread(&self.program.inputs()[port.index], array),
+            None => Err(unknown("input", name, self.step.inputs.iter().map(|port| port.name.as_str()))),
+        }
+    }
+
     /// The inputs in the order of the program, on the devices.
     fn feed<'a, F: Into<Feed<'a>> + Copy>(&self, inputs: &[(&str, F)]) -> Result<Vec<ShardedArray>, Error> {
         let names = || self.step.inputs.iter().map(|port| port.name.as_str());

@@ -6,6 +6,7 @@ mod corpus;
 mod devices;
 mod generate;
 mod grad;
+mod graph;
 mod page;
 mod partition;
 mod programs;
@@ -86,6 +87,9 @@ enum Comparison {
     /// Gradients, beside JAX's own of the same functions, by XLA's cost analysis; and how long it takes to differentiate a large
     /// model. Files may be names of functions. Runs only when asked for.
     Grad,
+    /// The graph builder: how long it takes to build a graph of 100,000 operations, and what a step costs beside running its
+    /// program. Runs only when asked for; times of a debug build say nothing.
+    Graph,
 }
 
 /// Seconds by stage.
@@ -124,6 +128,9 @@ pub(crate) fn run(workspace: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     if is_grad {
         return grad::run(workspace, args);
+    }
+    if args.only == Some(Comparison::Graph) {
+        return graph::run(args);
     }
     let python = python::with_jax(workspace, args.python.as_deref())?;
     let wanted = |comparison| args.only.is_none_or(|only| only == comparison);

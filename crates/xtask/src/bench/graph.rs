@@ -1,0 +1,123 @@
+//! The graph builder: how long it takes to build a graph, and what a step costs beside running its program.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use shardc::Compiler;
+use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
+use shardc::nn::{Init, Scope, StepProgram};
+use shardc::train::{HostArray, Step};
+use shardc_runtime::{
+    Client, ClientOptions, ShardedArray,
+    plugin::{Environment, Plugin, PluginKind, find},
+};
+
+use super::{BenchArgs, median};
+
+/// Operations of the graph that is built.
+const OPERATIONS: usize = 100_000;
+
+/// Seconds that it may take.
+const SECONDS: f64 = 0.2;
+
+/// Devices that the step runs on.
+const DEVICES: usize = 4;
+
+/// Steps that are timed together.
+const STEPS: usize = 200;
+
+/// Microseconds on each device that a step may take beside its program.
+const MICROSECONDS: f64 = 50.0;
+
+pub(super) fn run(args: &BenchArgs) -> Result<()> {
+    let mut seconds = Vec::new();
+    let mut count = 0;
+    for _ in 0..args.runs {
+        let started = Instant::now();
+        count = build()?;
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    let took = median(seconds.into_iter());
+    println!(
+        "a graph of {count} operations is built in {:.0} ms (bound: {:.0} ms)",
+        took * 1e3,
+        SECONDS * 1e3
+    );
+    let overhead = overhead(args.runs)?;
+    println!(
+        "a step of the MLP takes {overhead:.1} us on each device beside its program (bound: {MICROSECONDS:.0} us)"
+    );
+    ensure!(took <= SECONDS, "building the graph takes too long");
+    ensure!(overhead <= MICROSECONDS, "a step takes too long beside its program");
+    Ok(())
+}
+
+/// Builds layers until there are enough operations.
+fn build() -> Result<usize> {
+    let mesh = Mesh::new(&[("data", 4), ("model", 2)])?;
+    let g = Graph::new("deep", &mesh);
+    let (w, b) = (g.parameter("w", [64, 64], F32), g.parameter("b", [64], F32));
+    let mut x = g.parameter("x", [32, 64], F32).mark_sharding(spec!["data", None]);
+    while g.num_ops() < OPERATIONS {
+        let y = (x.dot(w) + b).tanh();
+        x = x + y * 0.5 - y.mean_keepdims(-1);
+    }
+    let count = g.num_ops();
+    g.finish(&[("x", x)])?;
+    Ok(count)
+}
+
+/// A multi-layer perceptron that is trained by gradient descent.
+fn mlp() -> Result<StepProgram> {
+    let mesh = Mesh::new(&[("data", DEVICES as i64)])?;
+    let g = Graph::new("mlp", &mesh);
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [32, 64], F32).mark_sharding(spec!["data", None]);
+    let hidden = dense(&p.at("first"), x, 128).tanh();
+    let y = dense(&p.at("second"), hidden, 16);
+    let loss = y.square().mean(..);
+    for (param, gradient) in p.trainable().into_iter().zip(p.gradients(loss)) {
+        p.set(&param.name, param.tensor - 0.01 * gradient);
+    }
+    Ok(p.finish(&[("loss", loss)])?)
+}
+
+fn dense<'g>(p: &Scope<'g>, x: Tensor<'g>, features: i64) -> Tensor<'g> {
+    let kernel = p.parameter("kernel", [x.size(-1), features], Init::Constant(0.01));
+    x.dot(kernel) + p.parameter("bias", [features], Init::zeros())
+}
+
+/// Microseconds on each device that a step takes beyond running its program with buffers that are there.
+fn overhead(runs: usize) -> Result<f64> {
+    let plugin = find(PluginKind::Cpu, &Environment::from_process())?;
+    let client =
+        Client::new(&Plugin::load(&plugin.path)?, ClientOptions { cpu_device_count: Some(DEVICES) })?;
+    let step = Step::compile(&client, &Compiler::new(), mlp()?)?;
+    let mut state = step.init(0)?;
+    let x = step.put_input("x", &HostArray::random(0, F32, &[32, 64])?)?;
+    let executable = step.program().executable();
+    let arrays: Vec<_> = state.iter().map(|(_, array)| array.clone()).chain([x.clone()]).collect();
+    // Arguments in the order of the program: the input was asked for first.
+    let arrays = [&arrays[arrays.len() - 1..], &arrays[..arrays.len() - 1]].concat();
+    let arguments = ShardedArray::argument_lists(&arrays, DEVICES)?;
+    let mut beyond = Vec::new();
+    for _ in 0..runs {
+        let started = Instant::now();
+        for _ in 0..STEPS {
+            step.run(&mut state, &[("x", &x)])?;
+        }
+        let ours = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        for _ in 0..STEPS {
+            executable.execute(&arguments)?;
+        }
+        let bare = started.elapsed().as_secs_f64();
+        println!(
+            "  {:.1} us a step, {:.1} us its program",
+            ours / STEPS as f64 * 1e6,
+            bare / STEPS as f64 * 1e6
+        );
+        beyond.push((ours - bare) / (STEPS * DEVICES) as f64 * 1e6);
+    }
+    Ok(median(beyond.into_iter()))
+}

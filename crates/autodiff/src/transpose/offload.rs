@@ -31,7 +31,7 @@ pub(super) fn offload(t: &mut Transposed<'_, '_>, region: RegionId, ops: Vec<OpI
     }
     let mut stored: FxHashMap<ValueId, ValueId> = FxHashMap::default();
     let mut forward = Vec::with_capacity(t.linear.module.regions[region].ops.len() + away.len());
-    for op in t.linear.module.regions[region].ops.to_vec() {
+    for op in t.linear.module.regions[region].ops.clone() {
         forward.push(op);
         for value in t.linear.module.ops[op].results.clone() {
             if away.contains(&value) {

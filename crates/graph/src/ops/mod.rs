@@ -4,12 +4,15 @@ mod activation;
 mod broadcast;
 mod contract;
 mod conv;
+mod cumulative;
 mod dynamic;
+mod einsum;
 mod elementwise;
 mod index;
 mod movement;
 mod operators;
 mod reduction;
+mod sort;
 
 pub use contract::DotDims;
 pub use conv::{Conv, Padding};

@@ -1,0 +1,158 @@
+//! Order: sorting, and the places of the largest.
+
+use shardc_ir::{BinaryOp, CompareDirection, CompareType, DType, Dense, OpKind, RegionId, ValueId};
+
+use crate::error::{ErrorKind, KindResult};
+use crate::graph::Maker;
+use crate::{Tensor, axes, number};
+
+impl<'g> Tensor<'g> {
+    /// The elements in ascending order along dimension `axis`; equal ones keep their order.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn sort(self, axis: i64) -> Tensor<'g> {
+        let sorted = self.graph().make_many(&[self], 1, |m, values| sort(m, values, axis));
+        sorted[0]
+    }
+
+    /// The place of each element of [`sort`](Tensor::sort) along dimension `axis`, as `i32`.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn argsort(self, axis: i64) -> Tensor<'g> {
+        let sorted = self.graph().make_many(&[self], 2, |m, values| {
+            let numbers = numbers(m, values[0], axis)?;
+            sort(m, &[values[0], numbers], axis)
+        });
+        sorted[1]
+    }
+
+    /// This tensor in ascending order along dimension `axis`, and `others`, of its shape, moved along with it.
+    ///
+    /// Reported: the tensor lacks the dimension, its elements have no order, or the shapes differ.
+    #[must_use]
+    #[track_caller]
+    pub fn sort_with(self, others: &[Tensor<'g>], axis: i64) -> Vec<Tensor<'g>> {
+        let all: Vec<Tensor<'g>> = std::iter::once(self).chain(others.iter().copied()).collect();
+        self.graph().make_many(&all, all.len(), |m, values| sort(m, values, axis))
+    }
+
+    /// The `k` largest elements along the last dimension, largest first, and their places, as `i32`.
+    ///
+    /// Reported: the last dimension has fewer elements, or they have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn top_k(self, k: i64) -> (Tensor<'g>, Tensor<'g>) {
+        let made = self
+            .graph()
+            .make_many(&[self], 2, |m, values| m.infer_many(OpKind::TopK { k, stable: None }, values, &[]));
+        (made[0], made[1])
+    }
+
+    /// The place of the largest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is larger than
+    /// all numbers.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn argmax(self, axis: i64) -> Tensor<'g> {
+        self.arg_extreme("argmax", axis, true)
+    }
+
+    /// The place of the smallest element along dimension `axis`, which vanishes, as `i32`; of several the first. NaN is smaller
+    /// than all numbers.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn argmin(self, axis: i64) -> Tensor<'g> {
+        self.arg_extreme("argmin", axis, false)
+    }
+
+    #[track_caller]
+    fn arg_extreme(self, op: &'static str, axis: i64, largest: bool) -> Tensor<'g> {
+        let made = self.graph().make_many(&[self], 2, |m, values| {
+            let dtype = m.dtype_of(values[0]);
+            let dim = axes::one(op, axis, &m.shape_of(values[0]))?;
+            let Some(worst) = number::extreme(dtype, !largest) else {
+                return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+            };
+            let places = numbers(m, values[0], axis)?;
+            let start = m.typed(OpKind::Constant(Dense::splat(&worst)), &[], &[], dtype)?;
+            let first = m.filled(0.0, &[], DType::I32)?;
+            let region = pick(m, dtype, largest);
+            let dims = [dim as u32].into_iter().collect();
+            m.infer_many(OpKind::Reduce { dims }, &[values[0], places, start, first], &[region])
+        });
+        made[1]
+    }
+}
+
+/// `0, 1, 2, ...` along a dimension, in the shape of a value.
+fn numbers(m: &mut Maker<'_>, value: ValueId, axis: i64) -> KindResult<ValueId> {
+    let shape = m.shape_of(value);
+    let dim = axes::one("sort", axis, &shape)?;
+    m.typed(OpKind::Iota { dim: dim as u32 }, &[], &shape, DType::I32)
+}
+
+/// Sorts all by the first.
+fn sort(m: &mut Maker<'_>, values: &[ValueId], axis: i64) -> KindResult<Vec<ValueId>> {
+    let dim = axes::one("sort", axis, &m.shape_of(values[0]))?;
+    let dtype = m.dtype_of(values[0]);
+    if number::extreme(dtype, true).is_none() {
+        return Err(ErrorKind::Operands(format!("sort does not take elements of type {dtype}")));
+    }
+    let scalars: Vec<_> = values
+        .iter()
+        .flat_map(|&value| {
+            let dtype = m.dtype_of(value);
+            let ty = m.state.module.types.tensor(&[], dtype);
+            [ty, ty]
+        })
+        .collect();
+    let module = &mut m.state.module;
+    let region = module.add_region(&scalars);
+    let (a, b) = (module.regions[region].args[0], module.regions[region].args[1]);
+    let truth = module.types.tensor(&[], DType::I1);
+    // Floats by their bits, as numbers of one order: NaN comes last.
+    let how = if dtype.is_float() { Some(CompareType::TotalOrder) } else { None };
+    let less = module.add_op(OpKind::Compare(CompareDirection::LT, how), &[a, b], &[truth], &[]);
+    let result = module.ops[less].results[0];
+    let end = module.add_op(OpKind::Return, &[result], &[], &[]);
+    module.set_ops(region, vec![less, end]);
+    m.infer_many(OpKind::Sort { dim: Some(dim as i64), stable: Some(true) }, values, &[region])
+}
+
+/// A region that takes the better of two elements with their places.
+fn pick(m: &mut Maker<'_>, dtype: DType, largest: bool) -> RegionId {
+    let module = &mut m.state.module;
+    let (of, place) = (module.types.tensor(&[], dtype), module.types.tensor(&[], DType::I32));
+    let truth = module.types.tensor(&[], DType::I1);
+    let region = module.add_region(&[of, place, of, place]);
+    let args = module.regions[region].args.clone();
+    let &[x, i, y, j] = args.as_slice() else { return region };
+    let mut ops = Vec::new();
+    let mut add = |kind: OpKind, operands: &[ValueId], ty| {
+        let op = module.add_op(kind, operands, &[ty], &[]);
+        ops.push(op);
+        module.ops[op].results[0]
+    };
+    let better = if largest { CompareDirection::GT } else { CompareDirection::LT };
+    let compare = |direction| OpKind::Compare(direction, None);
+    let wins = add(compare(better), &[x, y], truth);
+    let is_nan = add(compare(CompareDirection::NE), &[x, x], truth);
+    let wins = add(OpKind::Binary(BinaryOp::Or), &[wins, is_nan], truth);
+    let same = add(compare(CompareDirection::EQ), &[x, y], truth);
+    let earlier = add(compare(CompareDirection::LT), &[i, j], truth);
+    let ties = add(OpKind::Binary(BinaryOp::And), &[same, earlier], truth);
+    let at = add(OpKind::Binary(BinaryOp::Or), &[wins, ties], truth);
+    let value = add(OpKind::Select, &[wins, x, y], of);
+    let place = add(OpKind::Select, &[at, i, j], place);
+    let end = module.add_op(OpKind::Return, &[value, place], &[], &[]);
+    ops.push(end);
+    module.set_ops(region, ops);
+    region
+}

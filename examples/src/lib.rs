@@ -1,0 +1,4 @@
+//! What the examples share.
+
+pub mod digits;
+pub mod harness;

@@ -1,0 +1,78 @@
+"""Writes graph_values.json: what jax.numpy, jax.nn and jax.lax give for the operations of the graph builder.
+
+    JAX_PLATFORMS=cpu python graph_values.py > graph_values.json        (made with jax 0.10.2)
+
+Each case has inputs, the result, and the gradient of sum(result * cos(0, 1, 2, ...)) by each input of floats.
+"""
+import json
+import jax, jax.numpy as jnp, numpy as np
+from jax import lax, nn
+
+def floats(*shape, scale=2.0, seed=0):
+    return np.asarray(np.random.RandomState(seed).uniform(-scale, scale, shape), np.float32)
+
+x, y = floats(4, 6), floats(4, 6, seed=1)
+m, image, kernel = floats(6, 3, seed=2), floats(2, 7, 6, 3, seed=3), floats(3, 3, 3, 4, seed=4)
+ids = np.asarray([[3, 0], [5, 5], [1, 2]], np.int32)
+rows = np.asarray([2, 0, 2], np.int32)
+
+CASES = {
+    "relu": (nn.relu, x), "relu6": (nn.relu6, 4 * x), "leaky_relu": (lambda x: nn.leaky_relu(x, 0.1), x),
+    "elu": (nn.elu, x), "gelu": (nn.gelu, x), "gelu_exact": (lambda x: nn.gelu(x, approximate=False), x),
+    "silu": (nn.silu, x), "softplus": (nn.softplus, x), "log_sigmoid": (nn.log_sigmoid, x),
+    "softmax": (lambda x: nn.softmax(x, -1), x), "softmax_all": (lambda x: nn.softmax(x, (0, 1)), x),
+    "log_softmax": (lambda x: nn.log_softmax(x, 0), x), "logsumexp": (lambda x: jax.scipy.special.logsumexp(x, 1), x),
+    "one_hot": (lambda i: nn.one_hot(i, 6), ids), "mean": (lambda x: jnp.mean(x, 0), x), "var": (lambda x: jnp.var(x, 1), x),
+    "broadcast": (lambda x, b: x * b + b, x, floats(6, seed=5)), "matmul": (lambda x, m: x @ m, x, m),
+    "batched_matmul": (jnp.matmul, floats(2, 4, 6, seed=6), floats(6, 5, seed=7)),
+    "einsum_attention": (lambda q, k: jnp.einsum("bqhd,bkhd->bhqk", q, k), floats(2, 3, 2, 4, seed=8), floats(2, 5, 2, 4, seed=9)),
+    "einsum_three": (lambda a, b, c: jnp.einsum("ij,jk,kl->il", a, b, c), x, m, floats(3, 2, seed=10)),
+    "einsum_trace": (lambda a: jnp.einsum("ii", a), floats(4, 4, seed=11)),
+    "einsum_diagonal": (lambda a: jnp.einsum("iij->ji", a), floats(4, 4, 3, seed=12)),
+    "einsum_outer": (lambda a, b: jnp.einsum("i,j", a, b), floats(3, seed=13), floats(4, seed=14)),
+    "einsum_sum": (lambda a, b: jnp.einsum("ij,k->j", a, b), x, floats(4, seed=14)),
+    "conv_same": (lambda i, k: lax.conv_general_dilated(i, k, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), image, kernel),
+    "conv_dilated": (lambda i, k: lax.conv_general_dilated(i, k, (1, 1), [(2, 1), (0, 3)], rhs_dilation=(2, 1), dimension_numbers=("NHWC", "HWIO", "NHWC")), image, kernel),
+    "conv_grouped": (lambda i, k: lax.conv_general_dilated(i, k, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=3), image, floats(2, 2, 1, 6, seed=15)),
+    "max_pool": (lambda i: lax.reduce_window(i, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), image),
+    "avg_pool": (lambda i: lax.reduce_window(i, 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") / lax.reduce_window(jnp.ones_like(i), 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), image),
+    "take": (lambda x, i: jnp.take(x, i, axis=0, mode="clip"), floats(6, 3, seed=16), ids),
+    "take_columns": (lambda x, i: jnp.take(x, i, axis=1, mode="clip"), x, ids),
+    "take_fill": (lambda x, i: jnp.nan_to_num(jnp.take(x, i, axis=0, mode="fill", fill_value=jnp.nan), nan=7.0), floats(4, 3, seed=16), ids),
+    "take_along_axis": (lambda x, i: jnp.take_along_axis(x, i, axis=1), x, np.asarray([[0, 5], [1, 1], [4, 2], [3, 0]], np.int32)),
+    "at_set": (lambda x, u: x.at[np.asarray([2, 0])].set(u), x, floats(2, 6, seed=17)),
+    "at_add": (lambda x, u, i: x.at[i].add(u), x, floats(3, 6, seed=18), rows),
+    "at_add_columns": (lambda x, u, i: x.at[:, i].add(u), x, floats(4, 3, seed=19), rows),
+    "sort": (lambda x: jnp.sort(x, axis=1), x), "argsort": (lambda x: jnp.argsort(x, axis=0).astype(np.int32), x),
+    "top_k": (lambda x: lax.top_k(x, 3)[0], x), "top_k_places": (lambda x: lax.top_k(x, 3)[1], x),
+    "argmax": (lambda x: jnp.argmax(x, axis=1).astype(np.int32), np.asarray([[1, 3, 3], [2, np.nan, 5]], np.float32)),
+    "argmin": (lambda x: jnp.argmin(x, axis=0).astype(np.int32), x),
+    "cumsum": (lambda x: jnp.cumsum(x, axis=1), x), "cumprod": (lambda x: jnp.cumprod(x, axis=0), x), "cummax": (lambda x: lax.cummax(x, axis=1), x),
+    "tril": (lambda x: jnp.tril(x, 1), x), "triu": (lambda x: jnp.triu(x, -1), x), "roll": (lambda x: jnp.roll(x, 2, axis=1), x),
+    "tile": (lambda x: jnp.tile(x, (2, 3)), x), "slice_by": (lambda x: x[:, 1:-1:2], x), "flip": (lambda x: jnp.flip(x, 1), x),
+    "clamp": (lambda x: jnp.clip(x, -1.0, 0.5), x), "where": (lambda x, y: jnp.where(x > y, x * y, y), x, y), "atan2": (jnp.arctan2, x, y),
+    "scan": (lambda x: lax.scan(lambda c, r: (jnp.tanh(c + r), c * r), jnp.zeros(6), x)[1], x),
+    "scan_reverse": (lambda x: lax.scan(lambda c, r: (c * 0.5 + r, c), jnp.zeros(6), x, reverse=True)[1], x),
+    "fori": (lambda x: lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * (i + 1.0), x), x),
+    "cond": (lambda x: lax.cond(x.sum() > 0, lambda: x * 2.0, lambda: -x), x),
+    "expm1": (jnp.expm1, x), "erf": (jax.scipy.special.erf, x), "pow": (lambda x, y: jnp.abs(x) ** y, x, y),
+}
+
+def array(value):
+    value = np.asarray(value)
+    name = {"float32": "f32", "int32": "i32"}[value.dtype.name]
+    return dict(dtype=name, shape=list(value.shape), data=[float(f"{v:.9g}") if v == v else None for v in value.ravel().tolist()])
+
+def case(function, *inputs):
+    inputs = [jnp.asarray(i) for i in inputs]
+    result = function(*inputs)
+    out = dict(inputs=[array(i) for i in inputs], result=array(result), gradients=[])
+    by = [i for i, value in enumerate(inputs) if value.dtype == np.float32]
+    if result.dtype == jnp.float32 and by:
+        weights = jnp.cos(jnp.arange(result.size, dtype=jnp.float32)).reshape(result.shape)
+        out["gradients"] = [array(g) for g in jax.grad(lambda *a: (function(*a) * weights).sum(), by)(*inputs)]
+    return out
+
+print("{")
+print(",\n".join(f"{json.dumps(name)}: {json.dumps(case(*spec), separators=(',', ':'))}" for name, spec in CASES.items()))
+print("}")

@@ -1,0 +1,168 @@
+//! Operations of the graph builder give what `jax.numpy`, `jax.nn` and `jax.lax` give, and so do their gradients.
+//!
+//! `data/graph_values.py` made the values.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use shardc::exec::Program;
+use shardc::graph::{
+    Conv,
+    DType::{F32, I32},
+    Graph, Mesh, OutOfBounds, Padding, ScanOptions, Tensor,
+};
+use shardc::runtime::HostArray;
+use shardc_tests::devices::client;
+
+const VALUES: &str = include_str!("data/graph_values.json");
+
+type Make = for<'g> fn(&'g Graph, &[Tensor<'g>]) -> Tensor<'g>;
+
+fn sum_over(padding: Padding, strides: &[i64]) -> Conv {
+    Conv { padding, strides: strides.to_vec(), ..Conv::default() }
+}
+
+const CASES: &[(&str, Make)] = &[
+    ("relu", |_, x| x[0].relu()),
+    ("relu6", |_, x| x[0].relu6()),
+    ("leaky_relu", |_, x| x[0].leaky_relu(0.1)),
+    ("elu", |_, x| x[0].elu(1.0)),
+    ("gelu", |_, x| x[0].gelu()),
+    ("gelu_exact", |_, x| x[0].gelu_exact()),
+    ("silu", |_, x| x[0].silu()),
+    ("softplus", |_, x| x[0].softplus()),
+    ("log_sigmoid", |_, x| x[0].log_sigmoid()),
+    ("softmax", |_, x| x[0].softmax(-1)),
+    ("softmax_all", |_, x| x[0].softmax(..)),
+    ("log_softmax", |_, x| x[0].log_softmax(0)),
+    ("logsumexp", |_, x| x[0].logsumexp(1)),
+    ("one_hot", |_, x| x[0].one_hot(6, F32)),
+    ("mean", |_, x| x[0].mean(0)),
+    ("var", |_, x| x[0].var(1)),
+    ("broadcast", |_, x| x[0] * x[1] + x[1]),
+    ("matmul", |_, x| x[0].dot(x[1])),
+    ("batched_matmul", |_, x| x[0].matmul(x[1])),
+    ("einsum_attention", |g, x| g.einsum("bqhd,bkhd->bhqk", x)),
+    ("einsum_three", |g, x| g.einsum("ij,jk,kl->il", x)),
+    ("einsum_trace", |g, x| g.einsum("ii", x)),
+    ("einsum_diagonal", |g, x| g.einsum("iij->ji", x)),
+    ("einsum_outer", |g, x| g.einsum("i,j", x)),
+    ("einsum_sum", |g, x| g.einsum("ij,k->j", x)),
+    ("conv_same", |_, x| x[0].conv(x[1], &sum_over(Padding::Same, &[2, 1]))),
+    ("conv_dilated", |_, x| {
+        let padding = Padding::Explicit(vec![(2, 1), (0, 3)]);
+        x[0].conv(x[1], &Conv { padding, rhs_dilation: vec![2, 1], ..Conv::default() })
+    }),
+    ("conv_grouped", |_, x| x[0].conv(x[1], &Conv { feature_groups: 3, ..Conv::default() })),
+    ("max_pool", |_, x| x[0].max_pool(&[2, 2], &[2, 2], &Padding::Valid)),
+    ("avg_pool", |_, x| x[0].avg_pool(&[3, 3], &[2, 2], &Padding::Same)),
+    ("take", |_, x| x[0].take(x[1], 0)),
+    ("take_columns", |_, x| x[0].take(x[1], -1)),
+    ("take_fill", |_, x| {
+        let taken = x[0].take_with(x[1], 0, OutOfBounds::Fill);
+        taken.eq(taken).select(taken, 7.0)
+    }),
+    ("take_along_axis", |_, x| x[0].take_along_axis(x[1], 1)),
+    ("at_set", |g, x| x[0].at_set(g.constant(&[2i32, 0], [2]), x[1], 0)),
+    ("at_add", |_, x| x[0].at_add(x[2], x[1], 0)),
+    ("at_add_columns", |_, x| x[0].at_add(x[2], x[1], 1)),
+    ("sort", |_, x| x[0].sort(1)),
+    ("argsort", |_, x| x[0].argsort(0)),
+    ("top_k", |_, x| x[0].top_k(3).0),
+    ("top_k_places", |_, x| x[0].top_k(3).1),
+    ("argmax", |_, x| x[0].argmax(1)),
+    ("argmin", |_, x| x[0].argmin(0)),
+    ("cumsum", |_, x| x[0].cumsum(1)),
+    ("cumprod", |_, x| x[0].cumprod(0)),
+    ("cummax", |_, x| x[0].cummax(1)),
+    ("tril", |_, x| x[0].tril(1)),
+    ("triu", |_, x| x[0].triu(-1)),
+    ("roll", |_, x| x[0].roll(2, 1)),
+    ("tile", |_, x| x[0].tile(&[2, 3])),
+    ("slice_by", |_, x| x[0].slice_by(1, 1..-1, 2)),
+    ("flip", |_, x| x[0].flip(1)),
+    ("clamp", |_, x| x[0].clamp(-1.0, 0.5)),
+    ("where", |_, x| x[0].gt(x[1]).select(x[0] * x[1], x[1])),
+    ("atan2", |_, x| x[0].atan2(x[1])),
+    ("scan", |g, x| g.scan(g.zeros([6], F32), x[0], |c, r| ((c + r).tanh(), c * r)).1),
+    ("scan_reverse", |g, x| {
+        let options = ScanOptions { reverse: true, ..ScanOptions::default() };
+        g.scan_with(options, g.zeros([6], F32), x[0], |c, r| (c * 0.5 + r, c)).1
+    }),
+    ("fori", |g, x| g.fori(0, 3, x[0], |i, c| c.sin() * (i.to(F32) + 1.0))),
+    ("cond", |g, x| g.cond(x[0].sum(..).gt(0), || x[0] * 2.0, || -x[0])),
+    ("expm1", |_, x| x[0].expm1()),
+    ("erf", |_, x| x[0].erf()),
+    ("pow", |_, x| x[0].abs().pow(x[1])),
+];
+
+/// An array of the data; what is no number there is NaN.
+fn array(value: &Value) -> HostArray {
+    let list = |name: &str| value[name].as_array().unwrap().clone();
+    let shape: Vec<usize> = list("shape").iter().map(|n| n.as_u64().unwrap() as usize).collect();
+    let data: Vec<f64> = list("data").iter().map(|n| n.as_f64().unwrap_or(f64::NAN)).collect();
+    let dtype = if value["dtype"] == "f32" { F32 } else { I32 };
+    HostArray::from_f64(dtype, &shape, &data).unwrap()
+}
+
+/// What differs, if anything does.
+fn compare(what: &str, want: &HostArray, have: &HostArray) -> Option<String> {
+    if (want.dtype, &want.shape) != (have.dtype, &have.shape) {
+        return Some(format!("{what} is {}, not {}", have.ty(), want.ty()));
+    }
+    let scale = want.to_f64_vec().iter().fold(1.0f64, |most, n| most.max(n.abs()));
+    let (want, have) = (want.to_f64_vec(), have.to_f64_vec());
+    let off = want.iter().zip(&have).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let is_close = off <= 4e-6 * scale && want.iter().zip(&have).all(|(a, b)| a.is_nan() == b.is_nan());
+    (!is_close).then(|| format!("{what} is off by {off:e}: {have:?}, not {want:?}"))
+}
+
+#[test]
+fn operations_and_their_gradients_are_those_of_jax() {
+    let Some(client) = client().unwrap() else { return };
+    let values: Value = serde_json::from_str(VALUES).unwrap();
+    let mut wrong = String::new();
+    for (name, make) in CASES {
+        let value = &values[name];
+        let inputs: Vec<HostArray> = value["inputs"].as_array().unwrap().iter().map(array).collect();
+        let g = Graph::new(name, &Mesh::new(&[("data", 1)]).unwrap());
+        let tensors: Vec<Tensor<'_>> = inputs
+            .iter()
+            .enumerate()
+            .map(|(i, input)| g.parameter(&format!("x{i}"), input.shape.as_slice(), input.dtype))
+            .collect();
+        let result = make(&g, &tensors);
+        let mut returned = vec![("result".to_owned(), result)];
+        let expected = value["gradients"].as_array().unwrap();
+        if !expected.is_empty() {
+            let weights = g.arange(result.num_elements(), F32).cos().reshape(result.shape());
+            let by: Vec<Tensor<'_>> = tensors.iter().copied().filter(|t| t.dtype() == F32).collect();
+            let gradients = g.grad((result * weights).sum(..), &by);
+            returned.extend(gradients.into_iter().enumerate().map(|(i, d)| (format!("gradient {i}"), d)));
+        }
+        let named: Vec<(&str, Tensor<'_>)> = returned.iter().map(|(name, t)| (name.as_str(), *t)).collect();
+        let module = match g.finish(&named) {
+            Ok(module) => module,
+            Err(errors) => {
+                writeln!(wrong, "{name}: {errors}").unwrap();
+                continue;
+            }
+        };
+        let have = Program::single(&client, &module).and_then(|program| program.run(&client, &inputs));
+        let want = std::iter::once(&value["result"]).chain(expected).map(array);
+        match have {
+            Err(error) => writeln!(wrong, "{name}: {error}").unwrap(),
+            Ok(have) => {
+                for (((what, _), want), have) in returned.iter().zip(want).zip(&have) {
+                    if let Some(text) = compare(what, &want, have) {
+                        writeln!(wrong, "{name}: {text}").unwrap();
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+    assert_eq!(values.as_object().unwrap().len(), CASES.len());
+}

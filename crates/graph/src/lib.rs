@@ -70,6 +70,7 @@ mod operand;
 mod ops;
 mod picture;
 mod placement;
+mod random;
 mod shard;
 mod spec;
 
@@ -82,5 +83,6 @@ pub use number::Element;
 pub use operand::Operand;
 pub use ops::{Conv, DotDims, OutOfBounds, Padding};
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
+pub use random::Key;
 pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
 pub use spec::{DimSpec, PartitionSpec};

@@ -97,9 +97,9 @@ pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
         Axes, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind,
-        Graph, GraphError, GraphErrors, IntoShape, Mesh, OpKind, Operand, OperandNote, OutOfBounds, Padding,
-        PartitionSpec, Placement, RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement, placement_of,
-        spec,
+        Graph, GraphError, GraphErrors, IntoShape, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds,
+        Padding, PartitionSpec, Placement, RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement,
+        placement_of, spec,
     };
 }
 

@@ -1,0 +1,174 @@
+//! What is drawn.
+
+use shardc_ir::{DType, OpKind};
+
+use super::Key;
+use crate::number::encode;
+use crate::{IntoShape, Operand, Tensor};
+
+/// A type of floats as its bits are filled: the unsigned integers of its width, bits of the mantissa, and how many bits are drawn.
+fn layout(dtype: DType) -> Option<(DType, i64, DType)> {
+    match dtype {
+        DType::F64 => Some((DType::UI64, 52, DType::UI64)),
+        DType::F32 => Some((DType::UI32, 23, DType::UI32)),
+        DType::F16 => Some((DType::UI16, 10, DType::UI16)),
+        DType::BF16 => Some((DType::UI16, 7, DType::UI8)),
+        _ => None,
+    }
+}
+
+/// The smallest positive number that is not subnormal.
+fn tiny(dtype: DType) -> f64 {
+    match dtype {
+        DType::F64 => f64::MIN_POSITIVE,
+        DType::F16 => 2f64.powi(-14),
+        _ => f64::from(f32::MIN_POSITIVE),
+    }
+}
+
+/// The number of the type before a number, towards zero, for numbers that are powers of two.
+fn before(dtype: DType, number: f64) -> f64 {
+    let mantissa = layout(dtype).map_or(23, |(_, mantissa, _)| mantissa);
+    number * (1.0 - 2f64.powi(-(mantissa as i32) - 1))
+}
+
+impl<'g> Key<'g> {
+    /// Numbers from `low` to below `high`, all as likely.
+    ///
+    /// Reported: the element type is none of floats that are known.
+    #[must_use]
+    #[track_caller]
+    pub fn uniform(
+        self,
+        shape: impl IntoShape,
+        dtype: DType,
+        low: impl Into<Operand<'g>>,
+        high: impl Into<Operand<'g>>,
+    ) -> Tensor<'g> {
+        let (shape, g) = (shape.into_shape(), self.words.graph());
+        let Some((word, mantissa, drawn)) = layout(dtype) else {
+            return g.refuse(&[], format!("random numbers are floats, not {dtype}"));
+        };
+        let bits = self.bits(shape.clone(), drawn).to(word);
+        // The mantissa of a number from 1 to 2 is random; one is taken off.
+        let one = encode(dtype, 1.0).unwrap_or_default();
+        let one = one.iter().rev().fold(0i64, |bits, &byte| bits << 8 | i64::from(byte));
+        let filled = bits.shift_right_logical(i64::from(drawn.bits()) - mantissa) | one;
+        let floats =
+            g.make(&[filled], |m, values| m.typed(OpKind::BitcastConvert, values, &shape, dtype)) - 1;
+        let (low, high) = (as_tensor(floats, low.into()), as_tensor(floats, high.into()));
+        low.max(floats * (high - low) + low)
+    }
+
+    /// Normally distributed numbers with mean 0 and variance 1.
+    ///
+    /// Reported: the element type is none of floats that are known.
+    #[must_use]
+    #[track_caller]
+    pub fn normal(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
+        // Above -1, whose inverse is infinite.
+        let uniform = self.uniform(shape, dtype, before(dtype, -1.0), 1.0);
+        uniform.erf_inv() * std::f64::consts::SQRT_2
+    }
+
+    /// Normally distributed numbers between `low` and `high`.
+    ///
+    /// Reported: the element type is none of floats that are known.
+    #[must_use]
+    #[track_caller]
+    pub fn truncated_normal(self, shape: impl IntoShape, dtype: DType, low: f64, high: f64) -> Tensor<'g> {
+        let g = self.words.graph();
+        let root = g.scalar(std::f64::consts::SQRT_2, dtype);
+        let (low, high) = (g.scalar(low, dtype), g.scalar(high, dtype));
+        let uniform = self.uniform(shape, dtype, (low / root).erf(), (high / root).erf());
+        let towards = |x: Tensor<'g>, to: f64| g.binary(shardc_ir::BinaryOp::NextAfter, x, x.full_like(to));
+        let (low, high) = (towards(low, f64::INFINITY), towards(high, f64::NEG_INFINITY));
+        (uniform.erf_inv() * root).max(low).min(high)
+    }
+
+    /// Whether a number that is drawn is below `p`: true with this probability. `p` broadcasts to the shape.
+    ///
+    /// Reported: the shapes do not go together.
+    #[must_use]
+    #[track_caller]
+    pub fn bernoulli(self, p: impl Into<Operand<'g>>, shape: impl IntoShape) -> Tensor<'g> {
+        let p = p.into();
+        let dtype = match p {
+            Operand::Tensor(p) => p.dtype(),
+            Operand::Number(_) | Operand::Integer(_) => DType::F32,
+        };
+        self.uniform(shape, dtype, 0, 1).lt(p)
+    }
+
+    /// Numbers whose distribution is Gumbel's: `-log(-log(uniform))`.
+    ///
+    /// Reported: the element type is none of floats that are known.
+    #[must_use]
+    #[track_caller]
+    pub fn gumbel(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
+        -(-self.uniform(shape, dtype, tiny(dtype), 1).log()).log()
+    }
+
+    /// Exponentially distributed numbers with mean 1.
+    ///
+    /// Reported: the element type is none of floats that are known.
+    #[must_use]
+    #[track_caller]
+    pub fn exponential(self, shape: impl IntoShape, dtype: DType) -> Tensor<'g> {
+        -(-self.uniform(shape, dtype, 0, 1)).log1p()
+    }
+
+    /// For each row of `logits` along dimension `axis` a place, as `i32`, as likely as the exponential of the number there.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn categorical(self, logits: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
+        let logits = logits.into();
+        (self.gumbel(logits.shape(), logits.dtype()) + logits).argmax(axis)
+    }
+
+    /// Whole numbers from `low` to below `high`, as `i32`.
+    #[must_use]
+    #[track_caller]
+    pub fn randint(self, shape: impl IntoShape, low: i32, high: i32) -> Tensor<'g> {
+        let shape = shape.into_shape();
+        let [first, second] = self.pair();
+        let (higher, lower) = (first.bits(shape.clone(), DType::UI32), second.bits(shape, DType::UI32));
+        let span = if high <= low { 1 } else { i64::from(high) - i64::from(low) };
+        // Twice the bits, so that numbers are as good as equally likely whatever the span.
+        let multiplier = (1i64 << 16) % span;
+        let multiplier = i64::from((multiplier * multiplier) as u32) % span;
+        let offset = (higher % span * multiplier + lower % span) % span;
+        offset.to(DType::I32) + i64::from(low)
+    }
+
+    /// The numbers from 0 to below `n` in random order, as `i32`.
+    #[must_use]
+    #[track_caller]
+    pub fn permutation(self, n: i64) -> Tensor<'g> {
+        let g = self.words.graph();
+        let mut order = g.arange(n, DType::I32);
+        // As often as it takes for 32 bits to tell nearly all of them apart.
+        let log = (n.max(1) as f64).ln();
+        let rounds = (3.0 * log / f64::from(u32::MAX).ln()).ceil() as usize;
+        let mut key = self;
+        for _ in 0..rounds {
+            let [next, now] = key.pair();
+            key = next;
+            order = now.bits([n], DType::UI32).sort_with(&[order], 0)[1];
+        }
+        order
+    }
+}
+
+/// A bound in the type of what is drawn.
+#[track_caller]
+fn as_tensor<'g>(like: Tensor<'g>, bound: Operand<'g>) -> Tensor<'g> {
+    let g = like.graph();
+    match bound {
+        Operand::Tensor(tensor) => tensor,
+        Operand::Number(number) => g.scalar(number, like.dtype()),
+        Operand::Integer(number) => g.scalar(number as f64, like.dtype()),
+    }
+}

@@ -1,14 +1,57 @@
-//! Initial values of variables, the same for every mesh.
+//! Initial values of variables, the same for every mesh: those of `jax.nn.initializers` for the same key.
 
-use shardc_graph::{DType, Graph, Tensor};
+use shardc_graph::{DType, Key, Tensor};
 
-/// How a variable begins.
+/// How a variable begins. Fans count what goes into an element of the output and out of one of the input: of a shape
+/// `[.., in, out]` the last two dimensions, times those before, which are a window.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Init {
     /// All elements are this number.
     Constant(f64),
+    /// Normally distributed with this standard deviation.
+    Normal(f64),
+    /// Normally distributed with this standard deviation, cut at twice that before it is scaled.
+    TruncatedNormal(f64),
+    /// From zero to below this number.
+    Uniform(f64),
+    /// With the variance `scale / fan`.
+    VarianceScaling {
+        /// What the variance is a multiple of.
+        scale: f64,
+        /// Which fan divides it.
+        fan: Fan,
+        /// How the numbers are distributed.
+        distribution: Distribution,
+    },
+    /// A matrix in the last two dimensions with ones along its diagonal.
+    Identity,
 }
+
+/// What divides the variance of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fan {
+    /// What goes in.
+    In,
+    /// What goes out.
+    Out,
+    /// The mean of both.
+    Average,
+}
+
+/// How random numbers are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Normally.
+    Normal,
+    /// Normally, cut at twice the standard deviation, and scaled so that the variance is as asked for.
+    TruncatedNormal,
+    /// All as likely, between two numbers.
+    Uniform,
+}
+
+/// The standard deviation of a standard normal distribution that is cut at -2 and 2.
+const TRUNCATED: f64 = 0.879_625_661_034_239_8;
 
 impl Init {
     /// Zeros.
@@ -23,13 +66,104 @@ impl Init {
         Init::Constant(1.0)
     }
 
-    /// The values, as a tensor of a graph.
+    /// Normally distributed with this standard deviation.
+    #[must_use]
+    pub fn normal(deviation: f64) -> Init {
+        Init::Normal(deviation)
+    }
+
+    /// For layers without rectifier: LeCun's, flax's default.
+    #[must_use]
+    pub fn lecun_normal() -> Init {
+        Init::scaled(1.0, Fan::In, Distribution::TruncatedNormal)
+    }
+
+    /// LeCun's, all numbers as likely.
+    #[must_use]
+    pub fn lecun_uniform() -> Init {
+        Init::scaled(1.0, Fan::In, Distribution::Uniform)
+    }
+
+    /// For layers with rectifier: He's.
+    #[must_use]
+    pub fn he_normal() -> Init {
+        Init::scaled(2.0, Fan::In, Distribution::TruncatedNormal)
+    }
+
+    /// He's, all numbers as likely.
+    #[must_use]
+    pub fn he_uniform() -> Init {
+        Init::scaled(2.0, Fan::In, Distribution::Uniform)
+    }
+
+    /// For layers that are read both ways: Glorot's, also called Xavier's.
+    #[must_use]
+    pub fn glorot_normal() -> Init {
+        Init::scaled(1.0, Fan::Average, Distribution::TruncatedNormal)
+    }
+
+    /// Glorot's, all numbers as likely.
+    #[must_use]
+    pub fn glorot_uniform() -> Init {
+        Init::scaled(1.0, Fan::Average, Distribution::Uniform)
+    }
+
+    fn scaled(scale: f64, fan: Fan, distribution: Distribution) -> Init {
+        Init::VarianceScaling { scale, fan, distribution }
+    }
+
+    /// Whether it is the same for every key.
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self, Init::Constant(_) | Init::Identity)
+    }
+
+    /// The values, drawn with a key.
     ///
     /// Reported: they are no elements of the type.
     #[track_caller]
-    pub fn values<'g>(&self, g: &'g Graph, shape: &[i64], dtype: DType) -> Tensor<'g> {
+    pub fn values<'g>(&self, key: Key<'g>, shape: &[i64], dtype: DType) -> Tensor<'g> {
+        let g = key.to_tensor().graph();
+        match *self {
+            Init::Constant(number) => g.full(shape, number, dtype),
+            Init::Normal(deviation) => key.normal(shape, dtype) * deviation,
+            Init::TruncatedNormal(deviation) => key.truncated_normal(shape, dtype, -2.0, 2.0) * deviation,
+            Init::Uniform(below) => key.uniform(shape, dtype, 0, 1) * below,
+            Init::VarianceScaling { scale, fan, distribution } => {
+                let variance = scale / fan.of(shape);
+                match distribution {
+                    Distribution::Normal => key.normal(shape, dtype) * variance.sqrt(),
+                    Distribution::TruncatedNormal => {
+                        key.truncated_normal(shape, dtype, -2.0, 2.0) * (variance.sqrt() / TRUNCATED)
+                    }
+                    Distribution::Uniform => key.uniform(shape, dtype, -1, 1) * (3.0 * variance).sqrt(),
+                }
+            }
+            Init::Identity => match shape {
+                [.., rows, columns] => {
+                    let (row, column) =
+                        (g.iota([*rows, *columns], 0, DType::I32), g.iota([*rows, *columns], 1, DType::I32));
+                    row.eq(column).to(dtype).broadcast_to(shape)
+                }
+                _ => g.refuse(&[], format!("an identity of shape {shape:?}")),
+            },
+        }
+    }
+}
+
+impl Fan {
+    fn of(self, shape: &[i64]) -> f64 {
+        let (fan_in, fan_out) = match shape {
+            [] => (1.0, 1.0),
+            [n] => (*n as f64, *n as f64),
+            [window @ .., fan_in, fan_out] => {
+                let window = window.iter().product::<i64>() as f64;
+                (window * *fan_in as f64, window * *fan_out as f64)
+            }
+        };
         match self {
-            Init::Constant(number) => g.full(shape, *number, dtype),
+            Fan::In => fan_in,
+            Fan::Out => fan_out,
+            Fan::Average => f64::midpoint(fan_in, fan_out),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The program that gives variables their first values.
 
-use shardc_graph::{DType, Graph, GraphErrors, Tensor};
+use shardc_graph::{DType, Graph, GraphErrors, Key, Tensor};
 use shardc_ir::Module;
 
-use crate::StepProgram;
+use crate::{StepProgram, Variable};
 
 impl StepProgram {
     /// A program that takes a key (`ui32[2]`) and gives the first value of each variable, in order. A value depends on the key
@@ -14,11 +14,31 @@ impl StepProgram {
     #[track_caller]
     pub fn initializer(&self) -> Result<Module, GraphErrors> {
         let g = Graph::new("init", &self.mesh);
-        let _key = g.parameter("key", [2], DType::UI32);
-        let value =
-            |i: usize| self.variables[i].init.values(&g, &self.variables[i].shape, self.variables[i].dtype);
+        let key = Key::from_tensor(g.parameter("key", [2], DType::UI32));
         let values: Vec<(&str, Tensor<'_>)> =
-            (0..self.variables.len()).map(|i| (self.variables[i].name.as_str(), value(i))).collect();
+            self.variables.iter().map(|variable| (variable.name.as_str(), values(variable, key))).collect();
         g.finish(&values)
     }
+}
+
+#[track_caller]
+fn values<'g>(variable: &Variable, key: Key<'g>) -> Tensor<'g> {
+    let key = key.fold_in(i64::from(hash(&variable.name)));
+    let (shape, dtype) = (variable.shape.as_slice(), variable.dtype);
+    match shape.split_first() {
+        // Each layer has a key of its own.
+        Some((&layers, one)) if variable.is_stacked && !variable.init.is_constant() => {
+            let g = key.to_tensor().graph();
+            let numbers = g.arange(layers, DType::I32);
+            let ((), values) =
+                g.scan((), numbers, |(), layer| ((), variable.init.values(key.fold_in(layer), one, dtype)));
+            values
+        }
+        _ => variable.init.values(key, shape, dtype),
+    }
+}
+
+/// A number for a name (FNV-1a).
+fn hash(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

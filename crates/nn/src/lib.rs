@@ -33,12 +33,13 @@
 
 mod init;
 mod initializer;
+pub mod optim;
 mod policy;
 mod program;
 mod scope;
 mod variable;
 
-pub use init::Init;
+pub use init::{Distribution, Fan, Init};
 pub use policy::Policy;
 pub use program::{Port, StepProgram};
 pub use scope::Scope;

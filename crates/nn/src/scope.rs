@@ -138,6 +138,14 @@ impl<'g> Scope<'g> {
         tensor
     }
 
+    /// Says what [`Scope::variable_of`] becomes in this step.
+    ///
+    /// Reported: there is no such variable, or the shape or element type is another one.
+    #[track_caller]
+    pub fn set_of(&self, param: &Param<'g>, what: &str, next: impl Into<Tensor<'g>>) {
+        self.set(&self.full_name(&format!("{what}.{}", param.name)), next);
+    }
+
     /// Says what a variable, by its full name, becomes in this step; the last word holds.
     ///
     /// Reported: there is no such variable, or the shape or element type is another one.

@@ -123,6 +123,29 @@ impl Step {
         self.state_of((0..self.step.variables.len()).map(spread).collect::<Result<_, Error>>()?)
     }
 
+    /// The variables of this step out of the state of another, which may have more: an evaluation out of a training run. Both
+    /// states share the devices' memory, as long as neither changes; arrays that lie otherwise than this step takes them go
+    /// through the host.
+    ///
+    /// # Errors
+    /// The other state lacks a variable (SH0720), or a copy fails.
+    pub fn adopt(&self, state: &State) -> Result<State, Error> {
+        let take = |(variable, &argument): (&Variable, &usize)| {
+            let name = &variable.name;
+            let Some(array) = state.arrays.get(name) else {
+                return Err(unknown("variable", name, state.arrays.keys()));
+            };
+            let port = &self.program.inputs()[argument];
+            let array = match *array.layout() == port.layout {
+                true => array.clone(),
+                false => self.spread(port, &array.to_host()?)?,
+            };
+            Ok((name.clone(), array))
+        };
+        let arrays = self.step.variables.iter().zip(&self.step.arguments).map(take);
+        Ok(State { arrays: arrays.collect::<Result<_, Error>>()? })
+    }
+
     /// Runs the step: the state becomes the next one, in the same memory. Inputs are given by name.
     ///
     /// # Errors

@@ -1,0 +1,114 @@
+//! Adam with decoupled weight decay, and Lion.
+
+use shardc_graph::{DType, Tensor};
+
+use super::{Optimizer, Schedule};
+use crate::{Init, Param, Scope};
+
+/// Adam ("Adam: A Method for Stochastic Optimization", Kingma and Ba, 2015) with decoupled weight decay ("Decoupled Weight Decay
+/// Regularization", Loshchilov and Hutter, 2019).
+#[derive(Clone, Debug)]
+pub struct AdamW {
+    /// The step size.
+    pub rate: Schedule,
+    /// How much of the mean of gradients stays.
+    pub b1: f64,
+    /// How much of the mean of their squares stays.
+    pub b2: f64,
+    /// Added to the root of the latter.
+    pub eps: f64,
+    /// How much of a parameter is taken off in a step of size 1; zero for Adam.
+    pub weight_decay: f64,
+}
+
+impl AdamW {
+    /// With `optax`'s defaults.
+    #[must_use]
+    pub fn new(rate: impl Into<Schedule>) -> AdamW {
+        AdamW { rate: rate.into(), b1: 0.9, b2: 0.999, eps: 1e-8, weight_decay: 1e-4 }
+    }
+
+    /// Without weight decay: Adam.
+    #[must_use]
+    pub fn adam(rate: impl Into<Schedule>) -> AdamW {
+        AdamW { weight_decay: 0.0, ..AdamW::new(rate) }
+    }
+
+    /// With this weight decay.
+    #[must_use]
+    pub fn with_weight_decay(self, weight_decay: f64) -> AdamW {
+        AdamW { weight_decay, ..self }
+    }
+}
+
+impl Optimizer for AdamW {
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        let (rate, done) = (self.rate.at(count), count + 1);
+        let g = count.graph();
+        // Means begin at zero: what they lack is made up for.
+        let unbiased = |b: f64| 1.0 - g.scalar(b, DType::F32).pow(done);
+        let (c1, c2) = (unbiased(self.b1), unbiased(self.b2));
+        let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
+            let gradient = gradient.to(DType::F32);
+            let mean = p.variable_of(param, "mu", DType::F32, Init::zeros());
+            let square = p.variable_of(param, "nu", DType::F32, Init::zeros());
+            let mean = (1.0 - self.b1) * gradient + self.b1 * mean;
+            let square = (1.0 - self.b2) * gradient.square() + self.b2 * square;
+            p.set_of(param, "mu", mean);
+            p.set_of(param, "nu", square);
+            let mut update = (mean / c1) / ((square / c2).sqrt() + self.eps);
+            if self.weight_decay != 0.0 {
+                update = update + self.weight_decay * param.tensor.to(DType::F32);
+            }
+            -rate * update
+        };
+        params.iter().zip(gradients).map(update).collect()
+    }
+}
+
+/// Lion ("Symbolic Discovery of Optimization Algorithms", Chen et al., 2023).
+#[derive(Clone, Debug)]
+pub struct Lion {
+    /// The step size.
+    pub rate: Schedule,
+    /// How much of the mean of gradients is in a step.
+    pub b1: f64,
+    /// How much of it stays.
+    pub b2: f64,
+    /// How much of a parameter is taken off in a step of size 1.
+    pub weight_decay: f64,
+}
+
+impl Lion {
+    /// With `optax`'s defaults.
+    #[must_use]
+    pub fn new(rate: impl Into<Schedule>) -> Lion {
+        Lion { rate: rate.into(), b1: 0.9, b2: 0.99, weight_decay: 1e-3 }
+    }
+}
+
+impl Optimizer for Lion {
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        let rate = self.rate.at(count);
+        let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
+            let gradient = gradient.to(DType::F32);
+            let mean = p.variable_of(param, "mu", DType::F32, Init::zeros());
+            let sign = ((1.0 - self.b1) * gradient + self.b1 * mean).sign();
+            p.set_of(param, "mu", (1.0 - self.b2) * gradient + self.b2 * mean);
+            -rate * (sign + self.weight_decay * param.tensor.to(DType::F32))
+        };
+        params.iter().zip(gradients).map(update).collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! Optimisers: what parameters become by their gradients. Numerics and defaults are those of `optax`.
+
+mod adam;
+mod clip;
+mod schedule;
+mod sgd;
+
+pub use adam::{AdamW, Lion};
+pub use clip::{clip_by_global_norm, global_norm};
+pub use schedule::Schedule;
+pub use sgd::Sgd;
+
+use shardc_graph::{DType, Tensor};
+
+use crate::{Init, Kind, Param, Scope};
+
+/// What parameters become by their gradients.
+pub trait Optimizer {
+    /// What is added to each parameter, in order; keeps what it has to in variables of `p`. `count` is how many steps were done
+    /// before, a scalar `f32`.
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>>;
+}
+
+/// One step: lets each trained parameter of `p` become what the optimiser makes of it by its gradient. Gradients are those of
+/// [`Scope::gradients`], in their order.
+///
+/// Reported: there are more or fewer gradients than parameters.
+#[track_caller]
+pub fn apply<'g>(optimizer: &impl Optimizer, p: &Scope<'g>, gradients: &[Tensor<'g>]) {
+    let params = p.trainable();
+    if let Some(param) = params.get(gradients.len()) {
+        let text = format!("the parameter {:?} has no gradient: there are {}", param.name, gradients.len());
+        p.graph().refuse(&[param.tensor], text);
+        return;
+    }
+    let own = p.at("optimizer");
+    let steps = own.variable("count", Kind::Counter, (), DType::I32, Init::zeros());
+    let updates = optimizer.updates(&own, &params, gradients, steps.to(DType::F32));
+    for (param, update) in params.iter().zip(updates) {
+        p.set(&param.name, param.tensor + update.to(param.tensor.dtype()));
+    }
+    p.set(&own.full_name("count"), steps + 1);
+}

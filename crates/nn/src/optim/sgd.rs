@@ -1,0 +1,54 @@
+//! Gradient descent.
+
+use shardc_graph::{DType, Tensor};
+
+use super::{Optimizer, Schedule};
+use crate::{Init, Param, Scope};
+
+/// Gradient descent, with momentum where that is not zero.
+#[derive(Clone, Debug)]
+pub struct Sgd {
+    /// The step size.
+    pub rate: Schedule,
+    /// How much of the last step is done again.
+    pub momentum: f64,
+    /// Whether the gradient is taken as if that had been done (Nesterov).
+    pub nesterov: bool,
+}
+
+impl Sgd {
+    /// Without momentum.
+    #[must_use]
+    pub fn new(rate: impl Into<Schedule>) -> Sgd {
+        Sgd { rate: rate.into(), momentum: 0.0, nesterov: false }
+    }
+
+    /// With momentum.
+    #[must_use]
+    pub fn with_momentum(self, momentum: f64) -> Sgd {
+        Sgd { momentum, ..self }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn updates<'g>(
+        &self,
+        p: &Scope<'g>,
+        params: &[Param<'g>],
+        gradients: &[Tensor<'g>],
+        count: Tensor<'g>,
+    ) -> Vec<Tensor<'g>> {
+        let rate = self.rate.at(count);
+        let update = |(param, &gradient): (&Param<'g>, &Tensor<'g>)| {
+            let gradient = gradient.to(DType::F32);
+            if self.momentum == 0.0 {
+                return -rate * gradient;
+            }
+            let trace = p.variable_of(param, "trace", DType::F32, Init::zeros());
+            let next = gradient + self.momentum * trace;
+            p.set_of(param, "trace", next);
+            -rate * if self.nesterov { gradient + self.momentum * next } else { next }
+        };
+        params.iter().zip(gradients).map(update).collect()
+    }
+}

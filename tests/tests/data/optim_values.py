@@ -1,0 +1,29 @@
+"""Writes optim_values.json: what optax makes of two parameters in ten steps.
+
+    JAX_PLATFORMS=cpu python optim_values.py > optim_values.json        (made with jax 0.10.2, optax 0.2.8)
+"""
+import json
+import jax, jax.numpy as jnp, numpy as np, optax
+
+w0 = np.asarray(np.random.RandomState(0).normal(size=(4, 3)), np.float32)
+b0 = np.asarray(np.random.RandomState(1).normal(size=(3,)), np.float32)
+x = np.asarray(np.random.RandomState(2).normal(size=(8, 4)), np.float32)
+y = np.asarray(np.random.RandomState(3).normal(size=(8, 3)), np.float32)
+loss = lambda p: jnp.mean((jnp.tanh(x @ p[0] + p[1]) - y) ** 2)
+
+cosine = optax.warmup_cosine_decay_schedule(0.0, 0.1, 3, 8, 0.01)
+OPTIMIZERS = {
+    "sgd": optax.sgd(0.1), "momentum": optax.sgd(0.1, 0.9), "nesterov": optax.sgd(0.1, 0.9, nesterov=True),
+    "adam": optax.adam(0.1), "adamw": optax.adamw(0.1, weight_decay=0.05), "lion": optax.lion(0.02),
+    "cosine": optax.sgd(cosine), "linear": optax.sgd(optax.linear_schedule(0.2, 0.02, 6)),
+    "piecewise": optax.sgd(optax.piecewise_constant_schedule(0.2, {3: 0.5, 6: 0.1})),
+    "clipped": optax.chain(optax.clip_by_global_norm(0.3), optax.adam(0.1)),
+}
+out = dict(w=w0, b=b0, x=x, y=y)
+for name, optimizer in OPTIMIZERS.items():
+    params = (jnp.asarray(w0), jnp.asarray(b0)); state = optimizer.init(params)
+    for _ in range(10):
+        updates, state = optimizer.update(jax.grad(loss)(params), state, params)
+        params = optax.apply_updates(params, updates)
+    out[name] = np.concatenate([np.asarray(params[0]).ravel(), np.asarray(params[1])])
+print("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps([float(f'{n:.9g}') for n in v.ravel()])}" for k, v in out.items()) + "\n}")

@@ -1,0 +1,94 @@
+//! Optimisers make of parameters what `optax` makes of them, on one device and on eight. `data/optim_values.py` made the values.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use shardc::Compiler;
+use shardc::graph::{DType::F32, Graph, Mesh, Tensor, spec};
+use shardc::nn::optim::{self, AdamW, Lion, Optimizer, Schedule, Sgd, clip_by_global_norm};
+use shardc::nn::{Init, Scope, StepProgram};
+use shardc::runtime::HostArray;
+use shardc::train::Step;
+use shardc_tests::devices::client;
+
+const VALUES: &str = include_str!("data/optim_values.json");
+
+fn step(apply: impl for<'g> FnOnce(&Scope<'g>, &[Tensor<'g>])) -> StepProgram {
+    let g = Graph::new("step", &Mesh::new(&[("data", 4), ("model", 2)]).unwrap());
+    let p = Scope::new(&g);
+    let x = g.parameter("x", [8, 4], F32).mark_sharding(spec!["data", None]);
+    let y = g.parameter("y", [8, 3], F32).mark_sharding(spec!["data", None]);
+    let w = p.parameter("w", [4, 3], Init::zeros()).mark_sharding(spec!["model", None]);
+    let b = p.parameter("b", [3], Init::zeros());
+    let loss = ((x.dot(w) + b).tanh() - y).square().mean(..);
+    apply(&p, &p.gradients(loss));
+    p.finish(&[("loss", loss)]).unwrap()
+}
+
+fn plain(optimizer: &impl Optimizer) -> StepProgram {
+    step(|p, gradients| optim::apply(optimizer, p, gradients))
+}
+
+#[test]
+fn ten_steps_are_those_of_optax() {
+    let Some(client) = client().unwrap() else { return };
+    let values: Value = serde_json::from_str(VALUES).unwrap();
+    let list = |name: &str| -> Vec<f64> {
+        values[name].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    let array = |name: &str, shape: &[usize]| HostArray::from_f64(F32, shape, &list(name)).unwrap();
+    let (x, y) = (array("x", &[8, 4]), array("y", &[8, 3]));
+    let cosine = Schedule::WarmupCosine { from: 0.0, peak: 0.1, warmup: 3.0, steps: 8.0, to: 0.01 };
+    let piecewise = Schedule::Piecewise { from: 0.2, factors: vec![(3.0, 0.5), (6.0, 0.1)] };
+    let steps = [
+        ("sgd", plain(&Sgd::new(0.1))),
+        ("momentum", plain(&Sgd::new(0.1).with_momentum(0.9))),
+        ("nesterov", plain(&Sgd { nesterov: true, ..Sgd::new(0.1).with_momentum(0.9) })),
+        ("adam", plain(&AdamW::adam(0.1))),
+        ("adamw", plain(&AdamW::new(0.1).with_weight_decay(0.05))),
+        ("lion", plain(&Lion::new(0.02))),
+        ("cosine", plain(&Sgd::new(cosine))),
+        ("linear", plain(&Sgd::new(Schedule::Linear { from: 0.2, to: 0.02, steps: 6.0 }))),
+        ("piecewise", plain(&Sgd::new(piecewise))),
+        (
+            "clipped",
+            step(|p, gradients| optim::apply(&AdamW::adam(0.1), p, &clip_by_global_norm(gradients, 0.3))),
+        ),
+    ];
+    for (name, program) in steps {
+        for single in [true, false] {
+            let step = match single {
+                true => Step::single(&client, program.clone()).unwrap(),
+                false => Step::compile(&client, &Compiler::new(), program.clone()).unwrap(),
+            };
+            let mut begin: IndexMap<String, HostArray> = IndexMap::new();
+            for variable in step.variables() {
+                let shape: Vec<usize> = variable.shape.iter().map(|&n| n as usize).collect();
+                let value = match variable.name.as_str() {
+                    known @ ("w" | "b") => array(known, &shape),
+                    _ => HostArray::zeros(variable.dtype, &shape).unwrap(),
+                };
+                begin.insert(variable.name.clone(), value);
+            }
+            let mut state = step.put(&begin).unwrap();
+            for _ in 0..10 {
+                step.run(&mut state, &[("x", &x), ("y", &y)]).unwrap();
+            }
+            let have = [state.get("w").unwrap().to_f64_vec(), state.get("b").unwrap().to_f64_vec()].concat();
+            let off = have.iter().zip(list(name)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 4e-6, "{name} is off by {off:e}: {have:?}, not {:?}", list(name));
+        }
+    }
+}
+
+#[test]
+fn a_forgotten_gradient_is_told_by_its_parameter() {
+    let g = Graph::new("step", &Mesh::new(&[("data", 1)]).unwrap());
+    let p = Scope::new(&g);
+    let w = p.at("dense").parameter("kernel", [4], Init::zeros());
+    p.at("dense").parameter("bias", [4], Init::zeros());
+    optim::apply(&Sgd::new(0.1), &p, &[w]);
+    let errors = p.finish(&[]).unwrap_err();
+    assert_eq!(errors.0[0].kind.to_string(), "the parameter \"dense.bias\" has no gradient: there are 1");
+}

@@ -33,6 +33,9 @@
 
 mod init;
 mod initializer;
+pub mod layers;
+pub mod loss;
+pub mod models;
 pub mod optim;
 mod policy;
 mod program;

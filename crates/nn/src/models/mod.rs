@@ -1,0 +1,5 @@
+//! Models.
+
+mod gpt;
+
+pub use gpt::Gpt;

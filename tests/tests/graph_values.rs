@@ -81,7 +81,7 @@ const CASES: &[(&str, Make)] = &[
     ("triu", |_, x| x[0].triu(-1)),
     ("roll", |_, x| x[0].roll(2, 1)),
     ("tile", |_, x| x[0].tile(&[2, 3])),
-    ("slice_by", |_, x| x[0].slice_by(1, 1..-1, 2)),
+    ("slice_by", |_, x| x[0].slice_by(1, (1, -1), 2)),
     ("flip", |_, x| x[0].flip(1)),
     ("clamp", |_, x| x[0].clamp(-1.0, 0.5)),
     ("where", |_, x| x[0].gt(x[1]).select(x[0] * x[1], x[1])),

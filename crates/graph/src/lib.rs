@@ -81,7 +81,7 @@ pub use graph::{Graph, IntoShape, RegionBody, Tensor, Tree};
 pub use mesh::Mesh;
 pub use number::Element;
 pub use operand::Operand;
-pub use ops::{Conv, DotDims, OutOfBounds, Padding};
+pub use ops::{Conv, DotDims, OutOfBounds, Padding, SliceRange};
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
 pub use random::Key;
 pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};

@@ -98,8 +98,8 @@ pub mod graph {
     pub use shardc_graph::{
         Axes, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind,
         Graph, GraphError, GraphErrors, IntoShape, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds,
-        Padding, PartitionSpec, Placement, RegionBody, ScanOptions, Tensor, Tree, UnaryOp, placement,
-        placement_of, spec,
+        Padding, PartitionSpec, Placement, RegionBody, ScanOptions, SliceRange, Tensor, Tree, UnaryOp,
+        placement, placement_of, spec,
     };
 }
 

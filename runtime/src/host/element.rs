@@ -51,7 +51,6 @@ impl HostElement for bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::HostArray;
 
     #[test]

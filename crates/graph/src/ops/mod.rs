@@ -17,3 +17,4 @@ mod sort;
 pub use contract::DotDims;
 pub use conv::{Conv, Padding};
 pub use index::OutOfBounds;
+pub use movement::SliceRange;

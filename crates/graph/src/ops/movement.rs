@@ -1,6 +1,6 @@
 //! Operations that move elements.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use shardc_ir::{OpKind, PadSpec, SizeList, SliceSpec, ValueId};
 
@@ -144,12 +144,12 @@ impl<'g> Tensor<'g> {
     }
 
     /// The elements with these numbers along dimension `axis`: `x.slice(0, 2..)`. Both ends may be counted from the last, as
-    /// negative numbers.
+    /// negative numbers: `x.slice(-1, -3..)`, `x.slice(0, (1, -1))`.
     ///
     /// Reported: the tensor lacks the dimension or those elements.
     #[must_use]
     #[track_caller]
-    pub fn slice(self, axis: i64, range: impl RangeBounds<i64>) -> Tensor<'g> {
+    pub fn slice(self, axis: i64, range: impl SliceRange) -> Tensor<'g> {
         self.slice_by(axis, range, 1)
     }
 
@@ -158,11 +158,11 @@ impl<'g> Tensor<'g> {
     /// Reported: the tensor lacks the dimension or those elements, or the step is not positive.
     #[must_use]
     #[track_caller]
-    pub fn slice_by(self, axis: i64, range: impl RangeBounds<i64>, step: i64) -> Tensor<'g> {
+    pub fn slice_by(self, axis: i64, range: impl SliceRange, step: i64) -> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
             let shape = m.shape_of(values[0]);
             let dim = axes::one("slice", axis, &shape)?;
-            let (from, to) = bounds(&range, shape[dim]);
+            let (from, to) = range.bounds(shape[dim]);
             let mut spec = whole(&shape);
             (spec.start[dim], spec.limit[dim], spec.stride[dim]) = (from, to, step);
             m.infer(OpKind::Slice(Box::new(spec)), values, &[])
@@ -403,18 +403,55 @@ fn whole(shape: &[i64]) -> SliceSpec {
     }
 }
 
-/// First element and the one behind the last, of a range along a dimension of size `n`.
-fn bounds(range: &impl RangeBounds<i64>, n: i64) -> (i64, i64) {
-    let counted = |at: i64| if at < 0 { at + n } else { at };
-    let from = match range.start_bound() {
-        Bound::Included(&at) => counted(at),
-        Bound::Excluded(&at) => counted(at) + 1,
-        Bound::Unbounded => 0,
-    };
-    let to = match range.end_bound() {
-        Bound::Included(&at) => counted(at) + 1,
-        Bound::Excluded(&at) => counted(at),
-        Bound::Unbounded => n,
-    };
-    (from, to)
+/// A range of elements along a dimension: a range of Rust's, or a pair of its ends, of which either may be counted from the last.
+pub trait SliceRange {
+    /// The first element and the one behind the last, along a dimension of size `n`.
+    fn bounds(self, n: i64) -> (i64, i64);
+}
+
+/// An end that may be counted from the last.
+fn counted(at: i64, n: i64) -> i64 {
+    if at < 0 { at + n } else { at }
+}
+
+impl SliceRange for (i64, i64) {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (counted(self.0, n), counted(self.1, n))
+    }
+}
+
+impl SliceRange for Range<i64> {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (counted(self.start, n), counted(self.end, n))
+    }
+}
+
+impl SliceRange for RangeInclusive<i64> {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (counted(*self.start(), n), counted(*self.end(), n) + 1)
+    }
+}
+
+impl SliceRange for RangeFrom<i64> {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (counted(self.start, n), n)
+    }
+}
+
+impl SliceRange for RangeTo<i64> {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (0, counted(self.end, n))
+    }
+}
+
+impl SliceRange for RangeToInclusive<i64> {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (0, counted(self.end, n) + 1)
+    }
+}
+
+impl SliceRange for RangeFull {
+    fn bounds(self, n: i64) -> (i64, i64) {
+        (0, n)
+    }
 }

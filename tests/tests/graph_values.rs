@@ -10,7 +10,7 @@ use serde_json::Value;
 use shardc::exec::Program;
 use shardc::graph::{
     Conv,
-    DType::{F32, I32},
+    DType::{BF16, F32, I32},
     Graph, Mesh, OutOfBounds, Padding, ScanOptions, Tensor,
 };
 use shardc::runtime::HostArray;
@@ -29,6 +29,23 @@ const CASES: &[(&str, Make)] = &[
     ("relu6", |_, x| x[0].relu6()),
     ("leaky_relu", |_, x| x[0].leaky_relu(0.1)),
     ("elu", |_, x| x[0].elu(1.0)),
+    ("relu_zero", |_, x| x[0].relu()),
+    ("selu", |_, x| x[0].selu()),
+    ("celu", |_, x| x[0].celu(0.7)),
+    ("soft_sign", |_, x| x[0].soft_sign()),
+    ("mish", |_, x| x[0].mish()),
+    ("hard_tanh", |_, x| x[0].hard_tanh()),
+    ("hard_sigmoid", |_, x| x[0].hard_sigmoid()),
+    ("hard_silu", |_, x| x[0].hard_silu()),
+    ("glu", |_, x| x[0].glu(-1)),
+    ("standardize", |_, x| x[0].standardize(-1, 1e-5)),
+    ("softmax_where", |g, x| x[0].softmax_where(g.tri(4, 6, 1), -1)),
+    ("log_softmax_where", |g, x| {
+        let kept = g.tri(4, 6, 1);
+        kept.select(x[0].log_softmax_where(kept, -1), -9)
+    }),
+    ("softplus_edges", |_, x| x[0].softplus()),
+    ("logaddexp", |_, x| x[0].logaddexp(x[1])),
     ("gelu", |_, x| x[0].gelu()),
     ("gelu_exact", |_, x| x[0].gelu_exact()),
     ("silu", |_, x| x[0].silu()),
@@ -50,6 +67,12 @@ const CASES: &[(&str, Make)] = &[
     ("einsum_diagonal", |g, x| g.einsum("iij->ji", x)),
     ("einsum_outer", |g, x| g.einsum("i,j", x)),
     ("einsum_sum", |g, x| g.einsum("ij,k->j", x)),
+    ("einsum_more", |g, x| g.einsum("...ij,...jk->...ik", x)),
+    ("einsum_more_implicit", |g, x| g.einsum("i...,...j", x)),
+    ("einsum_swapped", |g, x| g.einsum("ij,jk->ki", x)),
+    ("einsum_batches", |g, x| g.einsum("abi,baj->iabj", x)),
+    ("einsum_path", |g, x| g.einsum("abc,cd,db,be->ae", x)),
+    ("einsum_accumulating", |g, x| g.einsum_accumulating("ij,jk->ik", &[x[0].to(BF16), x[1].to(BF16)], F32)),
     ("conv_same", |_, x| x[0].conv(x[1], &sum_over(Padding::Same, &[2, 1]))),
     ("conv_dilated", |_, x| {
         let padding = Padding::Explicit(vec![(2, 1), (0, 3)]);

@@ -14,10 +14,17 @@ def floats(*shape, scale=2.0, seed=0):
 x, y = floats(4, 6), floats(4, 6, seed=1)
 m, image, kernel = floats(6, 3, seed=2), floats(2, 7, 6, 3, seed=3), floats(3, 3, 3, 4, seed=4)
 ids = np.asarray([[3, 0], [5, 5], [1, 2]], np.int32)
+edges = np.asarray([-200, -30, -1, -0.0, 0, 1, 30, 200], np.float32)
 rows = np.asarray([2, 0, 2], np.int32)
 
 CASES = {
     "relu": (nn.relu, x), "relu6": (nn.relu6, 4 * x), "leaky_relu": (lambda x: nn.leaky_relu(x, 0.1), x),
+    "relu_zero": (nn.relu, edges), "selu": (nn.selu, x), "celu": (lambda x: nn.celu(x, 0.7), x), "soft_sign": (nn.soft_sign, x),
+    "mish": (nn.mish, x), "hard_tanh": (nn.hard_tanh, x), "hard_sigmoid": (nn.hard_sigmoid, 4 * x), "hard_silu": (nn.hard_silu, 4 * x),
+    "glu": (nn.glu, x), "standardize": (nn.standardize, x),
+    "softmax_where": (lambda x: nn.softmax(x, -1, where=jnp.tri(4, 6, 1, dtype=bool)), x),
+    "log_softmax_where": (lambda x: jnp.where(jnp.tri(4, 6, 1, dtype=bool), nn.log_softmax(x, -1, where=jnp.tri(4, 6, 1, dtype=bool)), -9), x),
+    "softplus_edges": (nn.softplus, edges), "logaddexp": (jnp.logaddexp, x, y),
     "elu": (nn.elu, x), "gelu": (nn.gelu, x), "gelu_exact": (lambda x: nn.gelu(x, approximate=False), x),
     "silu": (nn.silu, x), "softplus": (nn.softplus, x), "log_sigmoid": (nn.log_sigmoid, x),
     "softmax": (lambda x: nn.softmax(x, -1), x), "softmax_all": (lambda x: nn.softmax(x, (0, 1)), x),
@@ -31,6 +38,12 @@ CASES = {
     "einsum_diagonal": (lambda a: jnp.einsum("iij->ji", a), floats(4, 4, 3, seed=12)),
     "einsum_outer": (lambda a, b: jnp.einsum("i,j", a, b), floats(3, seed=13), floats(4, seed=14)),
     "einsum_sum": (lambda a, b: jnp.einsum("ij,k->j", a, b), x, floats(4, seed=14)),
+    "einsum_more": (lambda a, b: jnp.einsum("...ij,...jk->...ik", a, b), floats(2, 1, 3, 4, seed=20), floats(3, 4, 2, seed=21)),
+    "einsum_more_implicit": (lambda a, b: jnp.einsum("i...,...j", a, b), floats(2, 3, seed=20), floats(3, 4, seed=21)),
+    "einsum_swapped": (lambda a, b: jnp.einsum("ij,jk->ki", a, b), x, m),
+    "einsum_batches": (lambda a, b: jnp.einsum("abi,baj->iabj", a, b), floats(2, 3, 4, seed=22), floats(3, 2, 5, seed=23)),
+    "einsum_path": (lambda *a: jnp.einsum("abc,cd,db,be->ae", *a), floats(2, 3, 4, seed=24), floats(4, 5, seed=25), floats(5, 3, seed=26), floats(3, 2, seed=27)),
+    "einsum_accumulating": (lambda a, b: jnp.einsum("ij,jk->ik", a.astype(jnp.bfloat16), b.astype(jnp.bfloat16), preferred_element_type=jnp.float32), x, m),
     "conv_same": (lambda i, k: lax.conv_general_dilated(i, k, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), image, kernel),
     "conv_dilated": (lambda i, k: lax.conv_general_dilated(i, k, (1, 1), [(2, 1), (0, 3)], rhs_dilation=(2, 1), dimension_numbers=("NHWC", "HWIO", "NHWC")), image, kernel),
     "conv_grouped": (lambda i, k: lax.conv_general_dilated(i, k, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=3), image, floats(2, 2, 1, 6, seed=15)),

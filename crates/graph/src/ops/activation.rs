@@ -2,9 +2,9 @@
 
 use shardc_ir::DType;
 
-use crate::Tensor;
 use crate::axes::Axes;
 use crate::error::ErrorKind;
+use crate::{Operand, Tensor};
 
 impl<'g> Tensor<'g> {
     /// `max(x, 0)`; its derivative at 0 is 0.
@@ -52,7 +52,7 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn gelu(self) -> Tensor<'g> {
-        let inner = (2.0 / std::f64::consts::PI).sqrt() * (self + 0.044_715 * self * self * self);
+        let inner = (2.0 / std::f64::consts::PI).sqrt() * (self + 0.044_715 * (self * self * self));
         self * (0.5 * (1.0 + inner.tanh()))
     }
 
@@ -89,7 +89,19 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn softplus(self) -> Tensor<'g> {
-        self.max(0) + (-self.abs()).exp().log1p()
+        self.logaddexp(0)
+    }
+
+    /// `log(exp(x) + exp(y))`, without overflow.
+    ///
+    /// Reported: the shapes do not go together, the element types differ, or the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn logaddexp(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
+        let y = y.into();
+        let apart = self - y;
+        // Two infinities of one sign are not apart by a number; their sum is of that sign.
+        apart.ne(apart).select(self + y, self.max(y) + (-apart.abs()).exp().log1p())
     }
 
     /// `log(1 / (1 + exp(-x)))`, without overflow.
@@ -99,6 +111,97 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn log_sigmoid(self) -> Tensor<'g> {
         -(-self).softplus()
+    }
+
+    /// `x * tanh(log(1 + exp(x)))`.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn mish(self) -> Tensor<'g> {
+        self * self.softplus().tanh()
+    }
+
+    /// [`elu`](Tensor::elu) with the constants that keep mean and variance of normal inputs.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn selu(self) -> Tensor<'g> {
+        1.050_700_987_355_480_5 * self.elu(1.673_263_242_354_377_2)
+    }
+
+    /// `max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)`: its derivative is continuous.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn celu(self, alpha: f64) -> Tensor<'g> {
+        let positive = self.gt(0);
+        let other = positive.select(0.0, self);
+        positive.select(self, alpha * (other / alpha).expm1())
+    }
+
+    /// `x / (1 + |x|)`.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn soft_sign(self) -> Tensor<'g> {
+        self / (self.abs() + 1)
+    }
+
+    /// The nearest value from -1 to 1.
+    ///
+    /// Reported: the elements are no numbers that are ordered.
+    #[must_use]
+    #[track_caller]
+    pub fn hard_tanh(self) -> Tensor<'g> {
+        self.gt(1).select(1, self.lt(-1).select(-1, self))
+    }
+
+    /// `relu6(x + 3) / 6`.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn hard_sigmoid(self) -> Tensor<'g> {
+        (self + 3).relu6() / 6
+    }
+
+    /// `x * hard_sigmoid(x)`, also called hard swish.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn hard_silu(self) -> Tensor<'g> {
+        self * self.hard_sigmoid()
+    }
+
+    /// The first half along dimension `axis` times the sigmoid of the second: a gated linear unit.
+    ///
+    /// Reported: the tensor lacks the dimension, its size is odd, or the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn glu(self, axis: i64) -> Tensor<'g> {
+        match self.split(axis, 2).as_slice() {
+            &[x, gate] => x * gate.logistic(),
+            _ => self,
+        }
+    }
+
+    /// Less the mean over dimensions, divided by the root of `epsilon` more than the variance, which is the mean of the squares
+    /// less the square of the mean.
+    ///
+    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    #[must_use]
+    #[track_caller]
+    pub fn standardize(self, axes: impl Into<Axes>, epsilon: f64) -> Tensor<'g> {
+        let axes = axes.into();
+        let mean = self.mean_keepdims(axes.clone());
+        // Rounding may take it below zero.
+        let variance = (self.square().mean_keepdims(axes) - mean.square()).max(0);
+        (self - mean) * (variance + epsilon).rsqrt()
     }
 
     /// Exponentials divided by their sum along dimensions: they are positive, and together 1.
@@ -123,6 +226,33 @@ impl<'g> Tensor<'g> {
         let axes = axes.into();
         let shifted = self - self.amax_keepdims(axes.clone()).stop_gradient();
         shifted - shifted.exp().sum_keepdims(axes).log()
+    }
+
+    /// [`softmax`](Tensor::softmax) of the elements where `mask`, which broadcasts, holds; others are zero. Where it holds nowhere
+    /// along the dimensions all are zero.
+    ///
+    /// Reported: as for [`softmax`](Tensor::softmax); `mask` is not of type `i1`, or does not broadcast to the shape.
+    #[must_use]
+    #[track_caller]
+    pub fn softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
+        let (mask, axes) = (mask.into(), axes.into());
+        let known = mask.select(self, f64::NEG_INFINITY);
+        let exponentials = (known - known.amax_keepdims(axes.clone()).stop_gradient()).exp();
+        let sum = mask.select(exponentials, 0).sum_keepdims(axes);
+        mask.select(exponentials / sum, 0)
+    }
+
+    /// The logarithm of [`softmax_where`](Tensor::softmax_where), without its rounding.
+    ///
+    /// Reported: as for [`softmax_where`](Tensor::softmax_where).
+    #[must_use]
+    #[track_caller]
+    pub fn log_softmax_where(self, mask: impl Into<Tensor<'g>>, axes: impl Into<Axes>) -> Tensor<'g> {
+        let (mask, axes) = (mask.into(), axes.into());
+        let known = mask.select(self, f64::NEG_INFINITY);
+        let shifted = known - known.amax_keepdims(axes.clone()).stop_gradient();
+        let sum = mask.select(shifted.exp(), 0).sum_keepdims(axes);
+        mask.select(shifted - sum.log(), f64::NEG_INFINITY)
     }
 
     /// One where the new last dimension, of size `classes`, is at the number, else zero: rows of an identity matrix. A number

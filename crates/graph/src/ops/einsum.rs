@@ -1,12 +1,15 @@
 //! Sums of products by letters: `numpy.einsum`.
 
+use shardc_ir::DType;
+
 use crate::error::ErrorKind;
 use crate::graph::Graph;
 use crate::{DotDims, Tensor};
 
 impl Graph {
     /// Sums of products of tensors whose dimensions have letters: what a letter is that the result lacks is summed over. Without
-    /// `->` the result has the letters that occur once, in the order of the alphabet.
+    /// `->` the result has the letters that occur once, in the order of the alphabet. `...` stands for further dimensions, which
+    /// broadcast.
     ///
     /// ```
     /// # use shardc_graph::{DType::F32, Graph, Mesh};
@@ -14,26 +17,68 @@ impl Graph {
     /// let q = g.parameter("q", [2, 8, 4, 16], F32);
     /// let k = g.parameter("k", [2, 8, 4, 16], F32);
     /// assert_eq!(g.einsum("bqhd,bkhd->bhqk", &[q, k]).shape(), [2, 4, 8, 8]);
+    /// assert_eq!(g.einsum("...d,...d->...", &[q, k]).shape(), [2, 8, 4]);
     /// ```
     ///
     /// Reported: there are not as many lists of letters as tensors, a tensor has another number of dimensions, a letter stands for
     /// two sizes, or the result has one that no tensor has or has it twice.
     #[track_caller]
     pub fn einsum<'g>(&'g self, letters: &str, operands: &[Tensor<'g>]) -> Tensor<'g> {
+        self.einsum_of(letters, operands, None)
+    }
+
+    /// [`einsum`](Graph::einsum) with products that are summed, and returned, as elements of type `accumulate`.
+    ///
+    /// Reported: as for [`einsum`](Graph::einsum); there is no such sum.
+    #[track_caller]
+    pub fn einsum_accumulating<'g>(
+        &'g self,
+        letters: &str,
+        operands: &[Tensor<'g>],
+        accumulate: DType,
+    ) -> Tensor<'g> {
+        self.einsum_of(letters, operands, Some(accumulate))
+    }
+
+    #[track_caller]
+    fn einsum_of<'g>(
+        &'g self,
+        letters: &str,
+        operands: &[Tensor<'g>],
+        accumulate: Option<DType>,
+    ) -> Tensor<'g> {
         if operands.iter().any(|operand| operand.is_poisoned()) {
             return self.poisoned(1)[0];
         }
         match Plan::new(letters, operands) {
-            Ok(plan) => plan.run(self),
+            Ok(plan) => plan.run(self, accumulate),
             Err(text) => self.report(operands, ErrorKind::Operands(format!("einsum {letters:?}: {text}"))),
         }
     }
 }
 
+/// Stand for the dimensions of `...`, from the last.
+const MORE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e0ff}';
+
 struct Plan<'g> {
     /// Each tensor with the letters of its dimensions.
     terms: Vec<(Tensor<'g>, Vec<char>)>,
     result: Vec<char>,
+}
+
+/// The letters of a list, with `...` as so many of [`MORE`].
+fn expand(list: &str, more: usize) -> Result<Vec<char>, String> {
+    let mut parts = list.splitn(2, "...");
+    let (before, after) = (parts.next().unwrap_or_default(), parts.next());
+    let letters = |part: &str| match part.chars().find(|c| !c.is_alphabetic()) {
+        Some(other) => Err(format!("{other:?} is no letter")),
+        None => Ok(part.chars().collect::<Vec<char>>()),
+    };
+    let dots: Vec<char> = MORE.take(more).collect();
+    Ok(match after {
+        Some(after) => [letters(before)?, dots.into_iter().rev().collect(), letters(after)?].concat(),
+        None => letters(before)?,
+    })
 }
 
 impl<'g> Plan<'g> {
@@ -43,71 +88,122 @@ impl<'g> Plan<'g> {
             Some((inputs, result)) => (inputs.to_owned(), Some(result.to_owned())),
             None => (letters, None),
         };
-        let inputs: Vec<Vec<char>> = inputs.split(',').map(|list| list.chars().collect()).collect();
-        if inputs.len() != operands.len() {
-            return Err(format!("{} lists of letters for {} tensors", inputs.len(), operands.len()));
+        let lists: Vec<&str> = inputs.split(',').collect();
+        if lists.len() != operands.len() {
+            return Err(format!("{} lists of letters for {} tensors", lists.len(), operands.len()));
         }
-        let mut sizes: Vec<(char, i64)> = Vec::new();
-        for (list, operand) in inputs.iter().zip(operands) {
+        let mut sizes: Vec<(char, i64, Vec<i64>)> = Vec::new();
+        let mut terms = Vec::with_capacity(operands.len());
+        let mut most = 0;
+        for (list, operand) in lists.into_iter().zip(operands) {
             let shape = operand.shape();
-            if let Some(other) = list.iter().find(|c| !c.is_alphabetic()) {
-                return Err(format!("{other:?} is no letter"));
-            }
-            if list.len() != shape.len() {
-                let list: String = list.iter().collect();
+            let named = list.replacen("...", "", 1).chars().count();
+            let more = if list.contains("...") { shape.len().saturating_sub(named) } else { 0 };
+            most = most.max(more);
+            let letters = expand(list, more)?;
+            if letters.len() != shape.len() {
                 return Err(format!("{list:?} for a tensor of shape {shape:?}"));
             }
-            for (&letter, &size) in list.iter().zip(&shape) {
-                match sizes.iter().find(|(known, _)| *known == letter) {
-                    Some(&(_, known)) if known != size => {
-                        return Err(format!("{letter:?} is {known} and {size}"));
+            // What `...` stands for broadcasts: where it has size one, others have the size.
+            let ones: Vec<usize> =
+                (0..shape.len()).filter(|&d| MORE.contains(&letters[d]) && shape[d] == 1).collect();
+            let kept = |d: &usize| !ones.contains(d);
+            for d in (0..shape.len()).filter(kept) {
+                match sizes.iter().find(|(known, ..)| *known == letters[d]) {
+                    Some((_, size, of)) if *size != shape[d] => {
+                        let what = match letters[d] {
+                            letter if MORE.contains(&letter) => "a dimension of `...`".to_owned(),
+                            letter => format!("{letter:?}"),
+                        };
+                        return Err(format!("{what} is {size} in {of:?} and {} in {shape:?}", shape[d]));
                     }
                     Some(_) => {}
-                    None => sizes.push((letter, size)),
+                    None => sizes.push((letters[d], shape[d], shape.clone())),
                 }
             }
+            terms.push((*operand, letters, ones));
         }
         let result: Vec<char> = match result {
-            Some(result) => result.chars().collect(),
+            Some(result) if most > 0 && !result.contains("...") => {
+                return Err(format!("the result {result:?} lacks `...`"));
+            }
+            Some(result) => expand(&result, most)?,
             None => {
-                let times = |letter: char| inputs.iter().flatten().filter(|&&c| c == letter).count();
-                let mut once: Vec<char> = sizes.iter().map(|s| s.0).filter(|&c| times(c) == 1).collect();
+                let times = |letter| terms.iter().flat_map(|term| &term.1).filter(|&&c| c == letter).count();
+                let named = sizes.iter().map(|s| s.0).filter(|c| !MORE.contains(c));
+                let mut once: Vec<char> = named.filter(|&c| times(c) == 1).collect();
                 once.sort_unstable();
-                once
+                [expand("...", most)?, once].concat()
             }
         };
         for (i, letter) in result.iter().enumerate() {
             if result[..i].contains(letter) {
                 return Err(format!("the result has {letter:?} twice"));
             }
-            if !sizes.iter().any(|(known, _)| known == letter) {
+            if !terms.iter().any(|(_, letters, _)| letters.contains(letter)) {
                 return Err(format!("no tensor has the result's {letter:?}"));
             }
         }
-        Ok(Plan { terms: operands.iter().copied().zip(inputs).collect(), result })
+        let is_known = |letter: char| sizes.iter().any(|(known, ..)| *known == letter);
+        let mut seen: Vec<char> = Vec::new();
+        let terms = terms.into_iter().map(|(tensor, letters, ones)| {
+            // One that has size one everywhere stays with the first tensor that has it.
+            let dropped: Vec<usize> = ones
+                .into_iter()
+                .filter(|&d| {
+                    let is_dropped = is_known(letters[d]) || seen.contains(&letters[d]);
+                    seen.push(letters[d]);
+                    is_dropped
+                })
+                .collect();
+            let kept = (0..letters.len()).filter(|d| !dropped.contains(d)).map(|d| letters[d]).collect();
+            let tensor = if dropped.is_empty() { tensor } else { tensor.squeeze(dropped) };
+            (tensor, kept)
+        });
+        Ok(Plan { terms: terms.collect(), result })
     }
 
     #[track_caller]
-    fn run(mut self, g: &'g Graph) -> Tensor<'g> {
+    fn run(mut self, g: &'g Graph, accumulate: Option<DType>) -> Tensor<'g> {
         for i in 0..self.terms.len() {
             self.diagonals(i);
             self.sum_alone(i);
         }
-        // From the left: what is summed over vanishes as soon as nobody else has it.
-        while self.terms.len() > 1 {
-            let right = self.terms.remove(1);
-            let left = self.terms.remove(0);
-            let product = self.product(left, right);
-            self.terms.insert(0, product);
+        // The cheapest product first; what is summed over vanishes as soon as nobody else has it.
+        while let Some((i, j)) = self.cheapest() {
+            let right = self.terms.remove(j);
+            let left = self.terms.remove(i);
+            let dtype = left.0.dtype();
+            let (product, letters) = self.product(left, right, accumulate);
+            let product = if self.terms.is_empty() { product } else { product.to(dtype) };
+            self.terms.insert(i, (product, letters));
         }
         match self.terms.pop() {
             Some((tensor, letters)) => {
+                let tensor = accumulate.map_or(tensor, |dtype| tensor.to(dtype));
+                if letters == self.result {
+                    return tensor;
+                }
                 let permutation: Vec<i64> =
                     self.result.iter().map(|letter| place(&letters, *letter)).collect();
                 tensor.transpose(&permutation)
             }
-            None => g.scalar(1.0, shardc_ir::DType::F32),
+            None => g.scalar(1.0, DType::F32),
         }
+    }
+
+    /// The two terms whose product takes the fewest multiplications; of several pairs the first.
+    fn cheapest(&self) -> Option<(usize, usize)> {
+        let cost = |i: usize, j: usize| {
+            let ((x, x_letters), (y, y_letters)) = (&self.terms[i], &self.terms[j]);
+            let new = (0..y_letters.len()).filter(|&d| !x_letters.contains(&y_letters[d]));
+            let shape = y.shape();
+            new.fold(x.num_elements() as f64, |cost, d| cost * shape[d] as f64)
+        };
+        let n = self.terms.len();
+        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+        let best = pairs.map(|(i, j)| (cost(i, j), (i, j))).min_by(|a, b| a.0.total_cmp(&b.0));
+        best.map(|(_, pair)| pair)
     }
 
     /// Takes the diagonal where a tensor has a letter twice.
@@ -117,7 +213,7 @@ impl<'g> Plan<'g> {
         while let Some((a, b)) = twice(letters) {
             let g = tensor.graph();
             let n = tensor.size(a as i64);
-            let eye = g.eye(n, shardc_ir::DType::I1).broadcast_in_dim(tensor.shape(), &[a as i64, b as i64]);
+            let eye = g.eye(n, DType::I1).broadcast_in_dim(tensor.shape(), &[a as i64, b as i64]);
             *tensor = eye.select(*tensor, 0).sum(b);
             letters.remove(b);
         }
@@ -147,20 +243,26 @@ impl<'g> Plan<'g> {
         &self,
         left: (Tensor<'g>, Vec<char>),
         right: (Tensor<'g>, Vec<char>),
+        accumulate: Option<DType>,
     ) -> (Tensor<'g>, Vec<char>) {
-        let ((x, x_letters), (y, y_letters)) = (left, right);
         let is_kept = |letter: &char| {
             self.result.contains(letter) || self.terms.iter().any(|(_, letters)| letters.contains(letter))
         };
-        let both: Vec<char> = x_letters.iter().copied().filter(|c| y_letters.contains(c)).collect();
-        let (batching, contracting): (Vec<char>, Vec<char>) = both.iter().partition(|c| is_kept(c));
-        let places = |list: &[char], of: &[char]| list.iter().map(|&c| place(of, c)).collect::<Vec<i64>>();
-        let dims = DotDims::contracting(&places(&contracting, &x_letters), &places(&contracting, &y_letters))
-            .batching(&places(&batching, &x_letters), &places(&batching, &y_letters));
+        let both: Vec<char> = left.1.iter().copied().filter(|c| right.1.contains(c)).collect();
+        let (mut batching, contracting): (Vec<char>, Vec<char>) = both.iter().partition(|c| is_kept(c));
+        // In the order of the result, so that nothing is transposed where that can be.
+        batching.sort_by_key(|&c| self.result.iter().position(|&r| r == c).unwrap_or(usize::MAX));
         let free =
             |letters: &[char]| letters.iter().copied().filter(|c| !both.contains(c)).collect::<Vec<_>>();
-        let letters = [batching.clone(), free(&x_letters), free(&y_letters)].concat();
-        (x.dot_general(y, &dims), letters)
+        let after = |x: &[char], y: &[char]| [batching.clone(), free(x), free(y)].concat();
+        let is_swapped = after(&right.1, &left.1) == self.result && after(&left.1, &right.1) != self.result;
+        let ((x, x_letters), (y, y_letters)) = if is_swapped { (right, left) } else { (left, right) };
+        let places = |list: &[char], of: &[char]| list.iter().map(|&c| place(of, c)).collect::<Vec<i64>>();
+        let mut dims =
+            DotDims::contracting(&places(&contracting, &x_letters), &places(&contracting, &y_letters))
+                .batching(&places(&batching, &x_letters), &places(&batching, &y_letters));
+        dims.accumulate = accumulate;
+        (x.dot_general(y, &dims), after(&x_letters, &y_letters))
     }
 }
 

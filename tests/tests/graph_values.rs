@@ -10,8 +10,8 @@ use serde_json::Value;
 use shardc::exec::Program;
 use shardc::graph::{
     Conv,
-    DType::{BF16, F32, I32},
-    Graph, Mesh, OutOfBounds, Padding, ScanOptions, Tensor,
+    DType::{BF16, C64, F32, I32},
+    Graph, Mesh, OutOfBounds, Padding, ScanOptions, ScatterSpec, Tensor, Transposition, TriangularSpec,
 };
 use shardc::runtime::HostArray;
 use shardc_tests::devices::client;
@@ -91,6 +91,101 @@ const CASES: &[(&str, Make)] = &[
     ("at_set", |g, x| x[0].at_set(g.constant(&[2i32, 0], [2]), x[1], 0)),
     ("at_add", |_, x| x[0].at_add(x[2], x[1], 0)),
     ("at_add_columns", |_, x| x[0].at_add(x[2], x[1], 1)),
+    ("take_wrap", |_, x| x[0].take_with(x[1], 0, OutOfBounds::Wrap)),
+    ("take_fill_negative", |_, x| {
+        let taken = x[0].take_with(x[1], 0, OutOfBounds::Fill);
+        taken.is_nan().select(7.0, taken)
+    }),
+    ("take_fill_whole", |_, x| x[0].take_with(x[1], 0, OutOfBounds::Fill)),
+    ("take_along_axis_fill", |_, x| {
+        let taken = x[0].take_along_axis_with(x[1], 1, OutOfBounds::Fill);
+        taken.is_nan().select(7.0, taken)
+    }),
+    ("index", |_, x| x[0].index(&[x[1], x[2]])),
+    ("index_rows", |_, x| x[0].index(&[x[1]])),
+    ("at_set_outside", |_, x| x[0].at_set(x[2], x[1], 0)),
+    ("at_mul", |_, x| x[0].at_mul(x[2], x[1], 0)),
+    ("at_max", |_, x| x[0].at_max(x[2], x[1], 0)),
+    ("at_min", |_, x| x[0].at_min(x[2], x[1], 1)),
+    ("segment_sum", |_, x| x[0].segment_sum(x[1], 5)),
+    ("segment_max", |_, x| x[0].segment_max(x[1], 3)),
+    ("segment_min", |_, x| x[0].segment_min(x[1], 3)),
+    ("segment_prod", |_, x| x[0].segment_prod(x[1], 3)),
+    ("scatter", |_, x| {
+        let spec = ScatterSpec {
+            update_window_dims: [1].into_iter().collect(),
+            inserted_window_dims: [0].into_iter().collect(),
+            scatter_dims_to_operand_dims: [0].into_iter().collect(),
+            index_vector_dim: 1,
+            ..ScatterSpec::default()
+        };
+        x[0].scatter(x[2], x[1], &spec, |old, new| old + new)
+    }),
+    ("conv_transpose", |_, x| x[0].conv_transpose(x[1], &sum_over(Padding::Same, &[2, 3]))),
+    ("conv_transpose_valid", |_, x| x[0].conv_transpose(x[1], &sum_over(Padding::Valid, &[2, 1]))),
+    ("conv_layout", |_, x| {
+        let conv = Conv {
+            lhs: "NCHW".to_owned(),
+            rhs: "OIHW".to_owned(),
+            out: "NCHW".to_owned(),
+            padding: Padding::SameLower,
+            ..Conv::default()
+        };
+        x[0].transpose(&[0, 3, 1, 2]).conv(x[1].transpose(&[3, 2, 0, 1]), &conv)
+    }),
+    ("sum_pool", |_, x| x[0].sum_pool(&[2, 3], &[1, 2], &Padding::Same) / 6),
+    ("min_pool", |_, x| x[0].min_pool(&[2, 2], &[2, 1], &Padding::Explicit(vec![(1, 0), (0, 1)]))),
+    ("reduce_window", |_, x| x[0].reduce_window(0, &[2, 3], &[1, 3], &Padding::Valid, |a, b| a + b)),
+    ("sort_descending", |_, x| x[0].sort_descending(0)),
+    ("sort_with", |_, x| x[0].sort_with(&[x[1]], 1)[1]),
+    ("searchsorted", |_, x| x[0].searchsorted(x[1], false)),
+    ("searchsorted_right", |_, x| x[0].searchsorted(x[1], true)),
+    ("cumsum_reverse", |_, x| x[0].cumsum_reverse(0)),
+    ("cummin_reverse", |_, x| x[0].cummin_reverse(1)),
+    ("cumlogsumexp", |_, x| x[0].cumlogsumexp(1)),
+    ("associative_scan", |g, x| {
+        g.associative_scan((x[0], x[1]), -1, true, |(a, b), (c, d)| (a * c, b * c + d)).1
+    }),
+    ("diff", |_, x| x[0].diff(1)),
+    ("linspace", |g, _| g.linspace(-1.0, 2.5, 8, F32)),
+    ("causal_mask", |g, x| g.causal_mask(4, 6).select(x[0], 0)),
+    ("cholesky", |_, x| (x[0].dot(x[0].t()) + x[0].graph().eye(4, F32)).cholesky()),
+    ("triangular_solve", |_, x| {
+        let spec = TriangularSpec {
+            left_side: true,
+            lower: true,
+            unit_diagonal: false,
+            transpose_a: Transposition::None,
+        };
+        (x[0].tril(0) + x[0].graph().eye(4, F32) * 3).triangular_solve(x[1], &spec)
+    }),
+    ("rfft", |_, x| {
+        let y = x[0].rfft();
+        y.real() + 2 * y.imag()
+    }),
+    ("fft_and_back", |_, x| (x[0].to(C64).fft() * x[1].to(C64).fft()).ifft().real()),
+    ("irfft", |_, x| (x[0].rfft() * x[1].rfft()).irfft(6)),
+    ("norm", |_, x| x[0].norm(1)),
+    ("norm_one", |_, x| x[0].norm_of(1.0, 0)),
+    ("norm_largest", |_, x| x[0].norm_of(f64::INFINITY, 1)),
+    ("norm_three", |_, x| x[0].norm_of(3.0, 1)),
+    ("trace", |_, x| x[0].trace()),
+    ("diagonal", |_, x| x[0].diagonal(1)),
+    ("diagonal_below", |_, x| x[0].diagonal(-2)),
+    ("outer", |_, x| x[0].outer(x[1])),
+    ("cross", |_, x| x[0].cross(x[1])),
+    ("var_ddof", |_, x| x[0].var_ddof(1, 1)),
+    ("std", |_, x| x[0].std(0)),
+    ("reduce_precision", |_, x| x[0].reduce_precision(5, 4)),
+    ("bitcast", |_, x| x[0].bitcast(I32)),
+    ("sign_bit", |_, x| x[0].sign_bit().to(I32)),
+    ("nan_to_num", |_, x| (x[0].log() - (-x[0]).log()).nan_to_num() / 1e38),
+    ("trunc", |_, x| x[0].trunc()),
+    ("modulo", |_, x| x[0].modulo(x[1])),
+    ("modulo_whole", |_, x| x[0].modulo(3) * 10 + x[0].modulo(-4)),
+    ("floor_div", |_, x| x[0].floor_div(x[1])),
+    ("floor_div_whole", |_, x| x[0].floor_div(3) * 10 + x[0].floor_div(-4)),
+    ("clip", |_, x| x[0].clip(-0.5, x[1])),
     ("sort", |_, x| x[0].sort(1)),
     ("argsort", |_, x| x[0].argsort(0)),
     ("top_k", |_, x| x[0].top_k(3).0),

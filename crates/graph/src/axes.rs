@@ -61,6 +61,12 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
+/// The size of a dimension; one where there is none, which whoever uses it reports.
+pub(crate) fn size(tensor: crate::Tensor<'_>, axis: i64) -> i64 {
+    let shape = tensor.shape();
+    one("size", axis, &shape).map_or(1, |dim| shape[dim])
+}
+
 /// Dimensions of a tensor of this shape, each once, in the order given.
 pub(crate) fn all(op: &'static str, axes: &[i64], shape: &[i64]) -> KindResult<SmallVec<[usize; 4]>> {
     let mut out: SmallVec<[usize; 4]> = SmallVec::new();

@@ -84,5 +84,8 @@ pub use operand::Operand;
 pub use ops::{Conv, DotDims, OutOfBounds, Padding, SliceRange};
 pub use placement::{DeviceBlock, Placement, placement, placement_of};
 pub use random::Key;
-pub use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
+pub use shardc_ir::{
+    Attr, AttrDict, BinaryOp, CompareDirection, DType, FftKind, GatherSpec, OpKind, ScatterSpec,
+    Transposition, TriangularSpec, UnaryOp,
+};
 pub use spec::{DimSpec, PartitionSpec};

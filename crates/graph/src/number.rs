@@ -1,7 +1,7 @@
 //! Elements of constants as bytes.
 
 use half::{bf16, f16};
-use shardc_ir::{DType, DTypeClass};
+use shardc_ir::{DType, DTypeClass, ReductionKind};
 use smallvec::SmallVec;
 
 /// A Rust type whose values can be elements of a constant.
@@ -99,6 +99,29 @@ pub(crate) fn extreme(dtype: DType, largest: bool) -> Option<SmallVec<[u8; 16]>>
         (DTypeClass::Signed, false) => -(1 << (bits - 1)),
     };
     Some(SmallVec::from_slice(&value.to_le_bytes()[..dtype.bytes()]))
+}
+
+/// The bytes of what a reduction begins with; `None` where the type has no such reduction.
+pub(crate) fn start(kind: ReductionKind, dtype: DType) -> Option<SmallVec<[u8; 16]>> {
+    let needs_truth = matches!(kind, ReductionKind::And | ReductionKind::Or);
+    let start = match kind {
+        ReductionKind::Max => extreme(dtype, false),
+        ReductionKind::Min => extreme(dtype, true),
+        ReductionKind::Mul | ReductionKind::And => encode(dtype, 1.0),
+        ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor => encode(dtype, 0.0),
+    };
+    start.filter(|_| !needs_truth || dtype == DType::I1)
+}
+
+/// The largest number of a type of floats that has infinities.
+pub(crate) fn largest_finite(dtype: DType) -> Option<f64> {
+    match dtype {
+        DType::F64 => Some(f64::MAX),
+        DType::F32 => Some(f64::from(f32::MAX)),
+        DType::F16 => Some(f16::MAX.to_f64()),
+        DType::BF16 => Some(bf16::MAX.to_f64()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

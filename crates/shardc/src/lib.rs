@@ -96,9 +96,10 @@ pub mod lint {
 pub mod graph {
     #[doc(inline)]
     pub use shardc_graph::{
-        Axes, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec, DotDims, Element, ErrorKind,
-        Graph, GraphError, GraphErrors, IntoShape, Key, Mesh, OpKind, Operand, OperandNote, OutOfBounds,
-        Padding, PartitionSpec, Placement, RegionBody, ScanOptions, SliceRange, Tensor, Tree, UnaryOp,
+        Attr, AttrDict, Axes, BinaryOp, CompareDirection, Conv, DType, DeviceBlock, DimSpec, DotDims,
+        Element, ErrorKind, FftKind, GatherSpec, Graph, GraphError, GraphErrors, IntoShape, Key, Mesh,
+        OpKind, Operand, OperandNote, OutOfBounds, Padding, PartitionSpec, Placement, RegionBody,
+        ScanOptions, ScatterSpec, SliceRange, Tensor, Transposition, Tree, TriangularSpec, UnaryOp,
         placement, placement_of, spec,
     };
 }

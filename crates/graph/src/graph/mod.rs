@@ -18,7 +18,7 @@ mod tree;
 use std::cell::RefCell;
 use std::panic::Location;
 
-use shardc_ir::{DType, Dense, Loc, Module, OpKind, ValueId};
+use shardc_ir::{AttrDict, DType, Dense, Loc, Module, OpKind, ValueId};
 
 use crate::error::ErrorKind;
 pub(crate) use crate::error::KindResult;
@@ -241,7 +241,21 @@ impl Graph {
         operands: &[Tensor<'g>],
         results: &[(&[i64], DType)],
     ) -> Vec<Tensor<'g>> {
-        let spec = shardc_ir::CustomCallSpec { target: target.into(), ..Default::default() };
+        self.custom_call_with(target, operands, results, AttrDict::new())
+    }
+
+    /// [`custom_call`](Graph::custom_call) with attributes, such as `backend_config` and `api_version`.
+    ///
+    /// Reported: a shape is none.
+    #[track_caller]
+    pub fn custom_call_with<'g>(
+        &'g self,
+        target: &str,
+        operands: &[Tensor<'g>],
+        results: &[(&[i64], DType)],
+        attributes: AttrDict,
+    ) -> Vec<Tensor<'g>> {
+        let spec = shardc_ir::CustomCallSpec { target: target.into(), props: attributes };
         self.op_typed(OpKind::CustomCall(Box::new(spec)), operands, results)
     }
 

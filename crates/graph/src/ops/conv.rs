@@ -1,14 +1,13 @@
-//! Convolutions and pooling.
+//! Convolutions.
 //!
 //! Dimensions are named by letters, as `jax.lax.conv_general_dilated` does: `N` the batch, `C` features, `I` and `O` features of a
 //! kernel's input and output, all others spatial.
 
-use shardc_ir::{ConvDims, ConvSpec, DType, KernelDims, OpKind, ReductionKind, WindowSpec, reducer};
+use shardc_ir::{ConvDims, ConvSpec, KernelDims, OpKind};
 use smallvec::SmallVec;
 
+use crate::Tensor;
 use crate::error::{ErrorKind, KindResult};
-use crate::graph::Maker;
-use crate::{Tensor, number};
 
 /// How windows go over the edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub enum Padding {
 
 impl Padding {
     /// How many elements are before and after `n` elements with windows of `size`.
-    fn amounts(&self, i: usize, n: i64, size: i64, stride: i64) -> Option<(i64, i64)> {
+    pub(super) fn amounts(&self, i: usize, n: i64, size: i64, stride: i64) -> Option<(i64, i64)> {
         let needed = || {
             let windows = (n + stride - 1) / stride;
             ((windows - 1) * stride + size - n).max(0)
@@ -154,75 +153,43 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The largest element of each window. Sizes and steps are of the dimensions between the first, the batch, and the last, the
-    /// features.
+    /// The transpose of a convolution, as far as shapes go: the windows of a kernel are set `strides` apart
+    /// (`jax.lax.conv_transpose`). The kernel is not flipped, and its letters are those of [`Conv::rhs`]; `padding` is that of the
+    /// convolution whose input this makes, but for [`Padding::Explicit`], which is that of the dilated input. What `conv` says of
+    /// dilation of the input is not used.
     ///
-    /// Reported: there is not one size and step per dimension between, or the elements have no order.
+    /// Reported: as for [`conv`](Tensor::conv).
     #[must_use]
     #[track_caller]
-    pub fn max_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
-        self.pool(ReductionKind::Max, sizes, strides, padding)
-    }
-
-    /// The mean of each window; elements of the padding are not counted.
-    ///
-    /// Reported: there is not one size and step per dimension between, or the elements are no floats.
-    #[must_use]
-    #[track_caller]
-    pub fn avg_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
-        let sum = self.pool(ReductionKind::Add, sizes, strides, padding);
-        if *padding == Padding::Valid {
-            return sum / sizes.iter().product::<i64>() as f64;
-        }
-        let ones = self.full_like(1.0);
-        sum / ones.pool(ReductionKind::Add, sizes, strides, padding)
-    }
-
-    /// Reduces each window.
-    #[track_caller]
-    fn pool(self, kind: ReductionKind, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
-        self.graph().make(&[self], |m, values| {
-            let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
-            let spatial = shape.len().saturating_sub(2);
-            if sizes.len() != spatial || strides.len() != spatial {
-                let text = format!("a tensor of shape {shape:?} is pooled along {spatial} dimensions");
-                return Err(ErrorKind::Operands(text));
-            }
-            let start = start_of(m, kind, dtype)?;
-            let around = |list: &[i64], edge: i64| {
-                std::iter::once(edge).chain(list.iter().copied()).chain([edge]).collect()
-            };
-            let mut amounts = SmallVec::from_elem((0, 0), 1);
-            for i in 0..spatial {
-                match padding.amounts(i, shape[i + 1], sizes[i], strides[i].max(1)) {
-                    Some(pair) => amounts.push(pair),
-                    None => {
-                        let text = format!("{spatial} dimensions need {spatial} amounts of padding");
-                        return Err(ErrorKind::Operands(text));
-                    }
+    pub fn conv_transpose(self, kernel: impl Into<Tensor<'g>>, conv: &Conv) -> Tensor<'g> {
+        let kernel = kernel.into();
+        let spatial: Vec<char> = conv.lhs.chars().filter(|c| !"NC".contains(*c)).collect();
+        let sizes = kernel.shape();
+        let size = |letter: char| conv.rhs.chars().position(|c| c == letter).and_then(|d| sizes.get(d));
+        let mut padding = Vec::with_capacity(spatial.len());
+        for (i, &letter) in spatial.iter().enumerate() {
+            let at = |list: &[i64]| list.get(i).copied().unwrap_or(1).max(1);
+            let k = (size(letter).copied().unwrap_or(1) - 1) * at(&conv.rhs_dilation) + 1;
+            let stride = at(&conv.strides);
+            padding.push(match &conv.padding {
+                Padding::Explicit(list) => list.get(i).copied().unwrap_or((0, 0)),
+                Padding::Valid => {
+                    let all = k + stride - 2 + (k - stride).max(0);
+                    (k - 1, all - (k - 1))
                 }
-            }
-            amounts.push((0, 0));
-            let spec = WindowSpec {
-                dimensions: around(sizes, 1),
-                strides: around(strides, 1),
-                padding: amounts,
-                ..WindowSpec::default()
-            };
-            let region = reducer::reducer(&mut m.state.module, kind, dtype);
-            m.infer(OpKind::ReduceWindow(Box::new(spec)), &[values[0], start], &[region])
-        })
+                Padding::Same | Padding::SameLower => {
+                    let all = k + stride - 2;
+                    let low = if stride > k - 1 { k - 1 } else { (all + 1) / 2 };
+                    (low, all - low)
+                }
+            });
+        }
+        let dilated = Conv {
+            strides: Vec::new(),
+            lhs_dilation: conv.strides.clone(),
+            padding: Padding::Explicit(padding),
+            ..conv.clone()
+        };
+        self.conv(kernel, &dilated)
     }
-}
-
-/// What a reduction begins with.
-fn start_of(m: &mut Maker<'_>, kind: ReductionKind, dtype: DType) -> KindResult<shardc_ir::ValueId> {
-    let start = match kind {
-        ReductionKind::Max => number::extreme(dtype, false),
-        _ => number::encode(dtype, 0.0),
-    };
-    let Some(start) = start else {
-        return Err(ErrorKind::Operands(format!("pooling does not take elements of type {dtype}")));
-    };
-    m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], dtype)
 }

@@ -1,14 +1,14 @@
-//! Running sums, and masks of triangles.
+//! Running sums, and what generalises them.
 
 use shardc_ir::{DType, OpKind, ReductionKind, WindowSpec, reducer};
 use smallvec::SmallVec;
 
 use crate::error::ErrorKind;
 use crate::graph::Graph;
-use crate::{Tensor, axes, number};
+use crate::{Tensor, Tree, axes, number};
 
 macro_rules! running {
-    ($($(#[$doc:meta])* $name:ident => $kind:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $reverse:ident => $kind:ident,)*) => {
         impl<'g> Tensor<'g> {
             $($(#[$doc])*
             ///
@@ -16,7 +16,18 @@ macro_rules! running {
             #[must_use]
             #[track_caller]
             pub fn $name(self, axis: i64) -> Tensor<'g> {
-                self.running(stringify!($name), ReductionKind::$kind, axis)
+                self.running(stringify!($name), ReductionKind::$kind, axis, false)
+            }
+
+            $(#[$doc])*
+            ///
+            /// From the last element: `before` reads `after`.
+            ///
+            /// Reported: the tensor lacks the dimension, or its elements have no such reduction.
+            #[must_use]
+            #[track_caller]
+            pub fn $reverse(self, axis: i64) -> Tensor<'g> {
+                self.running(stringify!($reverse), ReductionKind::$kind, axis, true)
             })*
         }
     };
@@ -24,34 +35,29 @@ macro_rules! running {
 
 running! {
     /// The sum of each element and those before it along dimension `axis`.
-    cumsum => Add,
+    cumsum cumsum_reverse => Add,
     /// The product of each element and those before it along dimension `axis`.
-    cumprod => Mul,
+    cumprod cumprod_reverse => Mul,
     /// The largest of each element and those before it along dimension `axis`.
-    cummax => Max,
+    cummax cummax_reverse => Max,
     /// The smallest of each element and those before it along dimension `axis`.
-    cummin => Min,
+    cummin cummin_reverse => Min,
 }
 
 impl<'g> Tensor<'g> {
     #[track_caller]
-    fn running(self, op: &'static str, kind: ReductionKind, axis: i64) -> Tensor<'g> {
+    fn running(self, op: &'static str, kind: ReductionKind, axis: i64, reverse: bool) -> Tensor<'g> {
         self.graph().make(&[self], |m, values| {
             let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
             let dim = axes::one(op, axis, &shape)?;
-            let start = match kind {
-                ReductionKind::Max => number::extreme(dtype, false),
-                ReductionKind::Min => number::extreme(dtype, true),
-                ReductionKind::Mul => number::encode(dtype, 1.0),
-                _ => number::encode(dtype, 0.0),
-            };
-            let Some(start) = start else {
+            let Some(start) = number::start(kind, dtype) else {
                 return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
             };
             let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], dtype)?;
             let n = shape[dim];
             let mut padding = SmallVec::from_elem((0, 0), shape.len());
-            padding[dim] = ((n - 1).max(0), 0);
+            let before = (n - 1).max(0);
+            padding[dim] = if reverse { (0, before) } else { (before, 0) };
             let size = |d: usize| if d == dim { n.max(1) } else { 1 };
             let spec = WindowSpec {
                 dimensions: (0..shape.len()).map(size).collect(),
@@ -63,44 +69,89 @@ impl<'g> Tensor<'g> {
         })
     }
 
-    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main one; the rest is zero.
+    /// The logarithm of the sum of exponentials of each element and those before it along dimension `axis`; it does not overflow.
     ///
-    /// Reported: the tensor has fewer than two dimensions.
+    /// Reported: the tensor lacks the dimension, or its elements are not floats.
     #[must_use]
     #[track_caller]
-    pub fn tril(self, k: i64) -> Tensor<'g> {
-        let (rows, columns) = (self.size(-2), self.size(-1));
-        self.graph().tri(rows, columns, k).select(self, 0)
+    pub fn cumlogsumexp(self, axis: i64) -> Tensor<'g> {
+        self.graph().associative_scan(self, axis, false, Tensor::logaddexp)
     }
 
-    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main one; the rest is zero.
+    /// The differences of neighbours along dimension `axis`, of which there is one less.
     ///
-    /// Reported: the tensor has fewer than two dimensions.
+    /// Reported: the tensor lacks the dimension, or is of truth values.
     #[must_use]
     #[track_caller]
-    pub fn triu(self, k: i64) -> Tensor<'g> {
-        let (rows, columns) = (self.size(-2), self.size(-1));
-        self.graph().tri(rows, columns, k - 1).select(0, self)
+    pub fn diff(self, axis: i64) -> Tensor<'g> {
+        self.slice(axis, 1..) - self.slice(axis, ..-1)
     }
 }
 
 impl Graph {
-    /// Where the column is at most the row and `k` more, as truth values of shape `[rows, columns]`: the lower triangle. What each
-    /// position may attend to, where none sees those behind it, is `tri(t, t, 0)`.
+    /// What `combine`, which is associative, makes of the slices up to each place along dimension `axis` of all tensors of `xs`,
+    /// or from each place on where `reverse` is true. It is called with many slices at once, a number of times that grows with the
+    /// logarithm of how many there are (Blelloch, "Prefix Sums and Their Applications", 1990).
     ///
-    /// Reported: a size is negative.
+    /// Reported: the tensors lack the dimension or differ in its size.
     #[track_caller]
-    pub fn tri(&self, rows: i64, columns: i64, k: i64) -> Tensor<'_> {
-        let row = self.iota([rows, columns], 0, DType::I32);
-        let column = self.iota([rows, columns], 1, DType::I32);
-        (row + k).ge(column)
+    pub fn associative_scan<'g, T: Tree<'g>>(
+        &'g self,
+        xs: T,
+        axis: i64,
+        reverse: bool,
+        combine: impl Fn(T, T) -> T,
+    ) -> T {
+        let leaves = xs.leaves();
+        let n = leaves.first().map_or(0, |x| axes::size(*x, axis));
+        let whole =
+            |x: &Tensor<'g>| !x.is_poisoned() && axes::one("associative_scan", axis, &x.shape()).is_ok();
+        if !leaves.iter().all(|x| whole(x) && x.size(axis) == n) {
+            if !leaves.iter().any(|x| x.is_poisoned()) {
+                let text = format!("associative_scan along dimension {axis} of tensors that differ there");
+                self.report(&leaves, ErrorKind::Operands(text));
+            }
+            return xs.rebuilt(&self.poisoned(leaves.len()));
+        }
+        let turned = |xs: T| if reverse { xs.map(|x| x.flip(axis)) } else { xs };
+        turned(prefixes(turned(xs), n, axis, &combine))
     }
+}
 
-    /// The identity matrix.
-    ///
-    /// Reported: the size is negative.
-    #[track_caller]
-    pub fn eye(&self, n: i64, dtype: DType) -> Tensor<'_> {
-        self.iota([n, n], 0, DType::I32).eq(self.iota([n, n], 1, DType::I32)).to(dtype)
+/// What `combine` makes of the slices up to each of `n` places.
+#[track_caller]
+fn prefixes<'g, T: Tree<'g>>(xs: T, n: i64, axis: i64, combine: &impl Fn(T, T) -> T) -> T {
+    if n < 2 {
+        return xs;
     }
+    let every = |from: i64, to: i64| xs.map(|x| x.slice_by(axis, from..to, 2));
+    let odd = prefixes(combine(every(0, n - 1), every(1, n)), n / 2, axis, combine);
+    if n == 2 {
+        return joined(&xs.map(|x| x.slice(axis, 0..1)), &odd, axis);
+    }
+    let before = odd.map(|x| x.slice(axis, 0..(n - 1) / 2));
+    let even = combine(before, every(2, n));
+    let first = xs.map(|x| x.slice(axis, 0..1)).leaves();
+    let parts =
+        first.iter().zip(even.leaves()).map(|(first, rest)| first.graph().concatenate(&[*first, rest], axis));
+    joined(&even.rebuilt(&parts.collect::<Vec<_>>()), &odd, axis)
+}
+
+/// Slices of two trees by turns, from the first.
+#[track_caller]
+fn joined<'g, T: Tree<'g>>(even: &T, odd: &T, axis: i64) -> T {
+    let both: Vec<Tensor<'g>> = even
+        .leaves()
+        .into_iter()
+        .zip(odd.leaves())
+        .map(|(even, odd)| {
+            let dim = if axis < 0 { axis + even.rank() as i64 } else { axis } as usize;
+            let along = |n: i64| (0..even.rank()).map(|d| if d == dim { n } else { 0 }).collect::<Vec<i64>>();
+            let longer = even.size(axis) - odd.size(axis);
+            let even = even.pad_with(0, &along(0), &along(1 - longer), &along(1));
+            let odd = odd.pad_with(0, &along(1), &along(longer), &along(1));
+            if even.dtype() == DType::I1 { even | odd } else { even + odd }
+        })
+        .collect();
+    even.rebuilt(&both)
 }

@@ -1,6 +1,6 @@
 //! Elementwise operations.
 
-use shardc_ir::{BinaryOp, CompareDirection, DType, OpKind, UnaryOp};
+use shardc_ir::{BinaryOp, CompareDirection, DType, DTypeClass, OpKind, UnaryOp};
 
 use crate::error::ErrorKind;
 use crate::graph::Graph;
@@ -234,6 +234,31 @@ impl<'g> Tensor<'g> {
     #[track_caller]
     pub fn reciprocal(self) -> Tensor<'g> {
         self.graph().binary(BinaryOp::Divide, 1, self)
+    }
+
+    /// What is left of dividing by `y`, with the sign of `y`: `numpy.mod`. The operator `%` gives it the sign of this tensor.
+    ///
+    /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
+    #[must_use]
+    #[track_caller]
+    pub fn modulo(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
+        let y = y.into();
+        let rest = self % y;
+        if !self.is_poisoned() && self.dtype().class() == DTypeClass::Unsigned {
+            return rest;
+        }
+        rest.is_beyond(y).select(rest + y, rest)
+    }
+
+    /// Where what is left of a division is not zero, and of another sign than what was divided by.
+    #[track_caller]
+    pub(super) fn is_beyond(self, y: Operand<'g>) -> Tensor<'g> {
+        match y {
+            Operand::Tensor(y) => self.lt(0).ne(y.lt(0)) & self.ne(0),
+            Operand::Number(y) if y < 0.0 => self.gt(0),
+            Operand::Integer(y) if y < 0 => self.gt(0),
+            Operand::Number(_) | Operand::Integer(_) => self.lt(0),
+        }
     }
 
     /// `on_true` where the truth value holds, else `on_false`: `mask.select(a, b)`. Shapes broadcast.

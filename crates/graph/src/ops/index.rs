@@ -1,9 +1,10 @@
-//! Elements at numbers that the program computes: `take`, and updates at them.
+//! Elements at numbers that the program computes: `take` and its kind.
 
-use shardc_ir::{DType, DimList, GatherSpec, OpKind, ReductionKind, ScatterSpec, ValueId, reducer};
+use shardc_ir::{DType, DTypeClass, DimList, GatherSpec, OpKind, ValueId};
 
 use crate::error::{ErrorKind, KindResult};
 use crate::graph::Maker;
+use crate::ops::broadcast::common_shape;
 use crate::{Tensor, axes};
 
 /// What is done about numbers outside of a tensor.
@@ -12,8 +13,11 @@ pub enum OutOfBounds {
     /// They count as the nearest that is inside. Nothing is compared: it costs nothing.
     #[default]
     Clip,
-    /// What is taken there is NaN, or the smallest whole number (`jax.numpy`'s default for reading).
+    /// Numbers below zero count from the last. What is taken outside is NaN, the smallest number with a sign, the largest without
+    /// one, or true: `jax.numpy`'s default for reading.
     Fill,
+    /// Numbers go round: `n` is 0.
+    Wrap,
 }
 
 impl<'g> Tensor<'g> {
@@ -39,7 +43,9 @@ impl<'g> Tensor<'g> {
         out_of_bounds: OutOfBounds,
     ) -> Tensor<'g> {
         let indices = indices.into();
-        let taken = self.graph().make(&[self, indices], |m, values| {
+        let n = axes::size(self, axis);
+        let placed = out_of_bounds.placed(indices, n);
+        let taken = self.graph().make(&[self, placed], |m, values| {
             let (shape, rank) = (m.shape_of(values[0]), m.shape_of(values[1]).len());
             let dim = axes::one("take", axis, &shape)?;
             integers(m, values[1])?;
@@ -55,15 +61,13 @@ impl<'g> Tensor<'g> {
             };
             m.infer(OpKind::Gather(Box::new(spec)), values, &[])
         });
-        if out_of_bounds == OutOfBounds::Clip || taken.is_poisoned() {
+        if out_of_bounds != OutOfBounds::Fill || taken.is_poisoned() {
             return taken;
         }
-        let inside = indices.ge(0) & indices.lt(self.size(axis));
         let dim = if axis < 0 { axis + self.rank() as i64 } else { axis };
         let places: Vec<i64> = (dim..dim + indices.rank() as i64).collect();
-        let inside = inside.broadcast_in_dim(taken.shape(), &places);
-        let other = if taken.dtype().is_float() { f64::NAN } else { lowest(taken.dtype()) };
-        inside.select(taken, other)
+        let inside = (placed.ge(0) & placed.lt(n)).broadcast_in_dim(taken.shape(), &places);
+        inside.select(taken, missing(taken))
     }
 
     /// For each number in `indices`, the element at that number along dimension `axis`, and at its own place along the others:
@@ -73,7 +77,23 @@ impl<'g> Tensor<'g> {
     #[must_use]
     #[track_caller]
     pub fn take_along_axis(self, indices: impl Into<Tensor<'g>>, axis: i64) -> Tensor<'g> {
-        self.graph().make(&[self, indices.into()], |m, values| {
+        self.take_along_axis_with(indices, axis, OutOfBounds::Clip)
+    }
+
+    /// [`take_along_axis`](Tensor::take_along_axis), and what is done about numbers outside.
+    ///
+    /// Reported: the tensor lacks the dimension, the others differ in size, or `indices` are no integers.
+    #[must_use]
+    #[track_caller]
+    pub fn take_along_axis_with(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        axis: i64,
+        out_of_bounds: OutOfBounds,
+    ) -> Tensor<'g> {
+        let n = axes::size(self, axis);
+        let placed = out_of_bounds.placed(indices.into(), n);
+        let taken = self.graph().make(&[self, placed], |m, values| {
             let (shape, of) = (m.shape_of(values[0]), m.shape_of(values[1]));
             let dim = axes::one("take_along_axis", axis, &shape)?;
             integers(m, values[1])?;
@@ -92,141 +112,131 @@ impl<'g> Tensor<'g> {
                 ..GatherSpec::default()
             };
             m.infer(OpKind::Gather(Box::new(spec)), values, &[])
+        });
+        if out_of_bounds != OutOfBounds::Fill || taken.is_poisoned() {
+            return taken;
+        }
+        (placed.ge(0) & placed.lt(n)).select(taken, missing(taken))
+    }
+
+    /// The elements, or slices, at these numbers along the first dimensions, one tensor of numbers for each: `x[i, j]`. They
+    /// broadcast, and their dimensions come first. Numbers outside count as the nearest inside.
+    ///
+    /// Reported: there are none, or more than dimensions; they do not broadcast, are no integers or differ in element type.
+    #[must_use]
+    #[track_caller]
+    pub fn index(self, indices: &[Tensor<'g>]) -> Tensor<'g> {
+        let Some(indices) = vectors(self, indices) else { return self.graph().poisoned(1)[0] };
+        self.graph().make(&[self, indices], |m, values| {
+            integers(m, values[1])?;
+            let (shape, of) = (m.shape_of(values[0]), m.shape_of(values[1]));
+            let (batch, n) = (of.len() - 1, of[of.len() - 1] as usize);
+            let numbered = || (0..n as u32).collect::<DimList>();
+            let spec = GatherSpec {
+                offset_dims: (batch..batch + shape.len() - n).map(|d| d as u32).collect(),
+                collapsed_slice_dims: numbered(),
+                start_index_map: numbered(),
+                index_vector_dim: batch as u32,
+                slice_sizes: (0..shape.len()).map(|d| if d < n { 1 } else { shape[d] }).collect(),
+                ..GatherSpec::default()
+            };
+            m.infer(OpKind::Gather(Box::new(spec)), values, &[])
         })
     }
 
-    /// The tensor with the slices of these numbers along dimension `axis` replaced by `updates`, which has the dimensions of
-    /// `indices` in the place of that one: `x.at[indices].set(updates)`. Numbers outside change nothing; of several updates of
-    /// one slice any may win.
+    /// Slices at places that `indices` hold: the `gather` of StableHLO. Places that would reach beyond the tensor are moved inside.
     ///
-    /// Reported: the shapes do not go together so, `indices` are no integers, or the element types differ.
+    /// Reported: the dimensions do not go together, or `indices` are no integers.
     #[must_use]
     #[track_caller]
-    pub fn at_set(
-        self,
-        indices: impl Into<Tensor<'g>>,
-        updates: impl Into<Tensor<'g>>,
-        axis: i64,
-    ) -> Tensor<'g> {
-        self.scatter(indices.into(), updates.into(), axis, None)
-    }
-
-    /// The tensor with `updates` added to the slices of these numbers along dimension `axis`: `x.at[indices].add(updates)`.
-    ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
-    #[must_use]
-    #[track_caller]
-    pub fn at_add(
-        self,
-        indices: impl Into<Tensor<'g>>,
-        updates: impl Into<Tensor<'g>>,
-        axis: i64,
-    ) -> Tensor<'g> {
-        self.scatter(indices.into(), updates.into(), axis, Some(ReductionKind::Add))
-    }
-
-    /// The tensor with the slices of these numbers along dimension `axis` multiplied by `updates`.
-    ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
-    #[must_use]
-    #[track_caller]
-    pub fn at_mul(
-        self,
-        indices: impl Into<Tensor<'g>>,
-        updates: impl Into<Tensor<'g>>,
-        axis: i64,
-    ) -> Tensor<'g> {
-        self.scatter(indices.into(), updates.into(), axis, Some(ReductionKind::Mul))
-    }
-
-    /// The tensor with the larger of the slices of these numbers along dimension `axis` and `updates`.
-    ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
-    #[must_use]
-    #[track_caller]
-    pub fn at_max(
-        self,
-        indices: impl Into<Tensor<'g>>,
-        updates: impl Into<Tensor<'g>>,
-        axis: i64,
-    ) -> Tensor<'g> {
-        self.scatter(indices.into(), updates.into(), axis, Some(ReductionKind::Max))
-    }
-
-    /// The tensor with the smaller of the slices of these numbers along dimension `axis` and `updates`.
-    ///
-    /// Reported: as for [`at_set`](Tensor::at_set).
-    #[must_use]
-    #[track_caller]
-    pub fn at_min(
-        self,
-        indices: impl Into<Tensor<'g>>,
-        updates: impl Into<Tensor<'g>>,
-        axis: i64,
-    ) -> Tensor<'g> {
-        self.scatter(indices.into(), updates.into(), axis, Some(ReductionKind::Min))
-    }
-
-    #[track_caller]
-    fn scatter(
-        self,
-        indices: Tensor<'g>,
-        updates: Tensor<'g>,
-        axis: i64,
-        kind: Option<ReductionKind>,
-    ) -> Tensor<'g> {
-        self.graph().make(&[self, indices, updates], |m, values| {
-            let (shape, rank) = (m.shape_of(values[0]), m.shape_of(values[1]).len());
-            let dim = axes::one("an update", axis, &shape)?;
+    pub fn gather(self, indices: impl Into<Tensor<'g>>, spec: &GatherSpec) -> Tensor<'g> {
+        self.graph().make(&[self, indices.into()], |m, values| {
             integers(m, values[1])?;
-            let (left, right) = (m.dtype_of(values[0]), m.dtype_of(values[2]));
-            if left != right {
-                return Err(ErrorKind::DTypes { op: "an update", left, right });
-            }
-            let spec = ScatterSpec {
-                update_window_dims: (0..shape.len() - 1).map(|d| place(d, dim, rank)).collect(),
-                inserted_window_dims: [dim as u32].into_iter().collect(),
-                scatter_dims_to_operand_dims: [dim as u32].into_iter().collect(),
-                index_vector_dim: rank as u32,
-                ..ScatterSpec::default()
-            };
-            let region = match kind {
-                Some(kind) => reducer::reducer(&mut m.state.module, kind, left),
-                None => second(m, left),
-            };
-            m.infer(OpKind::Scatter(Box::new(spec)), values, &[region])
+            m.infer(OpKind::Gather(Box::new(spec.clone())), values, &[])
         })
     }
 }
 
+impl OutOfBounds {
+    /// The numbers that a slice of `n` is read at.
+    #[track_caller]
+    fn placed<'g>(self, indices: Tensor<'g>, n: i64) -> Tensor<'g> {
+        if indices.is_poisoned() || !indices.dtype().is_integer() {
+            return indices;
+        }
+        match self {
+            OutOfBounds::Clip => indices,
+            OutOfBounds::Fill => from_last(indices, n),
+            OutOfBounds::Wrap => wide(indices, n).modulo(n),
+        }
+    }
+}
+
+/// Numbers as elements of a type that holds `n`.
+#[track_caller]
+fn wide(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
+    match crate::number::encode_integer(indices.dtype(), n) {
+        Some(_) => indices,
+        None => indices.to(DType::I32),
+    }
+}
+
+/// Numbers below zero count from the last of `n`.
+#[track_caller]
+pub(super) fn from_last(indices: Tensor<'_>, n: i64) -> Tensor<'_> {
+    if indices.is_poisoned() || indices.dtype().class() != DTypeClass::Signed {
+        return indices;
+    }
+    let indices = wide(indices, n);
+    indices.lt(0).select(indices + n, indices)
+}
+
+/// What stands for an element that there is not.
+#[track_caller]
+fn missing(like: Tensor<'_>) -> Tensor<'_> {
+    let (g, dtype) = (like.graph(), like.dtype());
+    match dtype.class() {
+        DTypeClass::Float | DTypeClass::Complex => g.scalar(f64::NAN, dtype),
+        DTypeClass::Signed => g.scalar(-2f64.powi(dtype.bits() as i32 - 1), dtype),
+        DTypeClass::Unsigned | DTypeClass::Bool => !g.scalar(0.0, dtype),
+    }
+}
+
+/// Numbers along several dimensions as vectors along a new last dimension.
+#[track_caller]
+pub(super) fn vectors<'g>(of: Tensor<'g>, indices: &[Tensor<'g>]) -> Option<Tensor<'g>> {
+    let g = of.graph();
+    if of.is_poisoned() || indices.iter().any(|index| index.is_poisoned()) {
+        return None;
+    }
+    if indices.is_empty() || indices.len() > of.rank() {
+        let text = format!("{} numbers index a tensor of shape {:?}", indices.len(), of.shape());
+        g.report(&[of], ErrorKind::Operands(text));
+        return None;
+    }
+    let mut shape = Vec::new();
+    for index in indices {
+        match common_shape("index", &shape, &index.shape()) {
+            Ok(common) => shape = common,
+            Err(kind) => {
+                g.report(indices, kind);
+                return None;
+            }
+        }
+    }
+    let parts: Vec<Tensor<'g>> = indices.iter().map(|index| index.broadcast_to(&shape)).collect();
+    Some(g.stack(&parts, -1)).filter(|stacked| !stacked.is_poisoned())
+}
+
 /// Where dimension `d` of a slice, without the dimension `dim`, is in a result that has `rank` dimensions in its place.
-fn place(d: usize, dim: usize, rank: usize) -> u32 {
+pub(super) fn place(d: usize, dim: usize, rank: usize) -> u32 {
     (if d < dim { d } else { d + rank }) as u32
 }
 
 /// Refuses what no element can be numbered by.
-fn integers(m: &Maker<'_>, indices: ValueId) -> KindResult<()> {
+pub(super) fn integers(m: &Maker<'_>, indices: ValueId) -> KindResult<()> {
     match m.dtype_of(indices) {
         dtype if dtype.is_integer() => Ok(()),
         dtype => Err(ErrorKind::Operands(format!("indices are integers, not {dtype}"))),
-    }
-}
-
-/// A region that takes the second of two scalars.
-fn second(m: &mut Maker<'_>, dtype: DType) -> shardc_ir::RegionId {
-    let module = &mut m.state.module;
-    let ty = module.types.tensor(&[], dtype);
-    let region = module.add_region(&[ty, ty]);
-    let update = module.regions[region].args[1];
-    let end = module.add_op(OpKind::Return, &[update], &[], &[]);
-    module.push_op(region, end);
-    region
-}
-
-/// The smallest number of a type of integers.
-fn lowest(dtype: DType) -> f64 {
-    match dtype.class() {
-        shardc_ir::DTypeClass::Signed => -2f64.powi(dtype.bits() as i32 - 1),
-        _ => 0.0,
     }
 }

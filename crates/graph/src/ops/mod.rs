@@ -1,6 +1,7 @@
 //! Operations on tensors, one file per subject.
 
 mod activation;
+mod bits;
 mod broadcast;
 mod contract;
 mod conv;
@@ -9,10 +10,14 @@ mod dynamic;
 mod einsum;
 mod elementwise;
 mod index;
+mod linalg;
+mod mask;
 mod movement;
 mod operators;
+mod pool;
 mod reduction;
 mod sort;
+mod update;
 
 pub use contract::DotDims;
 pub use conv::{Conv, Padding};

@@ -1,6 +1,6 @@
 //! Reductions over dimensions.
 
-use shardc_ir::{DType, OpKind, ReductionKind, ValueId, reducer};
+use shardc_ir::{OpKind, ReductionKind, ValueId, reducer};
 
 use crate::axes::Axes;
 use crate::error::ErrorKind;
@@ -126,16 +126,8 @@ pub(crate) fn reduce(
 ) -> KindResult<ValueId> {
     let (shape, dtype) = (m.shape_of(value), m.dtype_of(value));
     let dims = axes.sorted(op, &shape)?;
-    let needs_truth = matches!(kind, ReductionKind::And | ReductionKind::Or);
-    let start = match kind {
-        ReductionKind::Max => number::extreme(dtype, false),
-        ReductionKind::Min => number::extreme(dtype, true),
-        ReductionKind::Mul | ReductionKind::And => number::encode(dtype, 1.0),
-        ReductionKind::Add | ReductionKind::Or | ReductionKind::Xor => number::encode(dtype, 0.0),
-    };
-    let start = match start {
-        Some(start) if !needs_truth || dtype == DType::I1 => start,
-        _ => return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}"))),
+    let Some(start) = number::start(kind, dtype) else {
+        return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
     };
     let start = m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &[], dtype)?;
     let region = reducer::reducer(&mut m.state.module, kind, dtype);

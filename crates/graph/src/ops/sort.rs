@@ -40,6 +40,30 @@ impl<'g> Tensor<'g> {
         self.graph().make_many(&all, all.len(), |m, values| sort(m, values, axis))
     }
 
+    /// The elements in descending order along dimension `axis`; NaN comes first, and equal ones are in the opposite order:
+    /// `jax.numpy.sort(.., descending=True)`.
+    ///
+    /// Reported: the tensor lacks the dimension, or its elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn sort_descending(self, axis: i64) -> Tensor<'g> {
+        self.sort(axis).flip(axis)
+    }
+
+    /// Where each element of `queries` has its place in this tensor, which is sorted and has one dimension, as `i32`: how many
+    /// elements are smaller, or not larger where `right` is true (`numpy.searchsorted`). Each query is compared with all elements.
+    ///
+    /// Reported: this tensor has another number of dimensions, or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn searchsorted(self, queries: impl Into<Tensor<'g>>, right: bool) -> Tensor<'g> {
+        let queries = queries.into();
+        let [_] = self.dims();
+        let query = queries.expand_dims(-1);
+        let before = if right { self.le(query) } else { self.lt(query) };
+        before.to(DType::I32).sum(-1)
+    }
+
     /// The `k` largest elements along the last dimension, largest first, and their places, as `i32`.
     ///
     /// Reported: the last dimension has fewer elements, or they have no order.

@@ -1,0 +1,117 @@
+//! Bits of numbers, and numbers that are none.
+
+use shardc_ir::{BinaryOp, DType, DTypeClass, OpKind};
+
+use crate::error::ErrorKind;
+use crate::{Operand, Tensor, number};
+
+impl<'g> Tensor<'g> {
+    /// The same bits as elements of type `dtype`, of the same size.
+    ///
+    /// Reported: the element types differ in size.
+    #[must_use]
+    #[track_caller]
+    pub fn bitcast(self, dtype: DType) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let (shape, of) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            if of.bits() != dtype.bits() || (of == DType::I1) != (dtype == DType::I1) {
+                return Err(ErrorKind::Operands(format!("{of} and {dtype} do not have as many bits")));
+            }
+            m.typed(OpKind::BitcastConvert, values, &shape, dtype)
+        })
+    }
+
+    /// Rounds to floats of so many bits of exponent and mantissa; the element type stays.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn reduce_precision(self, exponent_bits: u32, mantissa_bits: u32) -> Tensor<'g> {
+        let kind = OpKind::ReducePrecision { exponent_bits, mantissa_bits };
+        self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
+    }
+
+    /// Where an element is NaN.
+    ///
+    /// Reported: the tensor is none of this graph's.
+    #[must_use]
+    #[track_caller]
+    pub fn is_nan(self) -> Tensor<'g> {
+        self.ne(self)
+    }
+
+    /// Where an element is infinite, of either sign.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn is_inf(self) -> Tensor<'g> {
+        self.abs().eq(f64::INFINITY)
+    }
+
+    /// Where the sign is set, that of `-0.0` too.
+    ///
+    /// Reported: the elements are no floats of 8 to 64 bits, nor integers.
+    #[must_use]
+    #[track_caller]
+    pub fn sign_bit(self) -> Tensor<'g> {
+        if !self.dtype().is_float() {
+            return self.lt(0);
+        }
+        let bits = match self.dtype().bits() {
+            8 => DType::I8,
+            16 => DType::I16,
+            64 => DType::I64,
+            _ => DType::I32,
+        };
+        self.bitcast(bits).lt(0)
+    }
+
+    /// Zero for NaN, and the largest and smallest number for infinities.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn nan_to_num(self) -> Tensor<'g> {
+        let Some(most) = number::largest_finite(self.dtype()) else {
+            let text = format!("nan_to_num takes floats, not {}", self.dtype());
+            return self.graph().report(&[self], ErrorKind::Operands(text));
+        };
+        let known = self.is_nan().select(0, self);
+        let known = known.eq(f64::INFINITY).select(most, known);
+        known.eq(f64::NEG_INFINITY).select(-most, known)
+    }
+
+    /// The whole number towards zero.
+    ///
+    /// Reported: the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn trunc(self) -> Tensor<'g> {
+        self.lt(0).select(self.ceil(), self.floor())
+    }
+
+    /// The largest whole number that is at most `self / y`.
+    ///
+    /// Reported: the shapes do not go together, the element types differ, or the elements are truth values.
+    #[must_use]
+    #[track_caller]
+    pub fn floor_div(self, y: impl Into<Operand<'g>>) -> Tensor<'g> {
+        let y = y.into();
+        let quotient = self.graph().binary(BinaryOp::Divide, self, y);
+        match quotient.dtype().class() {
+            DTypeClass::Signed => (self % y).is_beyond(y).select(quotient - 1, quotient),
+            DTypeClass::Float => ((self - self.modulo(y)) / y).round(),
+            _ => quotient,
+        }
+    }
+
+    /// The larger of this tensor and `low`, then the smaller of that and `high`: `numpy.clip`.
+    ///
+    /// Reported: the shapes do not go together or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn clip(self, low: impl Into<Operand<'g>>, high: impl Into<Operand<'g>>) -> Tensor<'g> {
+        self.max(low).min(high)
+    }
+}

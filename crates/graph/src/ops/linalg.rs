@@ -1,0 +1,197 @@
+//! Linear algebra, Fourier transforms, norms and statistics.
+
+use shardc_ir::{DType, FftKind, OpKind, TriangularSpec};
+
+use crate::Tensor;
+use crate::axes::Axes;
+use crate::error::ErrorKind;
+
+impl<'g> Tensor<'g> {
+    /// The lower triangular matrix whose product with its transpose this is, for each matrix in the last two dimensions, of which
+    /// the symmetric part counts.
+    ///
+    /// Reported: the matrices are not square, or not of floats.
+    #[must_use]
+    #[track_caller]
+    pub fn cholesky(self) -> Tensor<'g> {
+        let symmetric = (self + self.t()) / 2;
+        symmetric
+            .graph()
+            .make(&[symmetric], |m, values| m.infer(OpKind::Cholesky { lower: true }, values, &[]))
+            .tril(0)
+    }
+
+    /// Solves `a x = b`, or `x a = b`, for each triangular matrix `a` in the last two dimensions.
+    ///
+    /// Reported: the shapes do not go together, the element types differ, or they are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn triangular_solve(self, b: impl Into<Tensor<'g>>, spec: &TriangularSpec) -> Tensor<'g> {
+        let kind = OpKind::TriangularSolve(Box::new(spec.clone()));
+        self.graph().make(&[self, b.into()], |m, values| m.infer(kind, values, &[]))
+    }
+
+    /// A Fourier transform of the last dimensions, which have these lengths.
+    ///
+    /// Reported: the transform does not take the element type, or the sizes differ from the lengths.
+    #[must_use]
+    #[track_caller]
+    pub fn fft_of(self, kind: FftKind, lengths: &[i64]) -> Tensor<'g> {
+        let kind = OpKind::Fft { kind, length: lengths.iter().copied().collect() };
+        self.graph().make(&[self], |m, values| m.infer(kind, values, &[]))
+    }
+
+    /// The Fourier transform of the last dimension of complex numbers.
+    ///
+    /// Reported: the elements are not complex.
+    #[must_use]
+    #[track_caller]
+    pub fn fft(self) -> Tensor<'g> {
+        self.fft_of(FftKind::Fft, &[self.size(-1)])
+    }
+
+    /// The inverse of [`fft`](Tensor::fft).
+    ///
+    /// Reported: the elements are not complex.
+    #[must_use]
+    #[track_caller]
+    pub fn ifft(self) -> Tensor<'g> {
+        self.fft_of(FftKind::Ifft, &[self.size(-1)])
+    }
+
+    /// The Fourier transform of the last dimension of floats: `n / 2 + 1` complex numbers, the others follow from them.
+    ///
+    /// Reported: the elements are neither `f32` nor `f64`.
+    #[must_use]
+    #[track_caller]
+    pub fn rfft(self) -> Tensor<'g> {
+        self.fft_of(FftKind::Rfft, &[self.size(-1)])
+    }
+
+    /// The inverse of [`rfft`](Tensor::rfft): `n` floats.
+    ///
+    /// Reported: the elements are not complex, or are not `n / 2 + 1`.
+    #[must_use]
+    #[track_caller]
+    pub fn irfft(self, n: i64) -> Tensor<'g> {
+        self.fft_of(FftKind::Irfft, &[n])
+    }
+
+    /// The square root of the sum of squares over dimensions, which vanish.
+    ///
+    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    #[must_use]
+    #[track_caller]
+    pub fn norm(self, axes: impl Into<Axes>) -> Tensor<'g> {
+        self.square().sum(axes).sqrt()
+    }
+
+    /// The norm of this order over dimensions, which vanish: the sum of absolute values to the power of the order, to the inverse
+    /// power. Of order infinity it is the largest absolute value, of order 0 the number of elements that are not zero.
+    ///
+    /// Reported: as for [`norm`](Tensor::norm).
+    #[must_use]
+    #[track_caller]
+    pub fn norm_of(self, order: f64, axes: impl Into<Axes>) -> Tensor<'g> {
+        if order == f64::INFINITY {
+            self.abs().amax(axes)
+        } else if order == f64::NEG_INFINITY {
+            self.abs().amin(axes)
+        } else if order == 0.0 {
+            self.ne(0).to(self.dtype()).sum(axes)
+        } else if order == 1.0 {
+            self.abs().sum(axes)
+        } else if order == 2.0 {
+            self.norm(axes)
+        } else {
+            self.abs().pow(order).sum(axes).pow(1.0 / order)
+        }
+    }
+
+    /// The `k`-th diagonal above the main one of matrices in the last two dimensions.
+    ///
+    /// Reported: the tensor has fewer than two dimensions, or no such diagonal.
+    #[must_use]
+    #[track_caller]
+    pub fn diagonal(self, k: i64) -> Tensor<'g> {
+        if self.is_poisoned() {
+            return self;
+        }
+        let (rows, columns) = (self.size(-2), self.size(-1));
+        let n = (rows - (-k).max(0)).min(columns - k.max(0));
+        if n < 0 || self.rank() < 2 {
+            let text = format!("a tensor of shape {:?} has no diagonal {k}", self.shape());
+            return self.graph().report(&[self], ErrorKind::Operands(text));
+        }
+        let along = self.graph().arange(n, DType::I32);
+        let matrices = self.move_axis(-1, 0).move_axis(-1, 0);
+        let picked = matrices.index(&[along + (-k).max(0), along + k.max(0)]);
+        picked.move_axis(0, -1)
+    }
+
+    /// The sum of the diagonal of matrices in the last two dimensions.
+    ///
+    /// Reported: the tensor has fewer than two dimensions.
+    #[must_use]
+    #[track_caller]
+    pub fn trace(self) -> Tensor<'g> {
+        let (rows, columns) = (self.size(-2), self.size(-1));
+        let row = self.graph().iota([rows, columns], 0, DType::I32);
+        let column = self.graph().iota([rows, columns], 1, DType::I32);
+        row.eq(column).select(self, 0).sum([-2, -1])
+    }
+
+    /// The products of all pairs of elements, those of this tensor along the first dimension.
+    ///
+    /// Reported: the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn outer(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
+        self.reshape([-1, 1]) * y.into().reshape([1, -1])
+    }
+
+    /// The sum of the products of all elements.
+    ///
+    /// Reported: the shapes or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn vdot(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
+        self.reshape([-1]).dot(y.into().reshape([-1]))
+    }
+
+    /// The vectors at right angles to pairs of vectors, which the last dimension holds, of size 3.
+    ///
+    /// Reported: the last dimension has another size, or the shapes do not go together.
+    #[must_use]
+    #[track_caller]
+    pub fn cross(self, y: impl Into<Tensor<'g>>) -> Tensor<'g> {
+        let y = y.into();
+        if !self.is_poisoned() && !y.is_poisoned() && (self.size(-1), y.size(-1)) != (3, 3) {
+            let text = format!("cross takes vectors of 3, not shapes {:?} and {:?}", self.shape(), y.shape());
+            return self.graph().report(&[self, y], ErrorKind::Operands(text));
+        }
+        let part = |i: i64, j: i64| self.at(-1, i) * y.at(-1, j) - self.at(-1, j) * y.at(-1, i);
+        self.graph().stack(&[part(1, 2), part(2, 0), part(0, 1)], -1)
+    }
+
+    /// The sum of the squared distances from the mean over dimensions, which vanish, divided by `ddof` less than their number.
+    ///
+    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    #[must_use]
+    #[track_caller]
+    pub fn var_ddof(self, axes: impl Into<Axes>, ddof: i64) -> Tensor<'g> {
+        let axes = axes.into();
+        let sum = (self - self.mean_keepdims(axes.clone())).square().sum(axes);
+        let count = if sum.num_elements() == 0 { 0 } else { self.num_elements() / sum.num_elements() };
+        sum / (count - ddof) as f64
+    }
+
+    /// The standard deviation over dimensions, which vanish: the root of the [variance](Tensor::var).
+    ///
+    /// Reported: the tensor lacks a dimension, or one is named twice; its elements are not floats.
+    #[must_use]
+    #[track_caller]
+    pub fn std(self, axes: impl Into<Axes>) -> Tensor<'g> {
+        self.var(axes).sqrt()
+    }
+}

@@ -1,0 +1,75 @@
+//! Triangles of matrices, masks, and numbers in order.
+
+use shardc_ir::DType;
+
+use crate::Tensor;
+use crate::error::ErrorKind;
+use crate::graph::Graph;
+
+impl<'g> Tensor<'g> {
+    /// The lower triangle of matrices in the last two dimensions, up to the `k`-th diagonal above the main one; the rest is zero.
+    ///
+    /// Reported: the tensor has fewer than two dimensions.
+    #[must_use]
+    #[track_caller]
+    pub fn tril(self, k: i64) -> Tensor<'g> {
+        let (rows, columns) = (self.size(-2), self.size(-1));
+        self.graph().tri(rows, columns, k).select(self, 0)
+    }
+
+    /// The upper triangle of matrices in the last two dimensions, from the `k`-th diagonal above the main one; the rest is zero.
+    ///
+    /// Reported: the tensor has fewer than two dimensions.
+    #[must_use]
+    #[track_caller]
+    pub fn triu(self, k: i64) -> Tensor<'g> {
+        let (rows, columns) = (self.size(-2), self.size(-1));
+        self.graph().tri(rows, columns, k - 1).select(0, self)
+    }
+}
+
+impl Graph {
+    /// Where the column is at most the row and `k` more, as truth values of shape `[rows, columns]`: the lower triangle. What each
+    /// position may attend to, where none sees those behind it, is `tri(t, t, 0)`.
+    ///
+    /// Reported: a size is negative.
+    #[track_caller]
+    pub fn tri(&self, rows: i64, columns: i64, k: i64) -> Tensor<'_> {
+        let row = self.iota([rows, columns], 0, DType::I32);
+        let column = self.iota([rows, columns], 1, DType::I32);
+        (row + k).ge(column)
+    }
+
+    /// The identity matrix.
+    ///
+    /// Reported: the size is negative.
+    #[track_caller]
+    pub fn eye(&self, n: i64, dtype: DType) -> Tensor<'_> {
+        self.iota([n, n], 0, DType::I32).eq(self.iota([n, n], 1, DType::I32)).to(dtype)
+    }
+
+    /// Which keys a query may look at where none looks ahead, as truth values of shape `[queries, keys]`: the last query may look
+    /// at all keys.
+    ///
+    /// Reported: a size is negative.
+    #[track_caller]
+    pub fn causal_mask(&self, queries: i64, keys: i64) -> Tensor<'_> {
+        self.tri(queries, keys, keys - queries)
+    }
+
+    /// `count` numbers from `start` to `stop`, both among them, at equal distances.
+    ///
+    /// Reported: `count` is negative, or the elements are no floats.
+    #[track_caller]
+    pub fn linspace(&self, start: f64, stop: f64, count: i64, dtype: DType) -> Tensor<'_> {
+        if !dtype.is_float() {
+            return self.report(&[], ErrorKind::Operands(format!("linspace makes floats, not {dtype}")));
+        }
+        if count < 2 {
+            return self.full([count], start, dtype);
+        }
+        let step = self.arange(count - 1, dtype) / (count - 1) as f64;
+        let before = start * (1 - step) + stop * step;
+        self.concatenate(&[before, self.full([1], stop, dtype)], 0)
+    }
+}

@@ -1,0 +1,140 @@
+//! Reductions of windows: pooling.
+
+use shardc_ir::{Dense, OpKind, ReductionKind, WindowSpec, reducer};
+use smallvec::SmallVec;
+
+use super::conv::Padding;
+use crate::error::{ErrorKind, KindResult};
+use crate::{Operand, RegionBody, Tensor, number};
+
+impl<'g> Tensor<'g> {
+    /// The largest element of each window. Sizes and steps are of the dimensions between the first, the batch, and the last, the
+    /// features.
+    ///
+    /// Reported: there is not one size and step per dimension between, or the elements have no order.
+    #[must_use]
+    #[track_caller]
+    pub fn max_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
+        self.pool(ReductionKind::Max, sizes, strides, padding)
+    }
+
+    /// The smallest element of each window.
+    ///
+    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    #[must_use]
+    #[track_caller]
+    pub fn min_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
+        self.pool(ReductionKind::Min, sizes, strides, padding)
+    }
+
+    /// The sum of each window.
+    ///
+    /// Reported: as for [`max_pool`](Tensor::max_pool).
+    #[must_use]
+    #[track_caller]
+    pub fn sum_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
+        self.pool(ReductionKind::Add, sizes, strides, padding)
+    }
+
+    /// The mean of each window; elements of the padding are not counted. Where they are to be, as zeros, it is
+    /// [`sum_pool`](Tensor::sum_pool) divided by the size of a window.
+    ///
+    /// Reported: there is not one size and step per dimension between, or the elements are no floats.
+    #[must_use]
+    #[track_caller]
+    pub fn avg_pool(self, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
+        let sum = self.pool(ReductionKind::Add, sizes, strides, padding);
+        if *padding == Padding::Valid {
+            return sum / sizes.iter().product::<i64>() as f64;
+        }
+        let ones = self.full_like(1.0);
+        sum / ones.pool(ReductionKind::Add, sizes, strides, padding)
+    }
+
+    /// Reduces windows that go over all dimensions, from `init`: sizes and steps are one per dimension. `combine` is given two
+    /// scalars.
+    ///
+    /// Reported: there is not one size and step per dimension, `init` is no scalar of the element type, or `combine` does not
+    /// return one.
+    #[must_use]
+    #[track_caller]
+    pub fn reduce_window(
+        self,
+        init: impl Into<Operand<'g>>,
+        sizes: &[i64],
+        strides: &[i64],
+        padding: &Padding,
+        combine: impl FnOnce(Tensor<'g>, Tensor<'g>) -> Tensor<'g>,
+    ) -> Tensor<'g> {
+        let (g, shape) = (self.graph(), self.shape());
+        if self.is_poisoned() {
+            return self;
+        }
+        let init = match init.into() {
+            Operand::Tensor(tensor) => tensor,
+            number => g.make(&[self], |m, values| {
+                let dtype = m.dtype_of(values[0]);
+                super::broadcast::number_of(m, &number, &[], dtype)
+            }),
+        };
+        match windows(&shape, sizes, strides, padding) {
+            Ok(spec) => {
+                let region = RegionBody::of_scalars(2, self.dtype(), |args| vec![combine(args[0], args[1])]);
+                let kind = OpKind::ReduceWindow(Box::new(spec));
+                g.op_with_regions(kind, &[self, init], 1, vec![region])[0]
+            }
+            Err(kind) => g.report(&[self], kind),
+        }
+    }
+
+    /// Reduces each window.
+    #[track_caller]
+    fn pool(self, kind: ReductionKind, sizes: &[i64], strides: &[i64], padding: &Padding) -> Tensor<'g> {
+        self.graph().make(&[self], |m, values| {
+            let (shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            let spatial = shape.len().saturating_sub(2);
+            if shape.len() < 2 || sizes.len() != spatial || strides.len() != spatial {
+                let text = format!("a tensor of shape {shape:?} is pooled along {spatial} dimensions");
+                return Err(ErrorKind::Operands(text));
+            }
+            let around = |list: &[i64]| [&[1], list, &[1]].concat();
+            let around_pairs = |list: &[(i64, i64)]| [&[(0, 0)], list, &[(0, 0)]].concat();
+            let padding = match padding {
+                Padding::Explicit(list) => Padding::Explicit(around_pairs(list)),
+                other => other.clone(),
+            };
+            let spec = windows(&shape, &around(sizes), &around(strides), &padding)?;
+            let Some(start) = number::start(kind, dtype) else {
+                return Err(ErrorKind::Operands(format!("pooling does not take elements of type {dtype}")));
+            };
+            let start = m.typed(OpKind::Constant(Dense::splat(&start)), &[], &[], dtype)?;
+            let region = reducer::reducer(&mut m.state.module, kind, dtype);
+            m.infer(OpKind::ReduceWindow(Box::new(spec)), &[values[0], start], &[region])
+        })
+    }
+}
+
+/// Windows over all dimensions of a shape.
+fn windows(shape: &[i64], sizes: &[i64], strides: &[i64], padding: &Padding) -> KindResult<WindowSpec> {
+    let rank = shape.len();
+    if sizes.len() != rank || strides.len() != rank {
+        let text =
+            format!("windows of sizes {sizes:?} and steps {strides:?} over a tensor of shape {shape:?}");
+        return Err(ErrorKind::Operands(text));
+    }
+    let mut amounts = SmallVec::new();
+    for i in 0..rank {
+        match padding.amounts(i, shape[i], sizes[i], strides[i].max(1)) {
+            Some(pair) => amounts.push(pair),
+            None => {
+                return Err(ErrorKind::Operands(format!("{rank} dimensions need {rank} amounts of padding")));
+            }
+        }
+    }
+    Ok(WindowSpec {
+        dimensions: sizes.iter().copied().collect(),
+        strides: strides.iter().copied().collect(),
+        padding: amounts,
+        ..WindowSpec::default()
+    })
+}

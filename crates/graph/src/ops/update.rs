@@ -1,0 +1,203 @@
+//! Updates of elements at numbers that the program computes.
+
+use shardc_ir::{DType, OpKind, ReductionKind, RegionId, ScatterSpec, reducer};
+
+use super::index::{from_last, integers, place};
+use crate::error::ErrorKind;
+use crate::graph::Maker;
+use crate::{RegionBody, Tensor, axes, number};
+
+impl<'g> Tensor<'g> {
+    /// The tensor with the slices of these numbers along dimension `axis` replaced by `updates`, which has the dimensions of
+    /// `indices` in the place of that one: `x.at[indices].set(updates)`. Numbers below zero count from the last;
+    /// others outside change nothing. Of several updates of one slice any may win.
+    ///
+    /// Reported: the shapes do not go together so, `indices` are no integers, or the element types differ.
+    #[must_use]
+    #[track_caller]
+    pub fn at_set(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        axis: i64,
+    ) -> Tensor<'g> {
+        self.update_at(indices.into(), updates.into(), axis, None)
+    }
+
+    /// The tensor with `updates` added to the slices of these numbers along dimension `axis`: `x.at[indices].add(updates)`.
+    ///
+    /// Reported: as for [`at_set`](Tensor::at_set).
+    #[must_use]
+    #[track_caller]
+    pub fn at_add(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        axis: i64,
+    ) -> Tensor<'g> {
+        self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Add))
+    }
+
+    /// The tensor with the slices of these numbers along dimension `axis` multiplied by `updates`.
+    ///
+    /// Reported: as for [`at_set`](Tensor::at_set).
+    #[must_use]
+    #[track_caller]
+    pub fn at_mul(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        axis: i64,
+    ) -> Tensor<'g> {
+        self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Mul))
+    }
+
+    /// The tensor with the larger of the slices of these numbers along dimension `axis` and `updates`.
+    ///
+    /// Reported: as for [`at_set`](Tensor::at_set).
+    #[must_use]
+    #[track_caller]
+    pub fn at_max(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        axis: i64,
+    ) -> Tensor<'g> {
+        self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Max))
+    }
+
+    /// The tensor with the smaller of the slices of these numbers along dimension `axis` and `updates`.
+    ///
+    /// Reported: as for [`at_set`](Tensor::at_set).
+    #[must_use]
+    #[track_caller]
+    pub fn at_min(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        axis: i64,
+    ) -> Tensor<'g> {
+        self.update_at(indices.into(), updates.into(), axis, Some(ReductionKind::Min))
+    }
+
+    #[track_caller]
+    fn update_at(
+        self,
+        indices: Tensor<'g>,
+        updates: Tensor<'g>,
+        axis: i64,
+        kind: Option<ReductionKind>,
+    ) -> Tensor<'g> {
+        let indices = from_last(indices, axes::size(self, axis));
+        self.update_inside(indices, updates, axis, kind)
+    }
+
+    /// The same, where no number counts from the last.
+    #[track_caller]
+    fn update_inside(
+        self,
+        indices: Tensor<'g>,
+        updates: Tensor<'g>,
+        axis: i64,
+        kind: Option<ReductionKind>,
+    ) -> Tensor<'g> {
+        self.graph().make(&[self, indices, updates], |m, values| {
+            let (shape, rank) = (m.shape_of(values[0]), m.shape_of(values[1]).len());
+            let dim = axes::one("an update", axis, &shape)?;
+            integers(m, values[1])?;
+            let (left, right) = (m.dtype_of(values[0]), m.dtype_of(values[2]));
+            if left != right {
+                return Err(ErrorKind::DTypes { op: "an update", left, right });
+            }
+            let spec = ScatterSpec {
+                update_window_dims: (0..shape.len() - 1).map(|d| place(d, dim, rank)).collect(),
+                inserted_window_dims: [dim as u32].into_iter().collect(),
+                scatter_dims_to_operand_dims: [dim as u32].into_iter().collect(),
+                index_vector_dim: rank as u32,
+                ..ScatterSpec::default()
+            };
+            let region = match kind {
+                Some(kind) => reducer::reducer(&mut m.state.module, kind, left),
+                None => second(m, left),
+            };
+            m.infer(OpKind::Scatter(Box::new(spec)), values, &[region])
+        })
+    }
+
+    /// The tensor with updates at places that `indices` hold: the `scatter` of StableHLO. `combine` is given what is at a place and
+    /// its update, two scalars; places that would reach beyond the tensor change nothing.
+    ///
+    /// Reported: the dimensions do not go together, `indices` are no integers, or `combine` does not return one such scalar.
+    #[must_use]
+    #[track_caller]
+    pub fn scatter(
+        self,
+        indices: impl Into<Tensor<'g>>,
+        updates: impl Into<Tensor<'g>>,
+        spec: &ScatterSpec,
+        combine: impl FnOnce(Tensor<'g>, Tensor<'g>) -> Tensor<'g>,
+    ) -> Tensor<'g> {
+        let region = RegionBody::of_scalars(2, self.dtype(), |args| vec![combine(args[0], args[1])]);
+        let kind = OpKind::Scatter(Box::new(spec.clone()));
+        self.graph().op_with_regions(kind, &[self, indices.into(), updates.into()], 1, vec![region])[0]
+    }
+}
+
+macro_rules! segments {
+    ($($(#[$doc:meta])* $name:ident => $kind:ident,)*) => {
+        impl<'g> Tensor<'g> {
+            $($(#[$doc])*
+            ///
+            /// Reported: `ids` has another first dimension, or is of no integers; the elements have no such reduction.
+            #[must_use]
+            #[track_caller]
+            pub fn $name(self, ids: impl Into<Tensor<'g>>, count: i64) -> Tensor<'g> {
+                self.segments(stringify!($name), ReductionKind::$kind, ids.into(), count)
+            })*
+        }
+    };
+}
+
+segments! {
+    /// The sum of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
+    /// with other numbers count nowhere.
+    segment_sum => Add,
+    /// The product of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
+    /// with other numbers count nowhere.
+    segment_prod => Mul,
+    /// The largest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
+    /// with other numbers count nowhere.
+    segment_max => Max,
+    /// The smallest of the slices along the first dimension that have the same number in `ids`, for each number below `count`; slices
+    /// with other numbers count nowhere.
+    segment_min => Min,
+}
+
+impl<'g> Tensor<'g> {
+    #[track_caller]
+    fn segments(self, op: &'static str, kind: ReductionKind, ids: Tensor<'g>, count: i64) -> Tensor<'g> {
+        let none = self.graph().make(&[self], |m, values| {
+            let (mut shape, dtype) = (m.shape_of(values[0]), m.dtype_of(values[0]));
+            let dim = axes::one(op, 0, &shape)?;
+            shape[dim] = count;
+            crate::graph::check_shape(&shape)?;
+            let start = number::start(kind, dtype);
+            let Some(start) = start else {
+                return Err(ErrorKind::Operands(format!("{op} does not take elements of type {dtype}")));
+            };
+            m.typed(OpKind::Constant(shardc_ir::Dense::splat(&start)), &[], &shape, dtype)
+        });
+        none.update_inside(ids, self, 0, Some(kind))
+    }
+}
+
+/// A region that takes the second of two scalars.
+fn second(m: &mut Maker<'_>, dtype: DType) -> RegionId {
+    let module = &mut m.state.module;
+    let ty = module.types.tensor(&[], dtype);
+    let region = module.add_region(&[ty, ty]);
+    let update = module.regions[region].args[1];
+    let end = module.add_op(OpKind::Return, &[update], &[], &[]);
+    module.push_op(region, end);
+    region
+}

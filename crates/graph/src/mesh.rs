@@ -56,6 +56,53 @@ impl Mesh {
         Ok(mesh)
     }
 
+    /// A mesh of one axis over devices `0..size` in order.
+    ///
+    /// # Errors
+    /// Those of [`Mesh::new`].
+    #[track_caller]
+    pub fn one_d(size: i64, name: &str) -> Result<Mesh, GraphError> {
+        Mesh::new(&[(name, size)])
+    }
+
+    /// A mesh over devices in the given order, its shape and the names of its axes apart: the last axis runs fastest.
+    ///
+    /// ```
+    /// let mesh = shardc_graph::Mesh::from_ids(&[3, 2, 1, 0], &[2, 2], &["data", "model"])?;
+    /// assert_eq!((mesh.shape(), mesh.axis_size("model")), (vec![2, 2], Some(2)));
+    /// # Ok::<(), shardc_graph::GraphError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Mesh::with_device_ids`]; or there is not one name per axis.
+    #[track_caller]
+    pub fn from_ids(device_ids: &[i64], shape: &[i64], names: &[&str]) -> Result<Mesh, GraphError> {
+        if shape.len() != names.len() {
+            let message = format!("a mesh of shape {shape:?} has the {} axis names {names:?}", names.len());
+            return Err(ErrorKind::Mesh(message).here());
+        }
+        let axes: Vec<(&str, i64)> = names.iter().copied().zip(shape.iter().copied()).collect();
+        Mesh::with_device_ids(&axes, device_ids)
+    }
+
+    /// Sizes of the axes, major to minor.
+    #[must_use]
+    pub fn shape(&self) -> Vec<i64> {
+        self.0.axes.values().copied().collect()
+    }
+
+    /// Number of devices along the axis of this name.
+    #[must_use]
+    pub fn axis_size(&self, name: &str) -> Option<i64> {
+        self.0.axes.get(name).copied()
+    }
+
+    /// Position of the axis of this name, major to minor.
+    #[must_use]
+    pub fn get_axis_index(&self, name: &str) -> Option<usize> {
+        self.0.axes.get_index_of(name)
+    }
+
     /// Number of devices.
     #[must_use]
     pub fn num_devices(&self) -> usize {

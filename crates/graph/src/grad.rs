@@ -2,8 +2,8 @@
 
 use shardc_autodiff::{Derivative, Request, STOP_GRADIENT, gradient_in_region};
 use shardc_ir::{
-    AttrDict, Build, CompositeSpec, DTypeClass, Diagnostic, Func, FuncId, Module, OpKind, PackedOption, Span,
-    TypeId, ValueId, Visibility,
+    AttrDict, Build, CompositeSpec, DType, DTypeClass, Diagnostic, Func, FuncId, Module, OpKind,
+    PackedOption, Span, TypeId, ValueId, Visibility,
 };
 use shardc_passes::transforms::decompose::decompose;
 
@@ -44,6 +44,45 @@ impl Graph {
             gradient(m, values[0], &values[1..])
         });
         by.rebuilt(&made)
+    }
+
+    /// The products of `cotangents`, one for each tensor of `outputs`, with the Jacobian of `outputs` by `by`: a gradient that
+    /// starts from several tensors of any shape. It has the structure of `by`. Cotangents count as constant.
+    ///
+    /// Reported: there is not one cotangent of the shape and type of each output, an output is not of floats; and what
+    /// [`Graph::grad`] reports of `by`.
+    #[track_caller]
+    pub fn vjp<'g, O: Tree<'g>, T: Tree<'g>>(&'g self, outputs: &O, by: &T, cotangents: &O) -> T {
+        let (outputs, cotangents) = (outputs.leaves(), cotangents.leaves());
+        let count = outputs.len();
+        let both: Vec<Tensor<'g>> = outputs.iter().chain(&cotangents).copied().collect();
+        let cotangents = self.make_many(&both, count, |m, values| {
+            let wrong =
+                |text: String| Err(ErrorKind::Gradient(Box::new(Diagnostic::invalid("SH1003", text))));
+            let (outputs, cotangents) = values.split_at(count);
+            if cotangents.len() != count {
+                return wrong(format!("{count} outputs have {} cotangents", cotangents.len()));
+            }
+            for (i, (&output, &cotangent)) in outputs.iter().zip(cotangents).enumerate() {
+                let (shape, dtype) = (m.shape_of(output), m.dtype_of(output));
+                if !dtype.is_float() {
+                    return wrong(format!("output {i} is of {dtype}, which has no derivative"));
+                }
+                let (other, other_dtype) = (m.shape_of(cotangent), m.dtype_of(cotangent));
+                if (&shape, dtype) != (&other, other_dtype) {
+                    return wrong(format!(
+                        "the cotangent of output {i} is {other_dtype}{other:?}, the output {dtype}{shape:?}"
+                    ));
+                }
+            }
+            Ok(cotangents.to_vec())
+        });
+        // The gradient of a sum of products by one factor is the other one; rounding of the sum does not reach it.
+        let mut loss = self.scalar(0.0, DType::F32);
+        for (output, cotangent) in outputs.into_iter().zip(cotangents) {
+            loss = loss + (output * cotangent.stop_gradient()).sum(..).to(DType::F32);
+        }
+        self.grad(loss, by)
     }
 }
 

@@ -61,10 +61,9 @@ pub(crate) fn one(op: &'static str, axis: i64, shape: &[i64]) -> KindResult<usiz
     }
 }
 
-/// The size of a dimension; one where there is none, which whoever uses it reports.
-pub(crate) fn size(tensor: crate::Tensor<'_>, axis: i64) -> i64 {
-    let shape = tensor.shape();
-    one("size", axis, &shape).map_or(1, |dim| shape[dim])
+/// The size of a dimension of this shape; one where there is none, which whoever uses it reports.
+pub(crate) fn size(shape: &[i64], axis: i64) -> i64 {
+    one("size", axis, shape).map_or(1, |dim| shape[dim])
 }
 
 /// Dimensions of a tensor of this shape, each once, in the order given.

@@ -103,7 +103,7 @@ impl Graph {
         combine: impl Fn(T, T) -> T,
     ) -> T {
         let leaves = xs.leaves();
-        let n = leaves.first().map_or(0, |x| axes::size(*x, axis));
+        let n = leaves.first().map_or(0, |x| axes::size(&x.shape(), axis));
         let whole =
             |x: &Tensor<'g>| !x.is_poisoned() && axes::one("associative_scan", axis, &x.shape()).is_ok();
         if !leaves.iter().all(|x| whole(x) && x.size(axis) == n) {

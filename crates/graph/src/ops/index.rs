@@ -43,7 +43,7 @@ impl<'g> Tensor<'g> {
         out_of_bounds: OutOfBounds,
     ) -> Tensor<'g> {
         let indices = indices.into();
-        let n = axes::size(self, axis);
+        let n = axes::size(&self.shape(), axis);
         let placed = out_of_bounds.placed(indices, n);
         let taken = self.graph().make(&[self, placed], |m, values| {
             let (shape, rank) = (m.shape_of(values[0]), m.shape_of(values[1]).len());
@@ -91,7 +91,7 @@ impl<'g> Tensor<'g> {
         axis: i64,
         out_of_bounds: OutOfBounds,
     ) -> Tensor<'g> {
-        let n = axes::size(self, axis);
+        let n = axes::size(&self.shape(), axis);
         let placed = out_of_bounds.placed(indices.into(), n);
         let taken = self.graph().make(&[self, placed], |m, values| {
             let (shape, of) = (m.shape_of(values[0]), m.shape_of(values[1]));

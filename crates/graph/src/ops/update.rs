@@ -88,7 +88,7 @@ impl<'g> Tensor<'g> {
         axis: i64,
         kind: Option<ReductionKind>,
     ) -> Tensor<'g> {
-        let indices = from_last(indices, axes::size(self, axis));
+        let indices = from_last(indices, axes::size(&self.shape(), axis));
         self.update_inside(indices, updates, axis, kind)
     }
 

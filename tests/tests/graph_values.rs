@@ -211,6 +211,7 @@ const CASES: &[(&str, Make)] = &[
     }),
     ("fori", |g, x| g.fori(0, 3, x[0], |i, c| c.sin() * (i.to(F32) + 1.0))),
     ("cond", |g, x| g.cond(x[0].sum(..).gt(0), || x[0] * 2.0, || -x[0])),
+    ("compare_constants", |g, x| g.zeros([4, 6], I32).gt(-4).to(F32) + 0.0 * x[0]),
     ("expm1", |_, x| x[0].expm1()),
     ("erf", |_, x| x[0].erf()),
     ("pow", |_, x| x[0].abs().pow(x[1])),

@@ -2,8 +2,8 @@
 
 use shardc_ir::reducer::reduction_of;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, DTypeClass, Dense, DimList, GatherSpec, Module, OpKind,
-    ReductionKind, ScatterSpec, SizeList, SliceSpec, TensorBuild, ValueId,
+    BinaryOp, Build, CompareDirection, CompareType, DType, DTypeClass, Dense, DimList, GatherSpec, Module,
+    OpKind, ReductionKind, ScatterSpec, SizeList, SliceSpec, TensorBuild, ValueId,
 };
 
 use crate::emit::{Arithmetic, Emit};
@@ -209,8 +209,9 @@ pub(crate) fn only_within(
     let vector_dim = spec.index_vector_dim as usize;
     let shape = e.type_of(indices).shape;
     let (low, high) = (e.number(0.0, indices), limits(e, indices, spec.index_vector_dim, &last));
+    let how = CompareType::of_integers(e.type_of(indices).dtype);
     let compare = |e: &mut Emit<'_>, direction, a, b| {
-        e.tensor(OpKind::Compare(direction, None), &[a, b], &shape, DType::I1)
+        e.tensor(OpKind::Compare(direction, how), &[a, b], &shape, DType::I1)
     };
     let above = compare(e, CompareDirection::GE, indices, low);
     let below = compare(e, CompareDirection::LE, indices, high);

@@ -122,6 +122,14 @@ words! {
 }
 
 impl CompareType {
+    /// How integers of this type are compared where nothing is written; `None` for what has no sign, and for other elements.
+    ///
+    /// Write it: XLA compares two constants of which it is not written as if they had no sign.
+    #[must_use]
+    pub fn of_integers(dtype: DType) -> Option<CompareType> {
+        Some(Self::default_for(dtype)).filter(|how| *how == Self::Signed)
+    }
+
     /// What a comparison of this element type means where nothing is written.
     #[must_use]
     pub fn default_for(dtype: DType) -> Self {

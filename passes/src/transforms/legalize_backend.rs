@@ -6,6 +6,7 @@
 //! * Annotations that are the identity on one device (`sdy.sharding_constraint`, `sdy.reshard`,
 //!   `sdy.propagation_barrier`, data-flow edges, `@Sharding`) are replaced by their operands; sharding groups go.
 //! * Meshes, shardings, and attributes that hold them are dropped. Plugins need not know the `sdy` dialect.
+//! * Comparisons of integers say whether these have a sign.
 //! * The module says how many replicas or partitions run it, and its entry function is called `main`.
 //! * Among partitions ([`SpmdMode::Partition`]) operations and the entry's signature are marked `{manual}`, which XLA asks
 //!   for wherever there is more than one partition.
@@ -14,8 +15,8 @@
 
 use shardc_ir::discardable::{GSPMD_SHARDING, SHARDING, SHARDING_RULE};
 use shardc_ir::{
-    Attr, AttrDict, Diagnostic, FuncId, Lowering, Module, Op, OpId, OpKind, RegionId, Rewriter, SpmdMode,
-    ValueId,
+    Attr, AttrDict, CompareType, Diagnostic, FuncId, Lowering, Module, Op, OpId, OpKind, RegionId, Rewriter,
+    SpmdMode, ValueId,
 };
 
 use super::{one_memory, order_collectives, row_major_fft};
@@ -90,6 +91,7 @@ fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Res
             Fate::Erase => rw.erase(),
             Fate::Forward => rw.replace(&rw.module.ops[op].operands.clone()),
             Fate::Keep => {
+                legalize_comparison(rw.module, op);
                 legalize_attributes(&mut rw.module.ops[op]);
                 for inner in rw.module.ops[op].regions.clone() {
                     legalize_region(rw, inner, depth + 1)?;
@@ -98,6 +100,18 @@ fn legalize_region(rw: &mut Rewriter<'_>, region: RegionId, depth: usize) -> Res
         }
     }
     Ok(())
+}
+
+/// Says of a comparison of integers with a sign that they have one: the specification takes that from the element type where it
+/// is not written, and XLA, where both sides are constants, compares them as if they had none.
+fn legalize_comparison(module: &mut Module, op: OpId) {
+    let Some(dtype) = module.ops[op].operands.first().and_then(|&v| module.stored(v)).map(|ty| ty.dtype)
+    else {
+        return;
+    };
+    if let OpKind::Compare(_, how @ None) = &mut module.ops[op].kind {
+        *how = CompareType::of_integers(dtype);
+    }
 }
 
 fn legalize_attributes(op: &mut Op) {

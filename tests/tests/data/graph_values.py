@@ -112,6 +112,7 @@ CASES = {
     "scan_reverse": (lambda x: lax.scan(lambda c, r: (c * 0.5 + r, c), jnp.zeros(6), x, reverse=True)[1], x),
     "fori": (lambda x: lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) * (i + 1.0), x), x),
     "cond": (lambda x: lax.cond(x.sum() > 0, lambda: x * 2.0, lambda: -x), x),
+    "compare_constants": (lambda x: (jnp.zeros((4, 6), jnp.int32) > -4).astype(jnp.float32) + 0 * x, x),
     "expm1": (jnp.expm1, x), "erf": (jax.scipy.special.erf, x), "pow": (lambda x, y: jnp.abs(x) ** y, x, y),
 }
 

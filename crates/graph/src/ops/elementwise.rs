@@ -1,6 +1,6 @@
 //! Elementwise operations.
 
-use shardc_ir::{BinaryOp, CompareDirection, DType, DTypeClass, OpKind, UnaryOp};
+use shardc_ir::{BinaryOp, CompareDirection, CompareType, DType, DTypeClass, OpKind, UnaryOp};
 
 use crate::error::ErrorKind;
 use crate::graph::Graph;
@@ -190,7 +190,8 @@ impl Graph {
         let operands = [x.into(), y.into()];
         self.make(&tensors(&operands), |m, values| {
             let operands = together(m, "compare", &operands, values)?;
-            m.infer(OpKind::Compare(direction, None), &operands, &[])
+            let how = CompareType::of_integers(m.dtype_of(operands[0]));
+            m.infer(OpKind::Compare(direction, how), &operands, &[])
         })
     }
 

@@ -4,8 +4,8 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI};
 
 use shardc_ir::reducer::is_identity;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, TensorBuild,
-    UnaryOp, ValueId,
+    BinaryOp, Build, CompareDirection, CompareType, DType, Diagnostic, Module, OpKind, ReductionKind,
+    TensorBuild, UnaryOp, ValueId,
 };
 
 use super::{log_add_exp, on_tape, sum, unsupported, written_out};
@@ -251,7 +251,8 @@ pub(super) fn compare(
     b: ValueId,
 ) -> ValueId {
     let shape = e.module().shape(a).to_vec();
-    e.tensor(OpKind::Compare(direction, None), &[a, b], &shape, DType::I1)
+    let how = e.dtype(a).and_then(CompareType::of_integers);
+    e.tensor(OpKind::Compare(direction, how), &[a, b], &shape, DType::I1)
 }
 
 /// Two operands: the sum of what each changes.

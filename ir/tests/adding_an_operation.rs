@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 const VARIANT: &str = "Fft";
 const NAME: &str = "\"stablehlo.fft\"";
 
-/// Where a pass does what only this operation needs, besides the places that every one has.
+/// Where a pass does what only this operation needs, or the graph builder has a method for it, besides the places that every one
+/// has.
 const OWN: &[&str] = &[
     "crates/autodiff/src/transpose/rules/linear_algebra.rs",
+    "crates/graph/src/ops/linalg.rs",
     "passes/src/plan/fft.rs",
     "passes/src/plan/staged.rs",
     "passes/src/transforms/row_major_fft.rs",

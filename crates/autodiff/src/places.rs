@@ -30,6 +30,43 @@ pub(crate) fn gather_of(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> O
     })
 }
 
+/// A scatter without the dimensions that each window covers whole, and which dimensions of the operand and of the updates are left.
+#[derive(Debug)]
+pub(crate) struct Thin {
+    pub(crate) spec: ScatterSpec,
+    pub(crate) of_operand: DimList,
+    pub(crate) of_updates: DimList,
+}
+
+/// What a scatter does to each of its dimensions but those that every window covers whole: along these, what is true of one
+/// element is true of all. `None` where the dimensions do not fit.
+pub(crate) fn thin(spec: &ScatterSpec, input: &[i64], updates: &[i64]) -> Option<Thin> {
+    let gather = gather_of(spec, input, updates)?;
+    let is_whole = |d: u32| {
+        gather.slice_sizes[d as usize] == input[d as usize]
+            && !spec.inserted_window_dims.contains(&d)
+            && !spec.input_batching_dims.contains(&d)
+            && !spec.scatter_dims_to_operand_dims.contains(&d)
+    };
+    let of_operand: DimList = (0..input.len() as u32).filter(|&d| !is_whole(d)).collect();
+    let windows = (0..input.len() as u32)
+        .filter(|d| !spec.inserted_window_dims.contains(d) && !spec.input_batching_dims.contains(d));
+    let whole: Vec<u32> =
+        windows.zip(&spec.update_window_dims).filter(|&(d, _)| is_whole(d)).map(|(_, &u)| u).collect();
+    let of_updates: DimList = (0..updates.len() as u32).filter(|u| !whole.contains(u)).collect();
+    let among = |kept: &DimList, dims: &DimList| -> DimList {
+        dims.iter().filter_map(|d| kept.iter().position(|k| k == d)).map(|at| at as u32).collect()
+    };
+    let thin = ScatterSpec {
+        update_window_dims: among(&of_updates, &spec.update_window_dims),
+        inserted_window_dims: among(&of_operand, &spec.inserted_window_dims),
+        input_batching_dims: among(&of_operand, &spec.input_batching_dims),
+        scatter_dims_to_operand_dims: among(&of_operand, &spec.scatter_dims_to_operand_dims),
+        ..spec.clone()
+    };
+    Some(Thin { spec: thin, of_operand, of_updates })
+}
+
 /// The scatter that writes to what a gather reads.
 pub(crate) fn scatter_of(spec: &GatherSpec) -> ScatterSpec {
     ScatterSpec {

@@ -47,19 +47,26 @@ pub(crate) fn range(module: &Module, value: ValueId) -> Option<Range> {
     Ranges { module, left: MANY, known: Vec::new(), found: FxHashMap::default() }.of(value)
 }
 
-/// The same for each place along `dim`, where a concatenation or a constant says more of some.
+/// The same for each place along `dim`, where what it is put together of says more of some.
 pub(crate) fn ranges_along(module: &Module, value: ValueId, dim: usize) -> Option<Vec<Range>> {
+    along(module, value, dim, &mut { MANY })
+}
+
+fn along(module: &Module, value: ValueId, dim: usize, left: &mut u32) -> Option<Vec<Range>> {
     let size = usize::try_from(*module.shape(value).get(dim)?).ok()?;
-    let data = module.def_op(value).map(|op| &module.ops[op]);
-    match data.map(|data| &data.kind) {
-        Some(OpKind::Concatenate { dim: along }) if *along as usize == dim => {
+    let whole = range(module, value)?;
+    let Some(fewer) = left.checked_sub(1) else { return Some(vec![whole; size]) };
+    *left = fewer;
+    let Some(data) = module.def_op(value).map(|op| &module.ops[op]) else { return Some(vec![whole; size]) };
+    match (&data.kind, data.operands.as_slice()) {
+        (OpKind::Concatenate { dim: joined }, parts) if *joined as usize == dim => {
             let mut all = Vec::with_capacity(size);
-            for &operand in &data?.operands {
-                all.extend(ranges_along(module, operand, dim)?);
+            for &part in parts {
+                all.extend(along(module, part, dim, left)?);
             }
             Some(all)
         }
-        Some(OpKind::Constant(_)) => {
+        (OpKind::Constant(_), []) => {
             let elements = module.constant_integers(value)?;
             let inner: usize = module.shape(value)[dim + 1..].iter().product::<i64>().max(1) as usize;
             let mut all: Vec<Option<Range>> = vec![None; size];
@@ -70,7 +77,29 @@ pub(crate) fn ranges_along(module: &Module, value: ValueId, dim: usize) -> Optio
             }
             all.into_iter().collect()
         }
-        _ => Some(vec![range(module, value)?; size]),
+        // A row of bounds, the same for all.
+        (OpKind::BroadcastInDim { dims }, &[row]) => {
+            let from = dims.iter().position(|&d| d as usize == dim);
+            match from.filter(|&from| module.shape(row).get(from) == Some(&(size as i64))) {
+                Some(from) => along(module, row, from, left),
+                None => Some(vec![whole; size]),
+            }
+        }
+        (OpKind::Binary(BinaryOp::Minimum | BinaryOp::Maximum), &[_, _]) | (OpKind::Clamp, &[_, _, _]) => {
+            let mut of = |operand: ValueId| match module.rank(operand) {
+                0 => Some(vec![range(module, operand)?; size]),
+                _ => along(module, operand, dim, left),
+            };
+            let operands: Vec<Vec<Range>> =
+                data.operands.iter().map(|&operand| of(operand)).collect::<Option<_>>()?;
+            let of_place = |place: usize| match (&data.kind, operands.as_slice()) {
+                (OpKind::Binary(kind), [a, b]) => binary(*kind, a[place], b[place]),
+                (_, [low, x, high]) => Some(clamp(low[place], x[place], high[place])),
+                _ => None,
+            };
+            Some((0..size).map(|place| of_place(place).unwrap_or(whole)).collect())
+        }
+        _ => Some(vec![whole; size]),
     }
 }
 
@@ -152,8 +181,7 @@ impl Ranges<'_> {
             }
             OpKind::Clamp => {
                 let (low, x, high) = (self.of(operand(0)?)?, self.of(operand(1)?)?, self.of(operand(2)?)?);
-                let at = |x: i128, low: i128, high: i128| x.max(low).min(high);
-                Some(Range::new(at(x.low, low.low, high.low), at(x.high, low.high, high.high)))
+                Some(clamp(low, x, high))
             }
             OpKind::Select => self.select(op),
             OpKind::Compare(direction, _) => {
@@ -255,6 +283,12 @@ fn compare(direction: CompareDirection, a: Range, b: Range) -> Option<Range> {
         D::NE => (less || more, not_less && not_more),
     };
     (always || never).then(|| Range::new(always.into(), always.into()))
+}
+
+/// The range of `clamp(low, x, high)`.
+fn clamp(low: Range, x: Range, high: Range) -> Range {
+    let at = |x: i128, low: i128, high: i128| x.max(low).min(high);
+    Range::new(at(x.low, low.low, high.low), at(x.high, low.high, high.high))
 }
 
 fn is_bool(module: &Module, value: ValueId) -> bool {

@@ -3,7 +3,7 @@
 // RUN: shardc grad %s --wrt x -o - | FileCheck %s
 
 // CHECK: stablehlo.while
-// CHECK: stablehlo.while(%[[K:.*]] = %{{.*}}, %[[OF_X:.*]] = %{{.*}}, %{{.*}}, %[[ASKED:[^ ]*]] = %{{[^ ]*}})
+// CHECK: stablehlo.while(%[[K:.*]] = %{{.*}}, %[[ASKED:.*]] = %{{.*}}, %[[OF_X:.*]] = %{{.*}}, %{{[^ ]*}} = %{{[^ ]*}})
 // CHECK: do {
 // CHECK-NOT: stablehlo.dynamic_update_slice %[[ASKED]]
 // CHECK: stablehlo.dynamic_slice %[[ASKED]]

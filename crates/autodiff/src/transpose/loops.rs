@@ -27,7 +27,12 @@ pub(super) fn transpose(
 ) -> Result<(), Box<Diagnostic>> {
     let Some(trips) = looped.trips else { return Err(unknown_end(t.linear.module, looped.op)) };
     let live = live(t, looped, asked);
-    let carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
+    let at_hand = AtHand::of(t.linear.module, looped.op);
+    let mut carried: Vec<usize> = (0..live.len()).filter(|&i| live[i]).collect();
+    // State first, then what is gathered for values that the loop only reads, as a scan has it.
+    let body = t.linear.module.ops[looped.op].regions[1];
+    let args = &t.linear.module.regions[body].args;
+    carried.sort_by_key(|&i| at_hand.of.contains_key(&args[looped.carried[i]]));
     let types: Vec<TypeId> = carried.iter().map(|&i| t.linear.module.values[looped.args[i]].ty).collect();
     let counter_ty = t.linear.module.types.tensor(&[], DType::I32);
     let region = t.linear.module.add_region(&[&[counter_ty], types.as_slice()].concat());
@@ -41,7 +46,6 @@ pub(super) fn transpose(
             inner.ask(tangent, ct);
         }
     }
-    let body = inner.linear.module.ops[looped.op].regions[1];
     inner.tape(&looped.tape, body)?;
     let mut next: Vec<ValueId> = Vec::new();
     for &i in &carried {
@@ -63,7 +67,6 @@ pub(super) fn transpose(
     let end = t.linear.module.add_op(OpKind::Return, &next, &[], &[]);
     ops.push(end);
     let needed = free_values(t.linear.module, body, &ops);
-    let at_hand = AtHand::of(t.linear.module, looped.op);
     let mut policy = t.linear.checkpoint.clone();
     if t.linear.blocks.contains(&looped.op) {
         policy.keep = Keep::Nothing;

@@ -29,6 +29,8 @@ pub(crate) struct Transposed<'l, 'm> {
     pub(crate) linear: &'l mut Linear<'m>,
     /// What readers of a tangent ask for, to be added or taken off.
     asked: SecondaryMap<ValueId, SmallVec<[(Sign, ValueId); 1]>>,
+    /// What was made of a cotangent that is to be taken off.
+    negated: FxHashMap<ValueId, ValueId>,
     /// The operations that make cotangents, in order.
     pub(crate) ops: Vec<OpId>,
 }
@@ -51,7 +53,7 @@ impl Sign {
 
 impl<'l, 'm> Transposed<'l, 'm> {
     pub(crate) fn new(linear: &'l mut Linear<'m>) -> Self {
-        Transposed { linear, asked: SecondaryMap::new(), ops: Vec::new() }
+        Transposed { linear, asked: SecondaryMap::new(), negated: FxHashMap::default(), ops: Vec::new() }
     }
 
     /// A reader of `tangent` asks for this much of its change.
@@ -88,10 +90,11 @@ impl<'l, 'm> Transposed<'l, 'm> {
 
     /// A value, or what it lacks to zero.
     fn signed(&mut self, sign: Sign, value: ValueId, like: OpId) -> ValueId {
-        match sign {
-            Sign::Plus => value,
-            Sign::Minus => Emit::new(self.linear.module, &mut self.ops, like).unary(UnaryOp::Negate, value),
+        if sign == Sign::Plus {
+            return value;
         }
+        let mut emit = Emit::new(self.linear.module, &mut self.ops, like);
+        *self.negated.entry(value).or_insert_with(|| emit.unary(UnaryOp::Negate, value))
     }
 
     /// Reads the tape of a region backward; the cotangents of what it returns have been asked for. What the region is to do for

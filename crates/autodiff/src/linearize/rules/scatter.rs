@@ -2,15 +2,15 @@
 
 use shardc_ir::reducer::reducer;
 use shardc_ir::{
-    BinaryOp, Build, CompareDirection, DType, Diagnostic, Module, OpKind, ReductionKind, RegionId,
-    ScatterSpec, TensorBuild, ValueId,
+    BinaryOp, Build, CompareDirection, CompareType, DType, Diagnostic, DimList, Module, OpKind,
+    ReductionKind, RegionId, ScatterSpec, TensorBuild, ValueId,
 };
 
 use super::{sum, unsupported};
 use crate::emit::{Arithmetic, Emit};
 use crate::linearize::expand::Combiner;
 use crate::linearize::{At, Rule, Tangents};
-use crate::places::gather_of;
+use crate::places::{gather_of, thin};
 
 /// One of the tensors that are scattered to.
 #[derive(Clone, Copy)]
@@ -292,38 +292,48 @@ fn last_written(
     lane: Lane,
 ) -> Result<Option<ValueId>, Box<Diagnostic>> {
     let Lane { x, indices, updates, .. } = lane;
-    let error = unsupported(at);
+    let [whole, part] = [x, updates].map(|value| at.primal().type_of(value).shape);
+    // Windows that meet are equal along the dimensions that they cover whole.
+    let thin = thin(spec, &whole, &part).ok_or_else(|| unsupported(at))?;
+    let shape_of = |shape: &[i64], dims: &[u32]| dims.iter().map(|&d| shape[d as usize]).collect::<Vec<_>>();
+    let thin_part = shape_of(&part, &thin.of_updates);
     let (written, numbers) = {
+        let error = unsupported(at);
         let mut e = at.primal();
-        let shape = e.type_of(updates).shape;
         // All elements of a window have one number.
-        let rows: Vec<i64> = (0..shape.len())
-            .filter(|&d| !spec.update_window_dims.contains(&(d as u32)))
-            .map(|d| shape[d])
-            .collect();
-        let count: i64 = rows.iter().product();
-        let line = e.tensor(OpKind::Iota { dim: 0 }, &[], &[count], DType::I32);
+        let windows = &thin.spec.update_window_dims;
+        let dims: DimList = (0..thin_part.len() as u32).filter(|d| !windows.contains(d)).collect();
+        let rows = shape_of(&thin_part, &dims);
+        let line = e.tensor(OpKind::Iota { dim: 0 }, &[], &[rows.iter().product()], DType::I32);
         let one = e.number(1.0, line);
         let line = e.add(line, one);
         let grid = e.tensor(OpKind::Reshape, &[line], &rows, DType::I32);
-        let dims = (0..shape.len() as u32).filter(|d| !spec.update_window_dims.contains(d)).collect();
-        let numbers = e.spread(grid, dims, &shape).ok_or(error)?;
-        let like = e.type_of(x).shape;
-        let nothing = e.zeros(&like, DType::I32);
+        let numbers = e.spread(grid, dims, &thin_part).ok_or(error)?;
+        let nothing = e.zeros(&shape_of(&whole, &thin.of_operand), DType::I32);
         let write = writer(e.module(), DType::I32);
         let ty = e.module().values[nothing].ty;
-        let kind = OpKind::Scatter(Box::new(spec.clone()));
+        let kind = OpKind::Scatter(Box::new(thin.spec.clone()));
         let op = e.op(kind, &[nothing, indices, numbers], &[ty], &[write]);
         (e.module().ops[op].results[0], numbers)
     };
-    let there = read_back(at, spec, written, indices, updates)?;
+    let there = read_back(at, &thin.spec, written, indices, numbers)?;
     let (stays, counts, zero, none) = {
+        let error = unsupported(at);
         let mut e = at.primal();
+        let equal = |e: &mut Emit<'_>, a, b| {
+            let shape = e.type_of(a).shape;
+            e.tensor(
+                OpKind::Compare(CompareDirection::EQ, Some(CompareType::Signed)),
+                &[a, b],
+                &shape,
+                DType::I1,
+            )
+        };
         let nothing = e.number(0.0, written);
-        let (shape, part) = (e.type_of(written).shape, e.type_of(numbers).shape);
-        let equal = OpKind::Compare(CompareDirection::EQ, None);
-        let stays = e.tensor(equal.clone(), &[written, nothing], &shape, DType::I1);
-        let counts = e.tensor(equal, &[there, numbers], &part, DType::I1);
+        let (stays, counts) = (equal(&mut e, written, nothing), equal(&mut e, there, numbers));
+        let stays = e.spread(stays, thin.of_operand, &whole);
+        let counts = e.spread(counts, thin.of_updates, &part);
+        let (Some(stays), Some(counts)) = (stays, counts) else { return Err(error) };
         (stays, counts, e.zeros_like(x), e.zeros_like(updates))
     };
     let dx = match lane.dx {

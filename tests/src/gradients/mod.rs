@@ -1,5 +1,6 @@
 //! Whether derivatives of a program are what its values say: against differences, and against each other.
 
+mod fence;
 pub mod pairs;
 
 use shardc::autodiff::{self, Derivative, Request};
@@ -34,6 +35,8 @@ pub enum Wrong {
     Refused(Error),
     /// Numbers differ.
     Values(String),
+    /// Numbers differ, but not where the back end rewrites no two operations together: the programs are right.
+    BackEnd(String),
 }
 
 impl From<Error> for Wrong {
@@ -115,6 +118,7 @@ struct Case<'a> {
     of: Vec<usize>,
     args: Vec<HostArray>,
     tangents: Vec<HostArray>,
+    is_fenced: bool,
 }
 
 impl<'a> Case<'a> {
@@ -128,7 +132,7 @@ impl<'a> Case<'a> {
         let args = drawn(module, &func.params, ranges, rng)?;
         let types: Vec<TypeId> = wrt.iter().map(|&i| func.params[i]).collect();
         let tangents = drawn(module, &types, &[], rng)?;
-        Some(Case { client, module, wrt, of, args, tangents })
+        Some(Case { client, module, wrt, of, args, tangents, is_fenced: false })
     }
 
     fn run(&self, module: &Module, args: &[HostArray]) -> Res<Vec<HostArray>> {
@@ -138,6 +142,9 @@ impl<'a> Case<'a> {
     fn derivative(&self, request: &Request) -> Res<Module> {
         let mut made = self.module.clone();
         autodiff::differentiate(&mut made, request)?;
+        if self.is_fenced {
+            fence::fence(&mut made);
+        }
         shardc_ir::verify(&made).map_err(Error::from)?;
         Ok(made)
     }
@@ -237,7 +244,8 @@ fn product(a: &[HostArray], b: &[HostArray]) -> (f64, f64) {
 }
 
 /// Differentiates a program forward and backward by all that can change, and compares with differences and with each other;
-/// the gradient likewise, where `again`; and the partitioned gradient with that on one device, in a mode.
+/// the gradient likewise, where `again`; and the partitioned gradient with that on one device, in a mode. Where numbers differ,
+/// all is done again with each operation behind a barrier: that tells faults of the back end's rewriting.
 ///
 /// # Errors
 /// Something is refused, or numbers differ.
@@ -248,8 +256,24 @@ pub fn check(
     again: bool,
     partitioned: Option<SpmdMode>,
 ) -> Result<Compared, Wrong> {
+    let check = |is_fenced| check_once(client, text, seed, again, partitioned, is_fenced);
+    match check(false) {
+        Err(Wrong::Values(text)) if check(true).is_ok() => Err(Wrong::BackEnd(text)),
+        checked => checked,
+    }
+}
+
+fn check_once(
+    client: &Client,
+    text: &str,
+    seed: u64,
+    again: bool,
+    partitioned: Option<SpmdMode>,
+    is_fenced: bool,
+) -> Result<Compared, Wrong> {
     let module = Compiler::read(text.as_bytes())?;
-    let Some(Checked { compared, backward }) = derivatives(client, &module, &[], seed, again)? else {
+    let Some(Checked { compared, backward }) = derivatives(client, &module, &[], seed, again, is_fenced)?
+    else {
         return Ok(Compared::default());
     };
     if let Some(mode) = partitioned {
@@ -279,13 +303,14 @@ fn derivatives(
     ranges: &[Range],
     seed: u64,
     again: bool,
+    is_fenced: bool,
 ) -> Res<Option<Checked>> {
     let mut rng = Rng::new("gradients", seed, 0);
-    let Some((mut compared, backward)) = both_ways(client, module, ranges, &mut rng)? else {
+    let Some((mut compared, backward)) = both_ways(client, module, ranges, &mut rng, is_fenced)? else {
         return Ok(None);
     };
     // Cotangents are arguments without a range.
-    if again && let Some((second, _)) = both_ways(client, &backward.module, ranges, &mut rng)? {
+    if again && let Some((second, _)) = both_ways(client, &backward.module, ranges, &mut rng, is_fenced)? {
         compared.smooth += second.smooth;
         compared.rough += second.rough;
     }
@@ -297,8 +322,10 @@ fn both_ways(
     module: &Module,
     ranges: &[Range],
     rng: &mut Rng,
+    is_fenced: bool,
 ) -> Res<Option<(Compared, Backward)>> {
     let Some(case) = Case::new(client, module, ranges, rng) else { return Ok(None) };
+    let case = Case { is_fenced, ..case };
     let (forward, compared) = case.against_differences()?;
     let func = &module.funcs[module.entry().ok_or_else(|| Error::from(module.no_entry()))?];
     let types: Vec<TypeId> = case.of.iter().map(|&i| func.results[i]).collect();

@@ -81,7 +81,7 @@ impl Pair {
         let rounds = |op: &OpId| matches!(forward.ops[*op].kind, OpKind::ReducePrecision { .. });
         let ops = forward.bodies().flat_map(|body| forward.walk(body)).collect::<Vec<OpId>>();
         let Some(wide) = exec::widened(&forward).filter(|_| !ops.iter().any(rounds)) else { return Ok(None) };
-        Ok(derivatives(client, &wide, &self.ranges, seed, true)?.map(|checked| checked.compared))
+        Ok(derivatives(client, &wide, &self.ranges, seed, true, false)?.map(|checked| checked.compared))
     }
 
     /// Random arguments, and what value and gradients are at them on one device.
